@@ -14,8 +14,6 @@ _MODULE_LINES = 300
 #: Lines that a function's body may have beyond the usual.
 _LONG_FUNCTIONS = {
     "read/scan.py:scan": (105, "one compiled automaton: its parts would be calls per byte"),
-    "replay/workload/trace/workload.py:_assembled": (60, "most of it is one Workload(...)"),
-    "replay/workload/parquet/workload.py:_assemble": (60, "most of it is one Workload(...)"),
 }
 #: Lines that a module may have beyond the usual.
 _LONG_MODULES = {

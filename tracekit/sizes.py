@@ -10,3 +10,5 @@ NODE_DISK_BYTES = 3600 * BYTES_PER_GIB
 CONTAINER_CPU_CORES, CONTAINER_MEMORY_BYTES = 4.0, 4 * BYTES_PER_GIB
 #: The experiment of the TBESK paper (Geng and Wang 2023, section 5.2); the fill is read here.
 PAPER_NODES, PAPER_CONTAINERS, PAPER_ALLOC_FRACTION = 31, 1800, 0.75
+#: Time between two samples of use in the trace; what is taken for it where nothing tells.
+STEP_MS = 30_000

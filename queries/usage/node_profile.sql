@@ -6,7 +6,7 @@
 -- reads: node_usage_keyed, node_id
 -- param: min_samples BIGINT A node with fewer samples gets no zone [samples].
 -- param: zone_limit DOUBLE Correlation from which a node is in zone C, and below whose negative it
---   is in zone A [-1..1].
+--   is in zone A; of either sign its strength is low from there on [-1..1].
 -- param: cpu_weight DOUBLE Weight of CPU in the debris rate [0..1].
 -- param: memory_weight DOUBLE Weight of memory in the debris rate [0..1].
 -- column: node VARCHAR The node.
@@ -20,7 +20,7 @@
 -- column: memory_std DOUBLE Population standard deviation of memory in use / capacity [0..1].
 -- column: memory_max DOUBLE Highest memory in use / capacity [0..1].
 -- column: pearson_r DOUBLE Correlation of CPU and memory, NULL in zones U and too_short [-1..1].
--- column: zone VARCHAR A (r < -0.3), B, C (r >= 0.3), U (constant series) or too_short.
+-- column: zone VARCHAR A (below -zone_limit), B, C (from zone_limit), U (constant) or too_short.
 -- column: strength VARCHAR strong, moderate, low, weak_or_none or undefined, by |r|.
 -- column: util_diff DOUBLE Utilization difference G: mean of |CPU - memory| [0..1].
 -- column: debris DOUBLE Debris rate D: mean unused share of CPU and memory [0..1].
@@ -91,7 +91,7 @@ SELECT
         WHEN per_node.pearson_r IS NULL THEN 'undefined'
         WHEN abs(per_node.pearson_r) > 0.8 THEN 'strong'
         WHEN abs(per_node.pearson_r) > 0.5 THEN 'moderate'
-        WHEN abs(per_node.pearson_r) >= 0.3 THEN 'low'
+        WHEN abs(per_node.pearson_r) >= coalesce(getvariable('zone_limit')::DOUBLE, 0.3) THEN 'low'
         ELSE 'weak_or_none'
     END AS strength,
     round(per_node.util_diff, 12) AS util_diff,

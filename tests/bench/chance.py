@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
-from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.metrics import LEVEL
 from tracekit.replay.chance.bootstrap import mean_interval
 from tracekit.replay.chance.student import compare, means, quantile
 

@@ -16,6 +16,7 @@ from tests_support import TraceFolder
 from tracekit import cli, registry
 from tracekit.cli import build_app, module_name, run
 from tracekit.cli._command import Panel
+from tracekit.replay.chance.student import FEWEST
 
 COMMANDS = [module_name(name) for name in registry.module_names(cli)]
 
@@ -34,6 +35,14 @@ def test_help_has_a_summary_and_an_example(name: str, capsys: pytest.CaptureFixt
     shown = capsys.readouterr().out
     assert f"Example: tracekit {name}" in " ".join(shown.split())
     assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+def test_help_says_how_many_orders_an_interval_needs() -> None:
+    words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    sources = [path.read_text() for path in Path(cli.__file__).parent.glob("*.py")]
+    found = [one for text in sources for one in re.findall(r"(\w+)\s+orders of\s+arrival", text)]
+    told = [one for one in found if one in words]
+    assert told.count(words[FEWEST - 1]) == len(told) >= 3
 
 
 @pytest.mark.parametrize("name", COMMANDS)

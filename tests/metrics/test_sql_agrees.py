@@ -29,7 +29,9 @@ def test_constant_series() -> None:
 @pytest.mark.parametrize("name", ["strong", "moderate", "low"])
 def test_strength(name: str) -> None:
     text = all_queries()["usage/node_profile"].text
-    ((sign, edge),) = re.findall(rf"pearson_r\) (>=?) ([\d.]+) THEN '{name}'", text)
+    ((sign, edge),) = re.findall(
+        rf"pearson_r\) (>=?) (?:coalesce.*, )?([\d.]+)\)? THEN '{name}'", text
+    )
     at = float(edge)
     below = np.nextafter(at, 0) if sign == ">=" else at
     above = at if sign == ">=" else np.nextafter(at, 1)

@@ -30,9 +30,9 @@ from tracekit.files.places import scan_parquet
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.shown import Shown
+from tracekit.sizes import STEP_MS
 from tracekit.store.folder import Store
 
-PERIOD_MS = 30_000
 #: Usage 1.0 of a container's own size is taken to be this many cores, or GB.
 NEED_AT_FULL_USE = 4.0
 
@@ -100,7 +100,7 @@ def simulation_frames(
             )
         members = _members(chosen, hosts)
         sampled = _call_table(parts, chosen, members, hosts["service_key"].unique(), task)
-    table = rated_calls(store, sampled, PERIOD_MS)
+    table = rated_calls(store, sampled, STEP_MS)
     return _printed(Names(store), table, _states(store, members["container_key"]), members)
 
 
@@ -164,7 +164,7 @@ def _call_table(
                 "chain", pl.col("service_key").alias(end), pl.col("container_key").alias(name)
             )
             hosted = hosted.join(host, on=["chain", end])
-        ends_ms = -(-pl.col("time_ms") // PERIOD_MS) * PERIOD_MS
+        ends_ms = -(-pl.col("time_ms") // STEP_MS) * STEP_MS
         tally.add(
             hosted.filter(pl.col("um") != pl.col("dm"))
             .group_by(ends_ms.alias("timestamp"), "um", "dm")

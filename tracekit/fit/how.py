@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from tracekit.errors import TracekitError
+from tracekit.metrics import LEVEL
 from tracekit.parameters import About
 
 Loss = Annotated[Literal["squared", "huber"], About("huber: outliers pull less.")]
@@ -26,7 +27,7 @@ class How:
     loss: Loss = "squared"
     ridge: Ridge = 0.0
     nonneg: Nonneg = False
-    level: float = 0.95
+    level: float = LEVEL
 
     def __post_init__(self) -> None:
         if not self.ridge >= 0:

@@ -10,6 +10,8 @@ from tracekit import registry
 
 #: A series whose variance is no more than this is constant: the rest is rounding.
 CONSTANT_VARIANCE = 1e-18
+#: How often an interval is to hold what it is of.
+LEVEL = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tracekit.arrays import FloatArray
-from tracekit.metrics import Metric
-
-LEVEL = 0.95
+from tracekit.metrics import LEVEL, Metric
 
 #: Fewer units than this tell too little of how units differ.
 FEWEST = 5

@@ -7,7 +7,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from tracekit.arrays import FloatArray
-from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.metrics import LEVEL
 from tracekit.sizing.measures import MEASURES
 
 AGENT = "ddqn"

@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.sizes import STEP_MS
 from tracekit.synth import shapes
-from tracekit.synth.presets import STEP_MS, STEPS_PER_HOUR, STEPS_PER_MINUTE
+from tracekit.synth.presets import STEPS_PER_HOUR, STEPS_PER_MINUTE
 from tracekit.synth.rates import calls_in_minute
 from tracekit.synth.services import NOISE_SD
 from tracekit.synth.world import World

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from tracekit.planted import TRUTH
+from tracekit.sizes import STEP_MS
 from tracekit.synth.node_usage import NodeBlock, NodePlan, block_rows
-from tracekit.synth.presets import STEP_MS
 from tracekit.synth.sizes import (
     CPU,
     DOMAIN_NODES,

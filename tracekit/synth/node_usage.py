@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.sizes import STEP_MS
 from tracekit.synth import shapes
-from tracekit.synth.presets import STEP_MS, STEPS_PER_HOUR, Preset
+from tracekit.synth.presets import STEPS_PER_HOUR, Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World
 from tracekit.zones import ZONE_LIMIT

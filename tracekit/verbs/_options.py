@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.parameters import About
 from tracekit.replay.workload.declared import START
+from tracekit.units import BYTES_PER_GIB
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ MemoryLimit = Annotated[
         names="--memory-limit",
         takes=str,
         read=size_bytes,
-        default="1GiB",
+        default=f"{MEMORY_LIMIT_BYTES // BYTES_PER_GIB}GiB",
     ),
 ]
 Gangs = Annotated[bool, Option("Admit a service's containers all or none.", names="--gang")]

@@ -82,6 +82,17 @@ def test_the_limits_of_the_zones(tmp_path: Path) -> None:
         assert rows["zone"].to_list() == [zone]
 
 
+def test_strength_is_low_from_the_limit_of_the_zones_on(tmp_path: Path) -> None:
+    store = store_of(
+        tmp_path, {"n": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.1, 0.5, 0.2, 0.4, 0.3])}
+    )
+    r = run(store, "usage/node_profile", {"min_samples": 6})["pearson_r"][0]
+    assert 0.1 < r < 0.5
+    for limit, strength in ((r - 1e-9, "low"), (r + 1e-9, "weak_or_none")):
+        rows = run(store, "usage/node_profile", {"min_samples": 6, "zone_limit": limit})
+        assert rows["strength"].to_list() == [strength]
+
+
 def test_weights_of_the_debris_rate(tmp_path: Path) -> None:
     # the worked case of the formula: ((1 - 0.8 * 0.625) + (1 - 0.46875)) / 2 = 0.515625
     store = store_of(tmp_path, {"n": ([0.625], [0.46875])})

@@ -14,7 +14,7 @@ from scipy import stats
 
 from tracekit.arrays import FloatArray
 from tracekit.cli import run
-from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.metrics import LEVEL
 from tracekit.replay.answer.repeat import repeat_replay
 from tracekit.replay.chance.student import Compared, apart, compare, means
 from tracekit.replay.policy.parse import parse_policy

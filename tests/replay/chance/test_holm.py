@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tracekit.arrays import FloatArray
-from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.metrics import LEVEL
 from tracekit.replay.chance.student import compare, unpaired
 from tracekit.replay.chance.student import judge as judged
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
-from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.metrics import LEVEL
 from tracekit.replay.chance.student import DECIMALS, FEWEST
 
 RESAMPLES = 2000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
-from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.metrics import LEVEL
 from tracekit.replay.chance.holm import holm
 
 #: Fewer repeats than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.

@@ -8,21 +8,21 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement._batch import Batch, BatchPolicy
+from tracekit.replay.placement.first_fit import FirstFit
 from tracekit.replay.view.choice import fits
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstFitDecreasing(BatchPolicy):
+class FirstFitDecreasing(BatchPolicy, FirstFit):
     """The largest of those that arrive in a sampling step first, each to the first node with room.
 
     A scheduler that is asked for one container after another cannot do this, for it has to know
     who comes. It says what a simple rule reaches that knows them all.
     """
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    common: ClassVar[bool] = False
     source: ClassVar[str] = (
         "first-fit decreasing bin packing (Johnson, 1973); size: the largest share of a mean node"
     )
@@ -30,15 +30,6 @@ class FirstFitDecreasing(BatchPolicy):
     batch_size: Annotated[
         int, About("Containers sorted at once; a batch ends with the sampling step.", minimum=1)
     ] = 1_000_000
-
-    def score(
-        self,
-        snapshot: Snapshot,  # noqa: ARG002
-        container: Container,  # noqa: ARG002
-        nodes: IntArray,
-    ) -> Scores:
-        """The earlier the node, the higher: minus its position."""
-        return -nodes
 
     def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
         """The node of each container, -1 where none has room left; equal sizes as they came."""

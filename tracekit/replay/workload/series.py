@@ -12,8 +12,6 @@ from tracekit.errors import TracekitError
 
 #: More sampling steps than a year of half-minutes are a mistake in a time, not a trace.
 MOST_STEPS = 2_000_000
-#: The step where nothing tells of one.
-USUAL_STEP_MS = 30_000
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from tracekit.replay.answer.run_compare import TOO_FEW
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
@@ -106,7 +107,7 @@ def sentences(data: Data) -> list[str]:
     if differs(data) and data.result(f"{STUDY}/changes")["change_low"].null_count():
         said.append(
             "A change without an interval may be chance. It has one where both runs were replayed"
-            " with six orders of arrival or more (--repeat 6)."
+            f" with {FEWEST} orders of arrival or more (--repeat {FEWEST})."
         )
     return said
 

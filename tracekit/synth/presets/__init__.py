@@ -8,7 +8,6 @@ from tracekit import registry
 from tracekit.errors import unknown_name
 from tracekit.units import MS_PER_HOUR, MS_PER_MINUTE
 
-STEP_MS = 30_000
 STEPS_PER_MINUTE = 2
 STEPS_PER_HOUR = 120
 MINUTES_PER_RATE_FILE = 30

@@ -15,7 +15,7 @@ from tracekit.replay.workload.facts_told import ASSUMED, set_aside
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
 from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole_rows
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import UNKNOWN, Workload
 from tracekit.sources._cluster import Head, Opened
 from tracekit.sources._rows import refuse
 from tracekit.sources.released._lines import headed, named, together
@@ -71,7 +71,7 @@ class Openb(WorkloadLoader):
             node_ids=tuple(nodes["sn"]),
             capacity=columns.capacity,
             container_ids=tuple(pods["name"]),
-            services=("?",) * pods.height,
+            services=(UNKNOWN,) * pods.height,
             recorded_node=np.full(pods.height, -1, dtype=np.int64),
             arrival_ms=arrival,
             departure_ms=departure,

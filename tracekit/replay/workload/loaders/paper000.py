@@ -15,7 +15,7 @@ from tracekit.replay.workload.loaders._shape import sizes, spread_slots
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
-from tracekit.sizes import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
+from tracekit.sizes import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES, STEP_MS
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
 
 _RESOURCES = ("cpu_milli", "memory_bytes", "net_kbit", "disk_bytes")
@@ -52,7 +52,7 @@ class Paper000(WorkloadLoader):
     )
     target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
     arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
-    step_ms: Annotated[int, About("Time between two samples.", minimum=1)] = 30_000
+    step_ms: Annotated[int, About("Time between two samples.", minimum=1)] = STEP_MS
 
     def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002
         """Draw nodes and containers from ``seed``, and the order of arrival from ``rng``."""

@@ -35,7 +35,8 @@ from tracekit.replay.workload.parquet.columns import (
 )
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
-from tracekit.replay.workload.workload import Workload, nonzero
+from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
+from tracekit.sizes import STEP_MS
 
 _NODES = {"node": pl.String, "cpu_milli": pl.Int64, "memory_bytes": pl.Int64}
 _CONTAINERS = {
@@ -102,6 +103,7 @@ def _assemble(
     filled = fill(used, request[:, : len(BASE)], alive)
     outside = samples_outside(usage, containers, step_ms, int(times[0]))
     position = {node: at for at, node in enumerate(nodes["node"])}
+    services = tuple(containers["service"].fill_null(UNKNOWN))
     return Workload(
         name=folder.resolve().name,
         step_ms=step_ms,
@@ -110,23 +112,13 @@ def _assemble(
         resources=resources,
         capacity=_amounts(nodes, resources, absent=UNLIMITED),
         container_ids=tuple(containers["container"]),
-        services=tuple(containers["service"].fill_null("?")),
+        services=services,
         recorded_node=np.array([position.get(node, -1) for node in containers["node"]], np.int64),
         arrival_ms=arrival,
         departure_ms=departure,
         request=request,
         nonzero_request=nonzero(request, stated, resources),
-        limit=_amounts(
-            containers.select(
-                "container",
-                *(
-                    pl.col(limit).alias(name)
-                    for name, limit in _LIMITS.items()
-                    if limit in containers.columns
-                ),
-            ),
-            resources,
-        ),
+        limit=_limits(containers, resources),
         usage=used,
         background=_background(folder, nodes["node"], step_ms, times),
         settled_ms=int(times[0]),
@@ -134,10 +126,15 @@ def _assemble(
             {k: nodes[k].cast(pl.String).to_list() for k in KINDS if k in nodes.columns}
         ),
         price_per_hour=_prices(nodes),
-        calls=_calls(folder, tuple(containers["service"].fill_null("?"))),
+        calls=_calls(folder, services),
         quantities=use_rests_on(np.stack([filled.silent] * len(BASE))),
         facts={**filled.facts(), "usage_samples_outside_lives": outside},
     )
+
+
+def _limits(containers: pl.DataFrame, resources: tuple[str, ...]) -> IntArray:
+    named = {limit: name for name, limit in _LIMITS.items() if limit in containers.columns}
+    return _amounts(containers.select("container", *named).rename(named), resources)
 
 
 def _prices(nodes: pl.DataFrame) -> FloatArray | None:
@@ -152,7 +149,7 @@ def _calls(folder: Path, services: tuple[str, ...]) -> CallWeights | None:
 
 
 def _axis(containers: pl.DataFrame, usage: pl.DataFrame) -> tuple[int, IntArray]:
-    step_ms = infer_step_ms(usage, "container") or 30_000
+    step_ms = infer_step_ms(usage, "container") or STEP_MS
     edges = [containers["arrival_ms"].min(), usage["time_ms"].min()]
     first = min(int(edge) for edge in edges if isinstance(edge, int))
     last = usage["time_ms"].max()

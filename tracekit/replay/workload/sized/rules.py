@@ -1,6 +1,7 @@
 """What the tables of a store say beside sizes: rules, gangs, priorities; domains, prices."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -28,7 +29,70 @@ _GROUPS = (
 )
 
 
-def priority_of(recorded: pl.Series) -> IntArray | None:
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """As the fields of a workload of these names."""
+
+    constraints: Constraints | None = None
+    gang: IntArray | None = None
+    gang_minimum: IntArray | None = None
+    priority: IntArray | None = None
+    daemon: BoolArray | None = None
+    price_per_hour: FloatArray | None = None
+    domains: NodeDomains | None = None
+
+    def pinned(self, where: IntArray, stays: BoolArray) -> IntArray | None:
+        """Where containers are put that no policy is asked about, -1 for others; None of none.
+
+        Parameters
+        ----------
+        where : int64, shape (containers,)
+            The node that each ran on.
+        stays : bool, shape (containers,)
+            Who is put there besides daemons.
+        """
+        put = stays if self.daemon is None else stays | self.daemon
+        return np.where(put, where, -1) if put.any() else None
+
+
+def rules_of(
+    found: Sizes,
+    nodes: pl.DataFrame,
+    rows: pl.DataFrame,
+    assumptions: SizedAssumptions,
+    *,
+    request: IntArray,
+    capacity: IntArray,
+    ran: BoolArray | None = None,
+) -> Rules:
+    """What the tables say beside sizes, less what the assumptions leave out.
+
+    Parameters
+    ----------
+    nodes, rows : DataFrame
+        Rows of ``node`` and of ``container`` in the order of the workload.
+    request, capacity : int64, shape (containers, resources) and (nodes, resources), likewise
+    ran : bool, shape (containers,), optional
+        Who may be a daemon: where given, only who is known to have run on a node.
+    """
+    gang, minimum = _gangs_of(rows)
+    daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0)
+    if ran is not None:
+        daemon &= ran
+    return Rules(
+        constraints=_held_rules(
+            found, nodes, rows, assumptions, request=request, capacity=capacity
+        ),
+        gang=gang,
+        gang_minimum=minimum,
+        priority=_priority_of(rows["priority"]),
+        daemon=daemon if daemon.any() else None,
+        price_per_hour=_prices_of(nodes),
+        domains=_domains_of_nodes(nodes),
+    )
+
+
+def _priority_of(recorded: pl.Series) -> IntArray | None:
     """Priorities, 0 where none is recorded; None where none is at all."""
     if recorded.null_count() == len(recorded):
         return None
@@ -48,7 +112,7 @@ def evicts_nobody_of(stated: pl.Series) -> BoolArray | None:
     return np.asarray(stated.is_in(never).fill_null(value=False).to_numpy())
 
 
-def held_rules(
+def _held_rules(
     found: Sizes,
     nodes: pl.DataFrame,
     rows: pl.DataFrame,
@@ -57,14 +121,7 @@ def held_rules(
     request: IntArray,
     capacity: IntArray,
 ) -> Constraints | None:
-    """What the tables say of who may run where, less what the assumptions leave out.
-
-    Parameters
-    ----------
-    nodes, rows : DataFrame
-        Rows of ``node`` and of ``container`` in the order of the workload.
-    request, capacity : int64, shape (containers, resources) and (nodes, resources), likewise
-    """
+    """What the tables say of who may run where, less what the assumptions leave out."""
     if not found.nodes.height:
         return None
     left_out = [
@@ -88,7 +145,7 @@ def held_rules(
     )
 
 
-def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
+def _gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
     """The gang of each container, -1 for none, and how many of it are enough; None without any."""
     names = rows["gang"]
     if names.null_count() == len(names):
@@ -101,7 +158,7 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
     return number, np.minimum(minimum, of_gang).astype(np.int64)
 
 
-def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
+def _prices_of(nodes: pl.DataFrame) -> FloatArray | None:
     """What each node costs, NaN where it is not recorded; None where it is of none."""
     prices = nodes["price_per_hour"].cast(pl.Float64)
     if prices.null_count() == len(prices):
@@ -122,7 +179,7 @@ def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
     return found if found.any() else None
 
 
-def domains_of_nodes(nodes: pl.DataFrame) -> NodeDomains | None:
+def _domains_of_nodes(nodes: pl.DataFrame) -> NodeDomains | None:
     """Rack, domain and zone of nodes, from their columns or labels."""
     if not nodes.height:
         return None

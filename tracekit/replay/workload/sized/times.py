@@ -12,8 +12,9 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.series import USUAL_STEP_MS, steps_between
+from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.sizes import STEP_MS
 
 #: Steps of a replay without recorded use.
 _STEPS = 288
@@ -218,9 +219,9 @@ def _axis(
     if end <= start:
         # nothing but an order is known: the span of arrivals is all the time there is
         span = assumptions.arrival_span_ms
-        step = step or USUAL_STEP_MS
+        step = step or STEP_MS
         end = start + span + _STEPS_AFTER * step
-    step = step or max(USUAL_STEP_MS, -(-(end - start) // _STEPS))
+    step = step or max(STEP_MS, -(-(end - start) // _STEPS))
     # the last sample is of the end, or after it
     last = start - (start - end) // step * step
     return step, steps_between(start, last, step), span

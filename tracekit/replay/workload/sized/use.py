@@ -9,10 +9,11 @@ import polars as pl
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.files.places import parquet_file
 from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.series import USUAL_STEP_MS, hold, infer_step_ms
+from tracekit.replay.workload.series import hold, infer_step_ms
 from tracekit.replay.workload.sized.amounts import in_columns
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.times import Measured
+from tracekit.sizes import STEP_MS
 from tracekit.store import Store
 from tracekit.store.manifest import DERIVED
 from tracekit.store.moments import is_moment
@@ -80,7 +81,7 @@ def measured(store: Store, recorded: Recorded) -> Measured | None:
         return None
     key = f"{recorded.entity}_key"
     first = next(_pieces(store, recorded, ("time_ms", key)))
-    step = infer_step_ms(first, key) or USUAL_STEP_MS
+    step = infer_step_ms(first, key) or STEP_MS
     return Measured(first_ms=min(firsts), last_ms=max(lasts), step_ms=step)
 
 

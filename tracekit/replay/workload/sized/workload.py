@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,6 @@ from tracekit.replay.workload.budgets import Budgets, budgets_of
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.allowed import nowhere, told_of
 from tracekit.replay.workload.constraints.build import not_held
-from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.facts_told import (
     ASSUMED,
     reserved_rests_on,
@@ -29,13 +27,10 @@ from tracekit.replay.workload.sized.replayed import (
     with_node_lives,
 )
 from tracekit.replay.workload.sized.rules import (
+    Rules,
     control_plane_of,
-    domains_of_nodes,
     evicts_nobody_of,
-    gangs_of,
-    held_rules,
-    prices_of,
-    priority_of,
+    rules_of,
 )
 from tracekit.replay.workload.sized.set_aside import lacking_told, too_large_told
 from tracekit.replay.workload.sized.used import Used, used_of
@@ -58,10 +53,10 @@ def workload_from_sizes(
     """
     who = replayed_of(store, assumptions, rng)
     used = used_of(store, who, assumptions)
-    bound = _bound_of(who, assumptions)
     rows, life, amounts = who.rows, who.life, who.amounts
-    gang, gang_minimum = gangs_of(rows)
-    shut_out = _shut_out(who, bound, gang)
+    rules = _rules(who, assumptions)
+    pinned, budgets = _pinned(who, rules, assumptions), budgets_of(rows["rules"])
+    shut_out = _shut_out(who, rules, pinned)
     load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -83,20 +78,14 @@ def workload_from_sizes(
         settled_ms=life.settled_ms,
         resources=amounts.resources,
         exchangeable=life.exchangeable,
-        pinned=bound.pinned,
-        daemon=bound.daemon if bound.daemon.any() else None,
-        priority=priority_of(rows["priority"]),
+        pinned=pinned,
+        **vars(rules),
         evicts_nobody=evicts_nobody_of(rows["rules"]),
-        budgets=bound.budgets,
-        constraints=bound.rules,
+        budgets=budgets,
         stays=control_plane_of(who.found.nodes),
-        price_per_hour=prices_of(who.found.nodes),
-        domains=domains_of_nodes(who.found.nodes),
-        gang=gang,
-        gang_minimum=gang_minimum,
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=_told(store, who, bound, shut_out),
+        told=_told(store, who, budgets, shut_out),
         left_out=_left_out(who, shut_out),
         facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
     )
@@ -111,49 +100,33 @@ def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
     return in_order_of(load, kept, load.arrival_ms)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Bound:
-    """What binds containers: to a node, to each other, to a budget."""
+def _rules(who: Replayed, assumptions: SizedAssumptions) -> Rules:
+    return rules_of(
+        who.found,
+        who.found.nodes,
+        who.rows,
+        assumptions,
+        request=who.request,
+        capacity=who.amounts.capacity,
+        ran=who.where >= 0,
+    )
 
-    daemon: BoolArray
-    pinned: IntArray | None
-    budgets: Budgets | None
-    rules: Constraints | None
 
-
-def _shut_out(who: Replayed, bound: _Bound, gang: IntArray | None) -> list[tuple[int, str]]:
+def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tuple[int, str]]:
     """Containers that no policy can place, as selectors and taints close every node; and why.
 
     Those of gangs are not among them: their gang waits with them. Nor are all of a workload.
     """
     found = [
         (at, why)
-        for at, why in nowhere(bound.rules, who.request, who.amounts.capacity)
-        if (bound.pinned is None or bound.pinned[at] < 0) and (gang is None or gang[at] < 0)
+        for at, why in nowhere(rules.constraints, who.request, who.amounts.capacity)
+        if (pinned is None or pinned[at] < 0) and (rules.gang is None or rules.gang[at] < 0)
     ]
     return found if len(found) < who.rows.height else []
 
 
 def _set_aside(shut_out: list[tuple[int, str]]) -> dict[str, int]:
     return {"containers_set_aside_shut_out": len(shut_out)} if shut_out else {}
-
-
-def _bound_of(who: Replayed, assumptions: SizedAssumptions) -> _Bound:
-    rows = who.rows
-    daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (who.where >= 0)
-    return _Bound(
-        daemon=daemon,
-        pinned=_pinned(who, daemon, assumptions),
-        budgets=budgets_of(rows["rules"]),
-        rules=held_rules(
-            who.found,
-            who.found.nodes,
-            rows,
-            assumptions,
-            request=who.request,
-            capacity=who.amounts.capacity,
-        ),
-    )
 
 
 def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
@@ -168,14 +141,14 @@ def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
 
 
 def _told(
-    store: Store, who: Replayed, bound: _Bound, shut_out: list[tuple[int, str]]
+    store: Store, who: Replayed, budgets: Budgets | None, shut_out: list[tuple[int, str]]
 ) -> tuple[str, ...]:
     """What a reader must know of the workload, a sentence each."""
     return (
         *doubts(store, counted=frozenset({WITHOUT_USE, NEVER_RAN})),
         *who.life.told,
         *_left_out(who, shut_out),
-        *(() if bound.budgets is None else bound.budgets.told()),
+        *(() if budgets is None else budgets.told()),
     )
 
 
@@ -205,13 +178,12 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
     }
 
 
-def _pinned(who: Replayed, daemon: BoolArray, assumptions: SizedAssumptions) -> IntArray | None:
+def _pinned(who: Replayed, rules: Rules, assumptions: SizedAssumptions) -> IntArray | None:
     """The node of each container that no policy places, -1 for others; None where there is none."""
-    where = who.where
-    stays = who.life.there & (where >= 0) & (assumptions.start == "observed")
+    stays = who.life.there & (who.where >= 0) & (assumptions.start == "observed")
     if assumptions.start == "observed" and not stays.any():
         raise nothing_observed()
-    return np.where(daemon | stays, where, -1) if (daemon | stays).any() else None
+    return rules.pinned(who.where, stays)
 
 
 def _unknown(who: Replayed, silent: BoolArray) -> dict[str, int]:

@@ -9,7 +9,7 @@ import polars as pl
 from tracekit.arrays import Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.assumptions import Assumptions
-from tracekit.replay.workload.series import USUAL_STEP_MS, Axis, axis_of, commonest, gaps_of, hold
+from tracekit.replay.workload.series import Axis, axis_of, commonest, gaps_of, hold
 from tracekit.replay.workload.trace.matrix import Matrix, Places
 from tracekit.replay.workload.trace.rows import (
     CONTAINER,
@@ -25,6 +25,8 @@ from tracekit.replay.workload.trace.rows import (
     positions,
 )
 from tracekit.replay.workload.trace.survey import Survey, survey
+from tracekit.replay.workload.workload import UNKNOWN
+from tracekit.sizes import STEP_MS
 from tracekit.store import Store
 
 
@@ -108,7 +110,7 @@ def trace_of(store: Store, assumptions: Assumptions) -> Trace:
 
 def _step_ms(found: Survey, measured: Survey) -> int:
     every = gaps_of(found.times.with_columns(all=pl.lit(0)), "all")
-    return found.step_ms or measured.step_ms or commonest(every, 1) or USUAL_STEP_MS
+    return found.step_ms or measured.step_ms or commonest(every, 1) or STEP_MS
 
 
 def _container_use(
@@ -153,5 +155,5 @@ def _on_axis(table: UsageTable, axis: Axis, *keys: str) -> Iterator[Piece]:
 
 def _service_ids(store: Store, keys: IntArray) -> tuple[str, ...]:
     """The ids of services; a question mark for -1."""
-    names = [*ids_of(store, "service"), "?"]
+    names = [*ids_of(store, "service"), UNKNOWN]
     return tuple(names[key] for key in keys.tolist())

@@ -3,8 +3,9 @@
 import dataclasses
 
 import numpy as np
+import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.arrivals import Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
@@ -16,12 +17,14 @@ from tracekit.replay.workload.facts_told import (
     reserved_rests_on,
     rests_on,
 )
+from tracekit.replay.workload.requests.asked import Recorded
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.rules import Rules, rules_of
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.trace.amounts import Amounts, call_rates, with_network_and_disk
-from tracekit.replay.workload.trace.rules import rules_of
-from tracekit.replay.workload.trace.sizing import sizing_of
+from tracekit.replay.workload.trace.sizing import Sizing, sizing_of
 from tracekit.replay.workload.trace.tables import Trace, trace_of
 from tracekit.replay.workload.workload import Workload, nonzero
 from tracekit.store import Store
@@ -56,15 +59,13 @@ def _assembled(
     amounts = Amounts(trace, life, timing, asked.full)
     background = amounts.settle(capacity if assumptions.background == "keep" else None)
     request = asked.request[timing.order]
-    held = rules_of(sizing.recorded, trace, timing.order, request, capacity)
+    rules = _rules_of(sizing.recorded, trace, timing.order, request, capacity)
     recorded = trace.at[timing.order].astype(np.int64)
+    placed = held_at_most(
+        recorded, request, timing.arrival_ms, timing.departure_ms, nodes=len(capacity)
+    )
     reserved = reserved_of(
-        assumptions.reserved,
-        background=background,
-        capacity=capacity,
-        held=held_at_most(
-            recorded, request, timing.arrival_ms, timing.departure_ms, nodes=len(capacity)
-        ),
+        assumptions.reserved, background=background, capacity=capacity, held=placed
     )
     return Workload(
         name=name_of(store),
@@ -85,20 +86,9 @@ def _assembled(
         background=background,
         reserved=reserved,
         exchangeable=timing.exchangeable,
-        pinned=_pinned(recorded, timing.stays, held.daemon),
-        constraints=held.constraints,
-        gang=held.gang,
-        gang_minimum=held.gang_minimum,
-        priority=held.priority,
-        daemon=held.daemon,
-        price_per_hour=held.price_per_hour,
-        domains=held.domains,
-        quantities={
-            **rests_on(store, "limits", "arrivals"),
-            **nodes_rest_on(sizing.node_rests),
-            **requests_rest_on(asked.rests),
-            **reserved_rests_on(reserved),
-        },
+        pinned=rules.pinned(recorded, timing.stays),
+        **vars(rules),
+        quantities=_quantities(store, sizing, reserved),
         settled_ms=timing.settled_ms,
         assumptions={**as_values(assumptions), **timing.resolved},
         doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
@@ -107,10 +97,35 @@ def _assembled(
     )
 
 
-def _pinned(recorded: IntArray, stays: BoolArray, daemon: BoolArray | None) -> IntArray | None:
-    """Where containers are put that no policy is asked about."""
-    put = stays if daemon is None else stays | daemon
-    return np.where(put, recorded, -1) if put.any() else None
+def _rules_of(
+    recorded: Recorded | None, trace: Trace, order: IntArray, request: IntArray, capacity: IntArray
+) -> Rules:
+    """What is recorded beside the sizes; nothing without tables.
+
+    Parameters
+    ----------
+    order : int64, shape (containers,)
+        Containers of the trace in order of arrival, which ``request`` is in too.
+    """
+    if recorded is None:
+        return Rules()
+    found = recorded.found
+    ids = pl.DataFrame({"container": [trace.container_ids[at] for at in order]})
+    rows = ids.join(found.containers, on="container", how="left", maintain_order="left")
+    nodes = pl.DataFrame({"node": list(trace.node_ids)}).join(
+        found.nodes, on="node", how="left", maintain_order="left"
+    )
+    return rules_of(found, nodes, rows, SizedAssumptions(), request=request, capacity=capacity)
+
+
+def _quantities(store: Store, sizing: Sizing, reserved: IntArray | None) -> dict[str, str]:
+    """What each number of the replay rests on."""
+    return {
+        **rests_on(store, "limits", "arrivals"),
+        **nodes_rest_on(sizing.node_rests),
+        **requests_rest_on(sizing.asked.rests),
+        **reserved_rests_on(reserved),
+    }
 
 
 def _doubt(
