@@ -79,9 +79,34 @@ def as_export(some: Sequence[Made]) -> str:
     )
 
 
+def as_printed(some: Sequence[Made]) -> str:
+    """What promtool prints of an answer, when it is not asked for JSON."""
+    return "".join(
+        f"{name}{{{labelled(labels, ', ')}}} =>\n"
+        + "".join(f"{value} @[{time}]\n" for time, value in values)
+        for name, labels, values in some
+    )
+
+
+def quoted(labels: Mapping[str, str]) -> str:
+    """Labels with their names in quotes."""
+    return ",".join(f"{json.dumps(key)}={json.dumps(value)}" for key, value in labels.items())
+
+
+def as_quoted(some: Sequence[Made]) -> str:
+    """OpenMetrics with the names in quotes, as exporters for Prometheus 3 may write them."""
+    lines = [
+        f"{{{json.dumps(name)},{quoted(labels)}}} {value} {time}\n"
+        for name, labels, values in some
+        for time, value in values
+    ]
+    return f"{''.join(lines)}# EOF\n"
+
+
 FORMS: list[tuple[str, str, Callable[[Sequence[Made]], str]]] = [
     ("range", "answer.json", as_range),
     ("range", "promtool.json", as_promtool),
+    ("range", "printed.txt", as_printed),
     ("text", "dump.txt", as_dump),
     ("text", "series.om", as_openmetrics),
     ("export", "export.jsonl", as_export),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from kubernetes_support import written
 from reading_support import read
 from series_support import MEMORY, NAME, Made, amounts_of, as_dump, at_times
+
+from tracekit.sources.own._prometheus_lines import Known, labels_of
 
 
 def test_labels_from_before_kubernetes_1_16_are_those_of_now(tmp_path: Path) -> None:
@@ -37,3 +40,20 @@ def test_labels_that_prometheus_renamed_are_those_of_the_pod(tmp_path: Path) -> 
         ("shop/web-2", "n1"),
     ]
     assert found.rows("node", "node") == [("n1",)]
+
+
+HEADS: list[tuple[bytes, Known]] = [
+    (b'{"my.metric", pod="a"}', ("my.metric", {"pod": "a"})),
+    (b'{pod="a", "my.metric"}', ("my.metric", {"pod": "a"})),
+    (b'{"my.metric"}', ("my.metric", {})),
+    (b'{__name__="up", "label.name"="x, y=\\"z\\""}', ("up", {"label.name": 'x, y="z"'})),
+    (b'up{"a b"="1",c="2"}', ("up", {"a b": "1", "c": "2"})),
+    (b'up{"my.metric"}', None),
+    (b"{up}", None),
+    (b"{pod=a}", None),
+]
+
+
+@pytest.mark.parametrize(("head", "expected"), HEADS)
+def test_names_of_any_letters_are_quoted(head: bytes, expected: Known) -> None:
+    assert labels_of(head) == expected

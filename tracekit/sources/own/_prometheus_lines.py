@@ -1,8 +1,14 @@
 """Name and labels, value and time of a line as Prometheus dumps samples and exposes them."""
 
+import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
-_LABEL = re.compile(r'\s*"?([^\s"={},]+)"?\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|$)')
+#: A label with its value; names that are none of before Prometheus 3 are quoted, and a name alone
+#: is that of the metric.
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_LABEL = re.compile(rf'\s*(?:{_QUOTED}|([^\s"={{}},]+))\s*(?:=\s*{_QUOTED})?\s*(,|$)')
 #: A head without labels is a name.
 _STRANGE = re.compile(rb"[^a-zA-Z0-9_:]")
 _ESCAPED = re.compile(r"\\(.)")
@@ -37,9 +43,51 @@ def labels_of(head: bytes) -> Known:
         found = _LABEL.match(inside, at)
         if found is None:
             return None
-        labels[found[1]] = _ESCAPED.sub(_unescaped, found[2])
+        quoted, plain, value, _ = found.groups()
+        key = plain if quoted is None else _ESCAPED.sub(_unescaped, quoted)
+        if value is not None:
+            labels[key] = _ESCAPED.sub(_unescaped, value)
+        elif quoted is None or name:
+            return None
+        else:
+            name = key
         at = found.end()
     return labels.pop("__name__", name), labels
+
+
+#: Seconds of a time that nobody means.
+_LATEST_S = 1e11
+
+
+def in_ms(times: Sequence[Any]) -> bool:
+    """Whether times are milliseconds since 1970: as seconds they were later than the year 5000."""
+    first = next((as_number(one) for one in times if one), math.nan)
+    return first >= _LATEST_S
+
+
+def as_number(text: Any) -> float:
+    """The number that a text is, NaN for one that is none."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def not_finite(text: str) -> str:
+    """What is wrong with a value that is no number."""
+    if text.lower() in {"nan", "none"}:
+        return "is NaN, expected a number: the series ended here, or its query had no answer"
+    return f"is '{text[:60]}', expected a finite number"
+
+
+def not_a_time(text: str) -> str:
+    """What is wrong with a time that is no number."""
+    return f"has the time '{text[:60]}', expected a number" if text else "has no time"
+
+
+def as_text(text: Any) -> str:
+    """A value or line as it stands."""
+    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
 
 
 def _unescaped(found: re.Match[str]) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -14,8 +13,20 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
-from tracekit.sources.own._prometheus_lines import Known, labels_of, parts_of, renamed
+from tracekit.sources.own._prometheus_forms import holds_prints
+from tracekit.sources.own._prometheus_lines import (
+    Known,
+    as_number,
+    as_text,
+    in_ms,
+    labels_of,
+    not_a_time,
+    not_finite,
+    parts_of,
+    renamed,
+)
 from tracekit.sources.own._prometheus_metrics import name_in
+from tracekit.sources.own._prometheus_printed import Unread, printed
 
 _BLOCK_BYTES = 4 << 20
 _HEAD_BYTES = 1 << 16
@@ -23,15 +34,8 @@ _NAMELESS = (
     "is a series without __name__; name the file after what it holds, for example"
     " container_cpu_in_use.json"
 )
-#: Seconds of a time that nobody means.
-_LATEST_S = 1e11
 #: Rejects of series without a known meaning go to this table.
 _TABLE = "container_amount"
-_RANGE_ARRAY = re.compile(rb'\s*\[\s*\{\s*"(metric|values)"\s*:')
-_EXPORTED = re.compile(rb'\s*\{\s*"metric"\s*:\s*\{')
-_DUMPED = re.compile(r"\{[^{}=]+=\"")
-_COMMENT = re.compile(r"# (TYPE|HELP|UNIT) \S+|# EOF$")
-_SAMPLE = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?(\{.*\})?\s+(\S+)(?:\s+(\S+))?\s*$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,29 +65,6 @@ class Series:
     ends_ms: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-def holds_ranges(head: Head) -> bool:
-    """Whether a file begins as an answer to query_range, or as what promtool prints of it."""
-    if _RANGE_ARRAY.match(head.start):
-        return True
-    members = first_members(head)
-    asked = members.get("status") in ("success", "error")
-    return asked and (b'"resultType"' in head.start or "errorType" in members)
-
-
-def holds_exports(head: Head) -> bool:
-    """Whether a file begins as VictoriaMetrics exports series."""
-    return _EXPORTED.match(head.start) is not None
-
-
-def holds_texts(head: Head) -> bool:
-    """Whether a file begins as ``promtool tsdb dump`` prints it, or as OpenMetrics."""
-    first = head.lines[0] if head.lines else ""
-    if _COMMENT.match(first):
-        return True
-    found = re.match(_SAMPLE, first)
-    return found is not None and bool(found[2]) and bool(_DUMPED.match(found[2]))
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
     """Which names are wanted, and bytes of which each of them has one, if any are given."""
@@ -110,7 +91,11 @@ def read_series(
 def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     stem = PurePath(opened.name).name
     with opened.stream() as stream:
-        name = first_members(Head(name=stem, start=stream.read(_HEAD_BYTES))).get("name")
+        head = Head(name=stem, start=stream.read(_HEAD_BYTES))
+    if holds_prints(head):
+        yield from _prints(opened, asked)
+        return
+    name = first_members(head).get("name")
     if name is not None and not asked.may_be_in(str(name).encode()):
         return
     for item in items(opened):
@@ -150,6 +135,32 @@ def _answered(
         return
     lines = [number] * len(times)
     yield from _series(name, labels, lines, times, texts, file=file, raw=raw, scale=1000.0)
+
+
+def _prints(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+    """Of what promtool prints of an answer; a series without a name is called as the file is."""
+    called = name_in(PurePath(opened.name).name)
+    with opened.stream() as stream:
+        for one in printed(stream):
+            if isinstance(one, Unread):
+                reason = "is neither a series nor a sample: expected value @[time]"
+                yield _broken(one.line, reason, as_text(one.text))
+                continue
+            if not asked.may_be_in(one.head + (called or "").encode()):
+                continue
+            labelled = labels_of(one.head)
+            if labelled is None:
+                yield _broken(one.line, "has labels that cannot be read", as_text(one.head))
+                continue
+            stated, labels = labelled
+            if not (name := stated or called):
+                yield _broken(one.line, _NAMELESS, labels)
+            elif asked.wanted(name) and one.samples:
+                lines, values, times = zip(*one.samples, strict=True)
+                yield from _series(
+                    name, labels, lines, times, values, file=opened.name, raw=bool(stated),
+                    scale=1000.0,
+                )  # fmt: skip
 
 
 def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
@@ -196,12 +207,12 @@ def _series(
         at = np.asarray(times, dtype=np.float64)
         values = np.asarray(texts, dtype=np.float64)
     except (TypeError, ValueError):
-        at, values = (np.array([_number(one) for one in some]) for some in (times, texts))
+        at, values = (np.array([as_number(one) for one in some]) for some in (times, texts))
     good = np.isfinite(at) & np.isfinite(values)
     shown = f"{name}{json.dumps(labels)}"
     for place in np.flatnonzero(~good).tolist():
-        time, text = (_shown(some[place]) for some in (times, texts))
-        reason = _not_finite(text) if math.isfinite(at[place]) else _not_a_time(time)
+        time, text = (as_text(some[place]) for some in (times, texts))
+        reason = not_finite(text) if math.isfinite(at[place]) else not_a_time(time)
         yield _broken(lines[place], reason, f"{shown} {text} at {time}")
     if good.any():
         check_times(file, at[good], in_seconds=scale > 1.0)
@@ -217,33 +228,6 @@ def _series(
         )
 
 
-def _in_ms(times: Sequence[Any]) -> bool:
-    """Whether times are milliseconds since 1970: as seconds they were later than the year 5000."""
-    first = next((_number(one) for one in times if one), math.nan)
-    return first >= _LATEST_S
-
-
-def _number(text: Any) -> float:
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return math.nan
-
-
-def _not_finite(text: str) -> str:
-    if text.lower() in {"nan", "none"}:
-        return "is NaN, expected a number: the series ended here, or its query had no answer"
-    return f"is '{text[:60]}', expected a finite number"
-
-
-def _not_a_time(text: str) -> str:
-    return f"has the time '{text[:60]}', expected a number" if text else "has no time"
-
-
-def _shown(text: Any) -> str:
-    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
-
-
 def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     known: dict[bytes, Known] = {}
     first, rest = 1, b""
@@ -255,7 +239,7 @@ def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             first += block.count(b"\n")
     if asked.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
         # its time may have lost digits and be a time all the same
-        yield _broken(first, "is cut off: the file ends before the line does", _shown(rest))
+        yield _broken(first, "is cut off: the file ends before the line does", as_text(rest))
 
 
 def _block(
@@ -270,12 +254,12 @@ def _block(
             continue
         head, value, time = parts_of(text)
         if not value:
-            yield _broken(line, "is no sample: expected {labels} value time", _shown(text))
+            yield _broken(line, "is no sample: expected {labels} value time", as_text(text))
             continue
         if head not in known:
             known[head] = labels_of(head)
             if known[head] is None:
-                yield _broken(line, "has labels that cannot be read", _shown(text))
+                yield _broken(line, "has labels that cannot be read", as_text(text))
         labelled = known[head]
         if labelled is not None and asked.wanted(labelled[0]):
             found.setdefault(head, []).append((line, value, time))
@@ -284,7 +268,7 @@ def _block(
         if labelled is not None:
             lines, values, times = zip(*samples, strict=True)
             # a dump and the text format count in milliseconds, OpenMetrics in seconds
-            scale = 1.0 if head.startswith(b"{") or _in_ms(times) else 1000.0
+            scale = 1.0 if b"__name__=" in head or in_ms(times) else 1000.0
             yield from _series(*labelled, lines, times, values, file=file, raw=True, scale=scale)
 
 

@@ -10,8 +10,8 @@ from tracekit.sources.own._kubernetes_read import read_objects
 from tracekit.sources.own._kubernetes_requests import QuantityError, amount, resource, unit
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import Rows, batches
+from tracekit.sources.own._prometheus_forms import holds_exports, holds_ranges, holds_texts
 from tracekit.sources.own._prometheus_rows import read_exports, read_ranges, read_texts
-from tracekit.sources.own._prometheus_series import holds_exports, holds_ranges, holds_texts
 
 
 def read_measurements(opened: Opened) -> Read:
@@ -92,7 +92,7 @@ SOURCE = ClusterSource(
         ),
         ClusterFile(
             word="range",
-            title="answers of Prometheus to query_range",
+            title="answers of Prometheus to query_range, as JSON or as promtool prints them",
             tables=(*_DESCRIBED, *_USED),
             recognises=holds_ranges,
             read=read_ranges,

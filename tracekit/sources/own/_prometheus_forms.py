@@ -1,0 +1,47 @@
+"""Which form a file of series has: an answer, a print or dump of promtool, an export."""
+
+import re
+
+from tracekit.sources._cluster import Head
+from tracekit.sources.own._json_items import first_members
+from tracekit.sources.own._prometheus_printed import is_printed
+
+_RANGE_ARRAY = re.compile(rb'\s*\[\s*\{\s*"(metric|values)"\s*:')
+_EXPORTED = re.compile(rb'\s*\{\s*"metric"\s*:\s*\{')
+_DUMPED = re.compile(r'\{[^{}=]+="|\{"[^"{}]+"\}$')
+_COMMENT = re.compile(r"# (TYPE|HELP|UNIT) \S+|# EOF$")
+_SAMPLE = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?(\{.*\})?\s+(\S+)(?:\s+(\S+))?\s*$"
+
+
+def holds_ranges(head: Head) -> bool:
+    """Whether a file begins as an answer to query_range, or as what promtool prints of it."""
+    if _RANGE_ARRAY.match(head.start) or holds_prints(head):
+        return True
+    members = first_members(head)
+    asked = members.get("status") in ("success", "error")
+    return asked and (b'"resultType"' in head.start or "errorType" in members)
+
+
+def holds_exports(head: Head) -> bool:
+    """Whether a file begins as VictoriaMetrics exports series."""
+    return _EXPORTED.match(head.start) is not None
+
+
+def holds_texts(head: Head) -> bool:
+    """Whether a file begins as ``promtool tsdb dump`` prints it, or as OpenMetrics."""
+    first = _first(head)
+    if is_printed(first):
+        return False
+    if _COMMENT.match(first):
+        return True
+    found = re.match(_SAMPLE, first)
+    return found is not None and bool(found[2]) and bool(_DUMPED.match(found[2]))
+
+
+def holds_prints(head: Head) -> bool:
+    """Whether a file begins as promtool prints an answer, which is then no JSON."""
+    return is_printed(_first(head))
+
+
+def _first(head: Head) -> str:
+    return head.lines[0] if head.lines else ""
