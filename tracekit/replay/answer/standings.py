@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tracekit.replay.answer.intervals import differences_of, interval_of
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import Measure
 from tracekit.replay.runs.results import Results, results, too_few
 from tracekit.replay.runs.run import Run
-from tracekit.replay.runs.shown import shown
+from tracekit.replay.runs.shown import PERCENT, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,9 +220,34 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
     most = max(found.orders(names[0]) for names in rivals)
     if most < FEWEST:
         return too_few(found)
-    if not _any_apart(found, measure, [names[0] for names in rivals]):
-        return f"no two policies differ beyond chance over {most} orders of arrival"
+    firsts = [names[0] for names in rivals]
+    if not _any_apart(found, measure, firsts):
+        from_ = _told_from(found, measure, firsts)
+        return f"no two policies differ beyond chance over {most} orders of arrival{from_}"
     return too_near(found.measures[measure], middles)
+
+
+def _told_from(found: Results, measure: str, names: Sequence[str]) -> str:
+    """From which difference on so many orders tell two policies apart, a clause.
+
+    Half the width of the interval of a difference, of the pair in the middle.
+    """
+    pairs, tested = differences_of(found)
+    at = list(found.measures).index(measure)
+    wide = np.fmax(tested.high - tested.mean, tested.mean - tested.low)[at :: len(found.measures)]
+    ours = [wide[number] for pair, number in pairs.items() if set(pair) <= set(names)]
+    reach = float(np.median(ours)) if ours else 0.0
+    if not np.isfinite(reach) or not reach:
+        return ""
+    one = found.measures[measure]
+    return f"; they tell differences of {_rough(one, reach)} or more"
+
+
+def _rough(measure: Measure, value: float) -> str:
+    """A difference in two digits."""
+    scaled = value * (PERCENT if measure.share else 1)
+    places = max(0, 1 - int(np.floor(np.log10(scaled))))
+    return f"{scaled:,.{places}f}{' pp' if measure.share else ''}"
 
 
 def _any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:
