@@ -11,7 +11,7 @@ out of.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -172,7 +172,7 @@ def derive(
         return ""
     aside = folder / STAGING / "derive"
     aside.mkdir(parents=True, exist_ok=True)
-    plain = replace(manifest, sources=tuple(e for e in manifest.sources if e not in before))
+    plain = replace(manifest, sources=tuple(_bare(e) for e in manifest.sources if e not in before))
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
         files = list(_written(con, plain, aside))
         listed = any(e.rows for e in plain.parts("container"))
@@ -196,11 +196,7 @@ def derive(
     coordinator = Coordinator(folder, numbered, Alone(), memory_bytes, events)
     named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in files]
     coordinator.take(named, lambda *_: None)
-    if silent:
-        own = any(entry.rows for entry in plain.parts("node_amount"))
-        summed = not own or is_moment(plain)
-        made = _told(made, silent, None if summed else count)
-    commit(replace(plain, sources=(*plain.sources, *made)))
+    commit(replace(plain, sources=_with_gaps(plain, made, silent, count)))
     for entry in before:
         for path in (part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)):
             (folder / path).unlink(missing_ok=True)
@@ -241,6 +237,19 @@ def _written(con: DuckDBPyConnection, manifest: Manifest, aside: Path) -> Iterat
                 break
 
 
+def _with_gaps(
+    plain: Manifest, made: list[SourceEntry], silent: str, containers: int
+) -> tuple[SourceEntry, ...]:
+    """All entries, one of which says what lacks use: one of those made, else one of amounts."""
+    if not silent:
+        return (*plain.sources, *made)
+    own = any(entry.rows for entry in plain.parts("node_amount"))
+    summed = not own or is_moment(plain)
+    if any(one.table == ("node_usage" if summed else "container_usage") for one in made):
+        return (*plain.sources, *_told(made, silent, None if summed else containers))
+    return (*_lacking(plain.sources, silent, containers), *made)
+
+
 def _told(made: list[SourceEntry], silent: str, containers: int | None) -> list[SourceEntry]:
     """The entries with a defect that says what lacks use.
 
@@ -249,6 +258,13 @@ def _told(made: list[SourceEntry], silent: str, containers: int | None) -> list[
     """
     if containers is None:
         return [_partly(one, silent) if one.table == "node_usage" else one for one in made]
+    return _lacking(made, silent, containers, "container_usage")
+
+
+def _lacking(
+    entries: Sequence[SourceEntry], silent: str, containers: int, table: str = "container_amount"
+) -> list[SourceEntry]:
+    """The entries, one of which says for all what lacks use: a sentence is told once."""
     lacks = Defect(
         defect=WITHOUT_USE,
         column="container",
@@ -256,9 +272,14 @@ def _told(made: list[SourceEntry], silent: str, containers: int | None) -> list[
         action="a replay takes what they request",
         example=silent,
     )
-    # one entry says it for all: a sentence is told once
-    first = next((one for one in made if one.table == "container_usage"), None)
-    return [replace(one, defects=(*one.defects, lacks)) if one is first else one for one in made]
+    first = next((one for one in entries if one.table == table), None)
+    return [replace(one, defects=(*one.defects, lacks)) if one is first else one for one in entries]
+
+
+def _bare(entry: SourceEntry) -> SourceEntry:
+    """The entry without what was told of it before."""
+    kept = tuple(one for one in entry.defects if one.defect != WITHOUT_USE)
+    return entry if len(kept) == len(entry.defects) else replace(entry, defects=kept)
 
 
 def _partly(entry: SourceEntry, why: str) -> SourceEntry:

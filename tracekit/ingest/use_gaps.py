@@ -58,7 +58,13 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
     ]
     if not parts:
         return 0, ""
+    # without one of the two of all there is no row of what containers use as shares
+    whole = (
+        ""
+        if containers not in (cpu, memory)
+        else (", and analyses that go by use of both have nothing to read")
+    )
     return max(cpu, memory), (
         f"of {containers:,} containers on nodes {' and '.join(parts)}: a replay takes what they"
-        " request"
+        f" request{whole}"
     )

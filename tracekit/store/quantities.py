@@ -15,7 +15,16 @@ RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
 
 def quantities(store: Store) -> dict[str, str]:
     """For each quantity ``recorded``, ``inferred`` (worked out by ingest) or ``absent``."""
-    return {name: find(store) for name, find in _QUANTITIES.items()}
+    found = {name: find(store) for name, find in _QUANTITIES.items()}
+    if found["use of containers"] == ABSENT or _one(store, "container_usage", "") != ABSENT:
+        return found
+    # shares of use are of CPU and memory together: without them one of the two may be wanting
+    lacks = {
+        f"use of containers: {what}": ABSENT
+        for what in ("cpu", "memory")
+        if _of("container_amount", what)(store) == ABSENT
+    }
+    return {**found, **lacks}
 
 
 def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,53 @@
+"""Use of CPU recorded without that of memory: told, though no row of shares is made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kubernetes_support import Object, answer, container, listed, node, pod, series, written
+
+from tracekit.ingest import ingest
+from tracekit.query.describe import describe
+from tracekit.store import Store, open_store
+from tracekit.store.doubts import WITHOUT_USE, doubts
+
+FROM_S = 1_767_225_600
+
+
+def _stored(folder: Path, metric: str) -> Store:
+    made = folder / "cluster"
+    made.mkdir(exist_ok=True)
+    pods: list[Object] = [
+        pod(f"p{at}", nodeName="n1", containers=[container("1")]) for at in range(3)
+    ]
+    written(made / "cluster.json", listed(node("n1"), *pods))
+    used = 0.5 if "cpu" in metric else 5e8
+    some = [
+        series(None, [(FROM_S + 60 * at, used) for at in range(4)], namespace="default", pod="p0")
+    ]
+    written(made / f"{metric}.json", answer(*some))
+    ingest(made, folder / "store")
+    return open_store(folder / "store")
+
+
+@pytest.mark.parametrize(
+    ("metric", "lacks", "said"),
+    [
+        ("container_cpu_in_use", "memory", "2 have no recorded use of CPU and 3 have no recorded"),
+        ("container_memory_in_use", "cpu", "3 have no recorded use of CPU and 2 have no recorded"),
+    ],
+)
+def test_what_lacks_is_told_once(tmp_path: Path, metric: str, lacks: str, said: str) -> None:
+    store = _stored(tmp_path, metric)
+    known = describe(store)["quantities"]
+    assert known["use of containers"] == "recorded"
+    assert known[f"use of containers: {lacks}"] == "absent"
+    (told,) = [one for one in doubts(store) if "no recorded use" in one]
+    assert f"of 3 containers on nodes {said}" in told
+    assert told.endswith("analyses that go by use of both have nothing to read")
+    # taken in again, with a node more, it is worked out anew
+    written(tmp_path / "cluster" / "more.json", listed(node("n2")))
+    ingest(tmp_path / "cluster", tmp_path / "store")
+    again = open_store(tmp_path / "store").manifest.sources
+    assert sum(d.defect == WITHOUT_USE for one in again for d in one.defects) == 1
