@@ -1,9 +1,11 @@
 """What there is of each kind, read from the registries."""
 
-from collections.abc import Callable, Mapping, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tracekit.errors import TracekitError, nearest, unknown_name
+from tracekit import registry
+from tracekit.errors import TracekitError, nearest
 from tracekit.shown import EntriesShown
 
 Entry = Mapping[str, Any]
@@ -26,9 +28,7 @@ def listing(kind: str) -> Sequence[Entry]:
 def entry(kind: str, name: str) -> Entry:
     """The entry of that name; raises TracekitError that suggests a near one."""
     entries = {str(one["name"]): one for one in listing(kind)}
-    if name not in entries:
-        raise unknown_name(_singular(kind), name, entries, listing=f"tracekit list {kind}")
-    return entries[name]
+    return registry.pick(entries, name, _singular(kind), listing=f"tracekit list {kind}")
 
 
 def _singular(kind: str) -> str:
@@ -87,15 +87,6 @@ def _queries() -> list[Entry]:
     ]
 
 
-def _metrics() -> list[Entry]:
-    from tracekit.metrics import all_metrics
-
-    return [
-        {"name": name, "title": metric.title, "unit": metric.unit, "source": metric.source}
-        for name, metric in all_metrics().items()
-    ]
-
-
 def _measures() -> list[Entry]:
     from tracekit.replay.measures import ENDS, all_measures
 
@@ -113,18 +104,6 @@ def _measures() -> list[Entry]:
         }
         for name, one in all_measures().items()
     ]
-
-
-def _policies() -> list[Entry]:
-    from tracekit.replay.placement import all_policies
-
-    return [_policy(name, policy) for name, policy in all_policies().items()]
-
-
-def _rebalancers() -> list[Entry]:
-    from tracekit.replay.rebalance import all_rebalancers
-
-    return [_policy(name, policy) for name, policy in all_rebalancers().items()]
 
 
 def _assumptions() -> list[Entry]:
@@ -158,20 +137,40 @@ def _by_load(of: dict[str, Any], each: str, between: str) -> Any:
     return between.join(each.format(load=load, value=value) for load, value in of.items())
 
 
-def _sizing_policies() -> list[Entry]:
-    from tracekit.sizing.policies import all_sizing_policies
+def _plain(module: str, getter: str, *fields: str) -> Callable[[], list[Entry]]:
+    """Lists what a registry holds, each with its name and some of its fields."""
 
-    return [_policy(name, policy) for name, policy in all_sizing_policies().items()]
+    def listed() -> list[Entry]:
+        return [
+            {"name": name, **{field: getattr(one, field) for field in fields}}
+            for name, one in _registered(module, getter)
+        ]
+
+    return listed
 
 
-def _policy(name: str, policy: Any) -> Entry:
-    return {
-        "name": name,
-        "title": first_sentence(policy.__doc__ or ""),
-        "source": policy.source,
-        "reads": sorted(policy.reads),
-        "params": _params(policy),
-    }
+def _policies(module: str, getter: str) -> Callable[[], list[Entry]]:
+    """Lists policies: what they do, read and take."""
+
+    def listed() -> list[Entry]:
+        return [
+            {
+                "name": name,
+                "title": first_sentence(policy.__doc__ or ""),
+                "source": policy.source,
+                "reads": sorted(policy.reads),
+                "params": _params(policy),
+            }
+            for name, policy in _registered(module, getter)
+        ]
+
+    return listed
+
+
+def _registered(module: str, getter: str) -> Iterable[tuple[str, Any]]:
+    # a registry is imported when it is listed, so that --help stays fast
+    entries: Mapping[str, Any] = getattr(importlib.import_module(f"tracekit.{module}"), getter)()
+    return entries.items()
 
 
 def _searches() -> list[Entry]:
@@ -185,20 +184,6 @@ def _searches() -> list[Entry]:
             "params": _params(search),
         }
         for name, search in all_searches().items()
-    ]
-
-
-def _functions() -> list[Entry]:
-    from tracekit.replay.optimize.functions import all_functions
-
-    return [
-        {
-            "name": name,
-            "title": function.title,
-            "formula": function.formula,
-            "bound": function.bound,
-        }
-        for name, function in all_functions().items()
     ]
 
 
@@ -228,33 +213,6 @@ def _params(kind: Any) -> list[Entry]:
     ]
 
 
-def _figures() -> list[Entry]:
-    from tracekit.report.figures import all_figures
-
-    return [
-        {"name": name, "title": figure.title, "question": figure.question}
-        for name, figure in all_figures().items()
-    ]
-
-
-def _reports() -> list[Entry]:
-    from tracekit.report.pages import all_pages
-
-    return [{"name": name, "title": page.title} for name, page in all_pages().items()]
-
-
-def _models() -> list[Entry]:
-    from tracekit.fit.models import all_models
-
-    return [{"name": name, "title": model.title} for name, model in all_models().items()]
-
-
-def _presets() -> list[Entry]:
-    from tracekit.synth.presets import all_presets
-
-    return [{"name": name, "title": preset.title} for name, preset in all_presets().items()]
-
-
 def first_sentence(text: str) -> str:
     """A docstring's first sentence, on one line."""
     return " ".join(text.strip().split("\n\n")[0].split())
@@ -264,17 +222,17 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "sources": _sources,
     "tables": _tables,
     "queries": _queries,
-    "metrics": _metrics,
+    "metrics": _plain("metrics", "all_metrics", "title", "unit", "source"),
     "measures": _measures,
-    "figures": _figures,
-    "policies": _policies,
+    "figures": _plain("report.figures", "all_figures", "title", "question"),
+    "policies": _policies("replay.placement", "all_policies"),
     "assumptions": _assumptions,
-    "rebalancers": _rebalancers,
-    "sizing_policies": _sizing_policies,
-    "reports": _reports,
+    "rebalancers": _policies("replay.rebalance", "all_rebalancers"),
+    "sizing_policies": _policies("sizing.policies", "all_sizing_policies"),
+    "reports": _plain("report.pages", "all_pages", "title"),
     "searches": _searches,
-    "functions": _functions,
+    "functions": _plain("replay.optimize.functions", "all_functions", "title", "formula", "bound"),
     "workloads": _workloads,
-    "presets": _presets,
-    "models": _models,
+    "presets": _plain("synth.presets", "all_presets", "title"),
+    "models": _plain("fit.models", "all_models", "title"),
 }

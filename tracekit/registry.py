@@ -2,11 +2,11 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TypeVar
 
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, unknown_name
 
 T = TypeVar("T")
 
@@ -39,6 +39,13 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
             if isinstance(value, kind) and found.setdefault(key.rstrip("_"), value) is not value:
                 raise TracekitError(f"{package.__name__} defines '{key}' twice")
     return dict(sorted(found.items()))
+
+
+def pick(known: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:
+    """The thing of that name; raises TracekitError that suggests a near one, or how to list all."""
+    if name not in known:
+        raise unknown_name(kind, name, known, listing=listing)
+    return known[name]
 
 
 def module_names(package: ModuleType) -> list[str]:

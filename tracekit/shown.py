@@ -155,7 +155,7 @@ def page_of(result: Any, *, title: str = "") -> Page:
     columns, rows = ([], []) if first is None else table(first)
     return Page(
         title=title or _words(type(result).__name__),
-        lines=[f"{name.replace('_', ' ')}: {_cell(value)}" for name, value in plain.items()],
+        lines=[f"{name.replace('_', ' ')}: {cell_text(value)}" for name, value in plain.items()],
         columns=columns,
         rows=rows,
         rest=[_about(name, frame) for name, frame in frames.items()],
@@ -215,7 +215,8 @@ def _words(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize()
 
 
-def _cell(value: object) -> str:
+def cell_text(value: object) -> str:
+    """A value as people read it: four digits, thousands apart."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -252,7 +253,7 @@ def _html(page: Page) -> Iterator[str]:
 def _html_cell(value: object) -> str:
     number = isinstance(value, int | float) or value is None
     side = "right" if number else "left"
-    return f"<td style='text-align:{side}'>{escape(_cell(value))}</td>"
+    return f"<td style='text-align:{side}'>{escape(cell_text(value))}</td>"
 
 
 #: Sizes of the figure, in pixels.
@@ -292,4 +293,4 @@ def _svg_bar(bar: Bar, top: int, scale: float) -> Iterator[str]:
             f"<line x1='{_NAME + bar.low * scale:.1f}' x2='{_NAME + bar.high * scale:.1f}'"
             f" y1='{middle}' y2='{middle}' stroke='currentColor' stroke-width='2'/>"
         )
-    yield f"<text x='{_NAME + end + 5:.1f}' y='{middle + 4}'>{_cell(bar.value)}</text>"
+    yield f"<text x='{_NAME + end + 5:.1f}' y='{middle + 4}'>{cell_text(bar.value)}</text>"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracekit.cli._streams import print_raw, visible
+from tracekit.shown import cell_text
 
 WIDTH = 80
 #: Room between two columns of a table, and how narrow a column of names may get.
@@ -140,15 +141,11 @@ def _is_plain(text: str) -> bool:
 def _cell(value: object) -> str:
     from rich.markup import escape
 
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 9_999.5 else f"{value:,.0f}"
-    return escape(visible(str(value)))
+    return escape(_cell_text(value))
+
+
+def _cell_text(value: object) -> str:
+    return visible(cell_text(value))
 
 
 def console(*, stderr: bool) -> Any:
@@ -244,10 +241,6 @@ def _fits(frame: Any) -> bool:
         for name in frame.columns
     ]
     return sum(widths) <= WIDTH
-
-
-def _cell_text(value: object) -> str:
-    return _cell(value).replace("\\[", "[")
 
 
 def write_frame(frame: Any, path: Any, output_format: str) -> None:

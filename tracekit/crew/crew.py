@@ -7,8 +7,8 @@ import pickle
 import queue
 import subprocess
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ from tracekit.isolation import interpreter
 
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
+K = TypeVar("K")
 #: Called with what was done since the last call, in bytes, and with rows and rejects so far.
 OnProgress = Callable[[int, int, int], None]
 
@@ -51,6 +52,13 @@ class Crew(Protocol):
 
     def close(self) -> None:
         """Stop at once, whatever is under way."""
+
+
+def each_done(crew: Crew, tasks: Iterable[tuple[K, Task[S]]]) -> Iterator[tuple[K, Future[S]]]:
+    """Have a crew do tasks; the key and the future of each, as they come to an end."""
+    running = {crew.submit(task, lambda *_: None): key for key, task in tasks}
+    for future in as_completed(running):
+        yield running.pop(future), future
 
 
 class Alone:

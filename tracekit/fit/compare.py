@@ -93,7 +93,7 @@ def estimators(names: list[str], seed: int) -> dict[str, Any]:
 
 
 def compare_models(
-    table: Table, models: Mapping[str, Any], rng: np.random.Generator, *, folds: int = FOLDS
+    table: Table, models: Mapping[str, Any], rng: np.random.Generator
 ) -> pl.DataFrame:
     """Errors of each model on rows held out, beside those of the service's mean.
 
@@ -109,13 +109,13 @@ def compare_models(
         lowest and highest value over the folds; best first.
     """
     columns = np.column_stack([table.service, table.regressors])
-    fold = folds_of(table.instance, folds, rng)
+    fold = folds_of(table.instance, rng)
     missed = {
-        name: _missed(model, columns, table.target, fold, folds)
+        name: _missed(model, columns, table.target, fold)
         for name, model in {"": WithinService(_Nothing()), **models}.items()
     }
     constant = missed.pop("")
-    many = np.bincount(fold, minlength=folds)
+    many = np.bincount(fold, minlength=FOLDS)
     rows = []
     for name, found in missed.items():
         saved = 1 - np.sqrt(found[many > 0] / constant[many > 0])
@@ -124,10 +124,10 @@ def compare_models(
     return pl.DataFrame(rows, schema=COMPARED, orient="row").sort("cv_rmse", "model")
 
 
-def _missed(model: Any, columns: Any, target: Any, fold: Any, folds: int) -> Any:
+def _missed(model: Any, columns: Any, target: Any, fold: Any) -> Any:
     """Sums of squared errors, shape (folds,)."""
-    sums = np.zeros(folds)
-    for held in range(folds):
+    sums = np.zeros(FOLDS)
+    for held in range(FOLDS):
         test = fold == held
         if test.any() and not test.all():
             found = clone(model).fit(columns[~test], target[~test]).predict(columns[test])

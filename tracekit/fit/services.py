@@ -16,7 +16,6 @@ from tracekit.fit.linear import Linear, fit_linear
 from tracekit.fit.shrink import drawn_together
 from tracekit.fit.table import COEFFICIENTS, Table
 from tracekit.fit.validation import (
-    FOLDS,
     NOTHING_HELD,
     Held,
     deviations,
@@ -127,7 +126,7 @@ class _Fitter:
                 groups=groups.astype(np.int64) if self._clustered else None,
                 tested=self._table.pressures,
             )
-            fold = folds_of(groups.astype(np.int64), FOLDS, self._rng)
+            fold = folds_of(groups.astype(np.int64), self._rng)
             held = validate(columns, target, fold, self._how)
         verdict, reason = judge(fitted, held, rows=len(target), proxy=self._proxy)
         if fitted is not None and fitted.condition <= MOST_CONDITION:
@@ -174,7 +173,7 @@ class _Fitter:
                 absorbed=len(table.services),
                 tested=table.pressures,
             )
-            held = validate_pooled(table, folds_of(table.instance, FOLDS, self._rng), self._how)
+            held = validate_pooled(table, folds_of(table.instance, self._rng), self._how)
         verdict, reason = judge(fitted, held, rows=max(free, 0), proxy=self._proxy)
         identified = fitted if fitted and fitted.condition <= MOST_CONDITION else None
         numbers = self._numbers(identified, held) if identified else {}

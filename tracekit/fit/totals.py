@@ -61,7 +61,7 @@ def fit_totals(
     place = _places(rows, group, many)
     cluster = place if len(np.unique(place)) < many else None
     fitted = fit_linear(pressed, total, how, groups=cluster, tested=table.pressures)
-    held = validate(pressed, total, folds_of(place, 5, rng), how)
+    held = validate(pressed, total, folds_of(place, rng), how)
     verdict, reason = judge(fitted, held, rows=many, proxy=proxy)
     for at, name in enumerate(table.coefficients, start=1):
         found |= {

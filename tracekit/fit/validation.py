@@ -39,19 +39,17 @@ class Held:
 NOTHING_HELD = Held(float("nan"), float("nan"))
 
 
-def folds_of(groups: IntArray, folds: int, rng: np.random.Generator) -> IntArray:
+def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
     """A fold for each row, rows of one group together; shape (rows,)."""
     names, at = np.unique(groups, return_inverse=True)
     order = rng.permutation(len(names))
-    return (order % folds)[at].astype(np.int64)
+    return (order % FOLDS)[at].astype(np.int64)
 
 
-def validate(
-    regressors: FloatArray, target: FloatArray, fold: IntArray, how: How, folds: int = FOLDS
-) -> Held:
+def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: How) -> Held:
     """Errors of one service's line, each fold being foretold from the others."""
     missed, missed_constant, many = 0.0, 0.0, 0
-    for held in range(folds):
+    for held in range(FOLDS):
         test = fold == held
         train = ~test
         if not test.any() or train.sum() <= regressors.shape[1] + 1:
@@ -64,10 +62,10 @@ def validate(
     return _held(missed, missed_constant, many)
 
 
-def validate_pooled(table: Table, fold: IntArray, how: How, folds: int = FOLDS) -> Held:
+def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
     """As ``validate``, of the line that all services share but for their means."""
     missed, missed_constant, many = 0.0, 0.0, 0
-    for held in range(folds):
+    for held in range(FOLDS):
         train = fold != held
         columns, target = deviations(table, train)
         test = ~train & np.isfinite(target)

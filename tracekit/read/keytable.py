@@ -44,8 +44,9 @@ class KeyTable(NamedTuple):
     used: IntArray
 
 
-def new_table(kinds: int, ids: int = 1 << 12, text_bytes: int = 1 << 18) -> KeyTable:
-    """An empty table with room for ``ids`` ids."""
+def new_table(kinds: int) -> KeyTable:
+    """An empty table."""
+    ids, text_bytes = 1 << 12, 1 << 18
     return KeyTable(
         slots=np.zeros(2 * ids, dtype=np.int32),
         hashes=np.empty(ids, dtype=np.uint64),

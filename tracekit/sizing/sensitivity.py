@@ -50,7 +50,6 @@ def sensitivity(
     settings: Settings,
     seed: int,
     epochs: int,
-    variants: Sequence[Variant] = VARIANTS,
     progress: Progress = SILENT,
 ) -> pl.DataFrame:
     """``variant``, ``epochs`` and the columns of ``Study.table``: one row per variant and policy.
@@ -59,7 +58,7 @@ def sensitivity(
     with the main table only as far as epochs go. The reward's scale moves with alpha0 and its form.
     """
     frames = []
-    for variant in variants:
+    for variant in VARIANTS:
         progress.stage(f"sensitivity: {variant.title}")
         study: Study = run_study(
             whole,

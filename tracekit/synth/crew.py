@@ -2,11 +2,10 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.crew.crew import Crew, LostWorkerError, OnProgress
+from tracekit.crew.crew import Crew, LostWorkerError, OnProgress, each_done
 from tracekit.errors import TracekitError
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
@@ -45,12 +44,9 @@ def run_all(
             yield task, task.run(folder, world)
         return
     try:
-        running = {
-            crew.submit(SentTask(task, folder, world.preset, world.seeds), lambda *_: None): task
-            for task in tasks
-        }
-        for future in as_completed(running):
-            yield running.pop(future), future.result()
+        sent = ((task, SentTask(task, folder, world.preset, world.seeds)) for task in tasks)
+        for task, future in each_done(crew, sent):
+            yield task, future.result()
     except LostWorkerError as error:
         crew.close()
         raise TracekitError(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tracekit import registry
-from tracekit.errors import unknown_name
 from tracekit.fit.models._own import load_own_model
 
 
@@ -43,6 +42,4 @@ def get_model(name: str) -> Model:
     """
     if name.endswith(".py"):
         return load_own_model(Path(name), Model)
-    if name not in all_models():
-        raise unknown_name("model", name, all_models(), listing="tracekit list models")
-    return all_models()[name]
+    return registry.pick(all_models(), name, "model", listing="tracekit list models")

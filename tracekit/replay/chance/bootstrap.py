@@ -30,7 +30,6 @@ def mean_interval(
     rng: np.random.Generator,
     *,
     resamples: int = RESAMPLES,
-    level: float = LEVEL,
 ) -> Interval:
     """The percentile bootstrap interval of each column's mean, expanded for few rows.
 
@@ -55,7 +54,7 @@ def mean_interval(
     counts = np.zeros((resamples, rows))
     np.add.at(counts, (np.arange(resamples)[:, None], drawn), 1.0)
     means = np.round(counts @ samples / rows, DECIMALS)
-    tail = _tail(rows, level)
+    tail = _tail(rows)
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return Interval(
         mean=np.round(samples.mean(axis=0), DECIMALS),
@@ -64,11 +63,11 @@ def mean_interval(
     )
 
 
-def _tail(rows: int, level: float) -> float:
+def _tail(rows: int) -> float:
     """The share of resampled means beyond each limit."""
     from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - slow to import
 
     if rows < 2:
         return 0.0
-    t = float(stdtrit(rows - 1, (1 + level) / 2))
+    t = float(stdtrit(rows - 1, (1 + LEVEL) / 2))
     return float(ndtr(-np.sqrt(rows / (rows - 1)) * t))

@@ -1,7 +1,6 @@
 """What every population search is: parameters, a first population, and one iteration of it."""
 
 import abc
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Generic, TypeVar
 
@@ -67,19 +66,13 @@ class Search(abc.ABC, Generic[State]):
     def iterate(self, flock: State, iteration: int, rng: np.random.Generator) -> None:
         """Move the population once; ``iteration`` counts from 1."""
 
-    def minimize(
-        self,
-        problem: Problem,
-        rng: np.random.Generator,
-        each_iteration: Callable[[], None] = lambda: None,
-    ) -> Found:
+    def minimize(self, problem: Problem, rng: np.random.Generator) -> Found:
         """Search until the iterations or the patience are used up."""
         flock = self.begin(problem, rng)
         curve = [flock.best_cost]
         for iteration in range(1, self.iterations + 1):
             self.iterate(flock, iteration, rng)
             curve.append(flock.best_cost)
-            each_iteration()
             if self._tired(curve):
                 break
         return Found(

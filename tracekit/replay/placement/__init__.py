@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,26 @@ Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "c
 
 #: What recorded cases write before a policy's name.
 VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
+
+
+class Called(Protocol):
+    """A kind of policy with further names."""
+
+    aliases: ClassVar[tuple[str, ...]]
+
+
+P = TypeVar("P", bound=Called)
+
+
+def called(name: str, known: Mapping[str, type[P]]) -> type[P] | None:
+    """The policy of that name, of a recorded case's name for it, or of an alias."""
+    plain = name
+    for vendor in VENDORS:
+        plain = plain.removeprefix(vendor)
+    for one, policy in known.items():
+        if one in (name, plain) or name in policy.aliases or plain in policy.aliases:
+            return policy
+    return None
 
 
 class ScoreError(TracekitError):

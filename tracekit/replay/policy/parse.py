@@ -11,7 +11,7 @@ from typing import Any
 from tracekit import parameters
 from tracekit.documents.yaml_file import is_document
 from tracekit.errors import TracekitError, unknown_name
-from tracekit.replay.placement import VENDORS, PlacementPolicy, all_policies
+from tracekit.replay.placement import PlacementPolicy, all_policies, called
 from tracekit.replay.policy.from_file import configured, load_own_policy
 from tracekit.replay.policy.nearness import near_kind
 from tracekit.replay.policy.profile import EXAMPLE, Part, weighted
@@ -29,12 +29,9 @@ def get_policy(name: str) -> type[PlacementPolicy]:
     """The policy of that name, of one of its aliases, or of a user's own file ``PATH.py``."""
     if name.endswith(".py"):
         return load_own_policy(Path(name))
-    plain = name
-    for vendor in VENDORS:
-        plain = plain.removeprefix(vendor)
-    for known, policy in all_policies().items():
-        if known in (name, plain) or name in policy.aliases or plain in policy.aliases:
-            return policy
+    found = called(name, all_policies())
+    if found is not None:
+        return found
     listed = [one.strip() for one in name.split(",")]
     if len(listed) > 1 and set(listed) & set(all_policies()):
         raise TracekitError(

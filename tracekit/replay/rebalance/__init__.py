@@ -15,7 +15,7 @@ from tracekit import parameters, registry
 from tracekit.arrays import IntArray
 from tracekit.errors import unknown_name
 from tracekit.parameters import About
-from tracekit.replay.placement import VENDORS, Reads
+from tracekit.replay.placement import Reads, called
 from tracekit.replay.view.parametrised import Parametrised
 from tracekit.replay.view.snapshot import Snapshot
 
@@ -86,13 +86,7 @@ def all_rebalancers() -> dict[str, type[RebalancePolicy]]:
 
 def find_rebalancer(name: str) -> type[RebalancePolicy] | None:
     """The rebalance policy of that name, of a recorded case's name for it, or of an alias."""
-    plain = name
-    for vendor in VENDORS:
-        plain = plain.removeprefix(vendor)
-    for known, policy in all_rebalancers().items():
-        if known in (name, plain) or name in policy.aliases or plain in policy.aliases:
-            return policy
-    return None
+    return called(name, all_rebalancers())
 
 
 def get_rebalancer(name: str) -> type[RebalancePolicy]:

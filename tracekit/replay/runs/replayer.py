@@ -1,10 +1,10 @@
 """Who does the replays of a run: this process, several, or a cluster; and what is done already."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import Future
 from dataclasses import dataclass
 
-from tracekit.crew.crew import Crew, LostWorkerError
+from tracekit.crew.crew import Crew, LostWorkerError, each_done
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.policy.entrant import Entrant, halves
@@ -109,16 +109,16 @@ class Replayer:
         """Side by side, the longest first, so that none of them is left over at the end."""
         assert self._crew is not None  # noqa: S101 - as the caller saw
         assert self._source is not None  # noqa: S101 - same
-        at_of: dict[Future[Replayed], int] = {}
-        for at in sorted(waiting, key=lambda at: not halves(waiting[at].policy)[0].batched):
-            plan = waiting[at]
-            task = ReplayTask(self._source, plan.policy.address(), plan.seed, plan.repeat)
-            at_of[self._crew.submit(task, lambda *_: None)] = at
-        found = {}
+        longest = sorted(waiting, key=lambda at: not halves(waiting[at].policy)[0].batched)
+        source, found = self._source, {}
+        tasks = (
+            (at, ReplayTask(source, plan.policy.address(), plan.seed, plan.repeat))
+            for at, plan in ((at, waiting[at]) for at in longest)
+        )
         with progress.task("replays", len(waiting), "replays") as shown:
-            for future in as_completed(at_of):
-                plan = waiting[at_of[future]]
-                found[at_of[future]] = self._keep(plan, _result(future, plan))
+            for at, future in each_done(self._crew, tasks):
+                plan = waiting[at]
+                found[at] = self._keep(plan, _result(future, plan))
                 shown.advance(1, str(plan.policy))
         return found
 

@@ -105,6 +105,6 @@ def column_order(names: Iterable[str]) -> tuple[str, ...]:
     return (*BASE, *pods, *sorted(others - {PODS}))
 
 
-def amounts(resources: Sequence[str], given: Mapping[str, int], *, absent: int = 0) -> IntArray:
-    """The amounts of a resource map as a row, shape (resources,); ``absent`` where not given."""
-    return np.array([given.get(name, absent) for name in resources], dtype=np.int64)
+def amounts(resources: Sequence[str], given: Mapping[str, int]) -> IntArray:
+    """The amounts of a resource map as a row, shape (resources,); 0 where not given."""
+    return np.array([given.get(name, 0) for name in resources], dtype=np.int64)

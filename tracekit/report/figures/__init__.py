@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from tracekit import registry
-from tracekit.errors import unknown_name
 from tracekit.report.data import Data
 
 
@@ -69,7 +68,4 @@ def all_figures() -> dict[str, Figure]:
 
 def get_figure(name: str) -> Figure:
     """The figure of that name; raises TracekitError for an unknown one."""
-    figures = all_figures()
-    if name not in figures:
-        raise unknown_name("figure", name, figures, listing="tracekit list figures")
-    return figures[name]
+    return registry.pick(all_figures(), name, "figure", listing="tracekit list figures")

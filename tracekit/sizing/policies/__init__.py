@@ -4,7 +4,6 @@ import functools
 import sys
 
 from tracekit import parameters, registry
-from tracekit.errors import unknown_name
 from tracekit.sizing.policy import SizingPolicy
 
 
@@ -17,10 +16,9 @@ def all_sizing_policies() -> dict[str, type[SizingPolicy]]:
 def parse_sizing_policy(text: str) -> SizingPolicy:
     """The policy that ``NAME[param=value,...]`` spells; ``str`` of it is the same text again."""
     name, given = parameters.split(text)
-    known = all_sizing_policies()
-    if name not in known:
-        raise unknown_name("sizing policy", name, known, listing="tracekit list sizing_policies")
-    made = parameters.build(known[name], f"policy {name}", given)
+    listing = "tracekit list sizing_policies"
+    kind = registry.pick(all_sizing_policies(), name, "sizing policy", listing=listing)
+    made = parameters.build(kind, f"policy {name}", given)
     if not isinstance(made, SizingPolicy):
         raise TypeError(name)
     return made

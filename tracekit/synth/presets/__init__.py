@@ -5,7 +5,6 @@ import sys
 from dataclasses import dataclass
 
 from tracekit import registry
-from tracekit.errors import unknown_name
 from tracekit.units import MS_PER_HOUR, MS_PER_MINUTE
 
 STEPS_PER_MINUTE = 2
@@ -96,7 +95,4 @@ def all_presets() -> dict[str, Preset]:
 
 def get_preset(name: str) -> Preset:
     """The preset of that name; raises TracekitError for an unknown one."""
-    if name not in all_presets():
-        known = ", ".join(all_presets())
-        raise unknown_name("preset", name, all_presets(), listing=known)
-    return all_presets()[name]
+    return registry.pick(all_presets(), name, "preset", listing=", ".join(all_presets()))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tracekit import registry
 from tracekit.arrays import FloatArray
-from tracekit.errors import unknown_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +36,4 @@ def all_functions() -> dict[str, BenchFunction]:
 
 def get_function(name: str) -> BenchFunction:
     """The test function of that name; TracekitError that lists the near ones."""
-    known = all_functions()
-    if name not in known:
-        raise unknown_name("test function", name, known, listing="tracekit list functions")
-    return known[name]
+    return registry.pick(all_functions(), name, "test function", listing="tracekit list functions")

@@ -5,7 +5,6 @@ import sys
 from typing import Any
 
 from tracekit import registry
-from tracekit.errors import unknown_name
 from tracekit.replay.optimize.search import Search
 
 
@@ -18,7 +17,4 @@ def all_searches() -> dict[str, type[Search[Any]]]:
 
 def get_search(name: str) -> type[Search[Any]]:
     """The search of that name; TracekitError that lists the near ones."""
-    known = all_searches()
-    if name not in known:
-        raise unknown_name("search", name, known, listing="tracekit list searches")
-    return known[name]
+    return registry.pick(all_searches(), name, "search", listing="tracekit list searches")

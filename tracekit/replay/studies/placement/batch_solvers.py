@@ -15,6 +15,9 @@ from tracekit.replay.placement._fitness import FitnessPolicy
 from tracekit.replay.placement._searching import BatchFitness
 from tracekit.replay.view.snapshot import Snapshot
 
+#: The integer program stops here; what it has found by then is not proven to be the best.
+_LIMIT_S = 60.0
+
 
 def greedy(judged: BatchFitness, size: int, nodes: int) -> IntArray:
     """Each container in turn where the batch so far is best; ties to the first node."""
@@ -62,9 +65,7 @@ def _swaps(chosen: IntArray) -> IntArray:
     return swapped
 
 
-def best_possible(
-    policy: FitnessPolicy, snapshot: Snapshot, batch: Batch, time_limit_s: float = 60.0
-) -> tuple[IntArray, bool]:
+def best_possible(policy: FitnessPolicy, snapshot: Snapshot, batch: Batch) -> tuple[IntArray, bool]:
     """The best node numbers there are, by an integer program; and whether that is proven.
 
     One column per node and set of containers on it, whose value is computed exactly: each node
@@ -84,7 +85,7 @@ def best_possible(
         for node in np.flatnonzero(placed.all(axis=1)).tolist():
             sets.append((node, members))
             values.append(float(fitness[node]))
-    return _solve(sets, np.array(values), size, nodes, time_limit_s)
+    return _solve(sets, np.array(values), size, nodes)
 
 
 def _subsets(size: int) -> list[list[int]]:
@@ -108,7 +109,6 @@ def _solve(
     values: FloatArray,
     size: int,
     nodes: int,
-    time_limit_s: float,
 ) -> tuple[IntArray, bool]:
     if not sets:
         return np.full(size, -1, dtype=np.int64), True
@@ -125,7 +125,7 @@ def _solve(
         constraints=optimize.LinearConstraint(matrix, low, 1),
         integrality=np.ones(shape[1]),
         bounds=optimize.Bounds(0, 1),
-        options={"time_limit": time_limit_s},
+        options={"time_limit": _LIMIT_S},
     )
     chosen = np.full(size, -1, dtype=np.int64)
     if found.x is not None:

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from tracekit import parameters, registry
-from tracekit.errors import TracekitError, unknown_name
+from tracekit.errors import TracekitError
 from tracekit.replay.workload.workload import Workload
 
 _SPELLED = re.compile(r"(?P<name>[a-z]\w*)(?P<given>\[[^\]]*\])?(?::(?P<path>.*))?")
@@ -127,11 +127,8 @@ def _resolved(text: str) -> tuple[type[WorkloadLoader], dict[str, str], Path]:
     spelled = _SPELLED.fullmatch(text)
     if Path(text).exists() or not spelled or _is_path(spelled):
         return _recognised(Path(text)), {}, Path(text)
-    if spelled["name"] not in all_loaders():
-        raise unknown_name(
-            "workload", spelled["name"], all_loaders(), listing="tracekit list workloads"
-        )
-    kind = all_loaders()[spelled["name"]]
+    listing = "tracekit list workloads"
+    kind = registry.pick(all_loaders(), spelled["name"], "workload", listing=listing)
     _, given = parameters.split(spelled["name"] + (spelled["given"] or ""))
     path = spelled["path"] or ""
     if bool(path) != bool(kind.files):
