@@ -82,5 +82,5 @@ def test_nodes_that_never_changed_are_not_said_to_have_too_few_samples() -> None
     said = all_findings()["zones"].find(Data(fetch=lambda _name, _params: zones))
     assert said is not None
     told = said.sentence.replace("\u00a0", " ")
-    assert "on 4 further nodes CPU or memory never changed (zone U)" in told
+    assert "on 4 further nodes CPU or memory never changed (correlation zone U)" in told
     assert "on 2 further nodes there are too few samples" in told

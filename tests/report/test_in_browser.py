@@ -164,7 +164,7 @@ def test_pages_have_addresses_and_the_way_back(browser: Any, report: Path) -> No
     with opened(browser, report) as page:
         page.click("nav a[href='#/zones']")
         page.wait_for_selector("[id='/zones'] h2")
-        assert page.title().startswith("Zones of nodes")
+        assert page.title().startswith("Correlation zones")
         page.go_back()
         page.wait_for_selector("[id='/answer'] h2")
         assert not page.is_visible("[id='/zones'] h2")

@@ -8,6 +8,7 @@ from report_runs_support import manifest, repeats_frame, summary_frame
 from tracekit.replay.answer.amounts import decimals, difference_text, value_text, way
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import compared
+from tracekit.replay.runs.shown import shown
 from tracekit.report import measures
 from tracekit.report.data import Data
 from tracekit.report.measures import headline, named
@@ -44,6 +45,10 @@ VALUES = [
     ("overloaded_node_steps", 3.0, None, "3"),
     ("imbalance_mean", 0.0471, 0.0002, "0.04710 \u00b1 0.00020"),
     ("imbalance_mean", float("nan"), None, "\u2013"),
+    # at most four digits that mean something; what is narrower than the last one is not printed
+    ("imbalance_mean", 1.42791, 0.00008, "1.43"),
+    ("nodes_used_mean", 102.742759, 0.000003, "103"),
+    ("nodes_used_mean", 1102.74, 0.04, "1,103"),
 ]
 
 
@@ -58,6 +63,14 @@ def _difference(mean: float, low: float | None, high: float | None, *, apart: bo
     return Difference(
         policy="a", other="b", measure="", mean=mean, low=low, high=high, apart=apart, orders=8
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "reach", "text"),
+    [(102.742759, 0.000003, "102.7"), (1.42791, 0.00008, "1.428"), (84.61, 0.3, "84.6 \u00b10.3")],
+)
+def test_the_terminal_has_the_same_rule(value: float, reach: float, text: str) -> None:
+    assert shown(compared()["imbalance_mean"], value, reach) == text
 
 
 DIFFERENCES = [

@@ -13,6 +13,7 @@ from tracekit.sqlfiles import get_query
 
 #: Queries of tables that have no made-up rows.
 _WITHOUT_ROWS = (
+    "usage/availability_zones",
     "usage/node_cohorts",
     "usage/change_causes",
     "services/alikeness",

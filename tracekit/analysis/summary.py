@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.analysis.results.published_claims import FAILS, UNKNOWN
 from tracekit.analysis.work import Analysis
 from tracekit.replay.measures import words_of
-from tracekit.replay.runs.shown import decimals
+from tracekit.replay.runs.shown import with_interval
 from tracekit.units import percent
 
 
@@ -43,7 +43,7 @@ def _zones(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
         for zone in frame["zone"].unique().sort()
     ]
     return SummaryTable(
-        title="Zones of the nodes, by correlation of CPU and memory",
+        title="Correlation zones of the nodes",
         columns=["zone", "nodes", "share", "CPU mean", "memory mean", "difference G"],
         rows=rows,
         note="% ± half of the 95 % interval, over nodes; the tables below in the same way",
@@ -99,9 +99,10 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
         row = frame.filter(measure=measure).row(0, named=True)
         mean, low, high = (row[name] for name in ("mean", "low", "high"))
         half = 0.0 if low is None else 50 * (high - low)
-        places = decimals(half) if half > 0 else digits
+        known = None if mean is None else with_interval(100 * mean, half)
+        places = digits if known is None else known
         text = "-" if mean is None else f"{round(100 * mean, places) + 0.0:.{places}f}"
-        reach = f" ±{half:.{places}f}" if half > 0 else ""
+        reach = "" if known is None else f" ±{half:.{places}f}"
         cells.append(text + reach)
     return cells
 
@@ -130,11 +131,14 @@ _UNLIKELY = 0.05
 def _doubt(frame: pl.DataFrame) -> Iterator[str]:
     doubt = frame["other_zone_probability"].drop_nulls()
     if doubt.len() and not (doubt > _UNLIKELY).any():
-        yield f"of {doubt.len():,} nodes with a zone none is likely to be in the wrong one"
+        yield (
+            f"of {doubt.len():,} nodes with a correlation zone none is likely to be in the wrong"
+            " one"
+        )
     elif doubt.len():
         yield (
-            f"of {doubt.len():,} nodes with a zone about {doubt.sum():.0f} may be in the wrong one;"
-            f" for {(doubt > _UNLIKELY).sum():,} the chance of that is above 5 %"
+            f"of {doubt.len():,} nodes with a correlation zone about {doubt.sum():.0f} may be in"
+            f" the wrong one; for {(doubt > _UNLIKELY).sum():,} the chance of that is above 5 %"
         )
 
 
@@ -167,8 +171,8 @@ def _trends(frame: pl.DataFrame) -> Iterator[str]:
     for zone, share in frame.select("zone", "falling_share").rows():
         if zone == "A" and share is not None and percent(share, 0) != percent(0, 0):
             yield (
-                f"on {percent(share, 0)} of the nodes of zone A, CPU falls over time and memory"
-                " does not change"
+                f"on {percent(share, 0)} of the nodes of correlation zone A, CPU falls over"
+                " time and memory does not change"
             )
 
 
@@ -186,9 +190,13 @@ def _demand(frame: pl.DataFrame) -> Iterator[str]:
 def _sizes(frame: pl.DataFrame) -> Iterator[str]:
     for row in frame.iter_rows(named=True):
         size, low, high = (row[f"node_share{end}"] for end in ("", "_low", "_high"))
-        found = "not known from this data" if size is None else f"{percent(size, 2)} of a node"
+        known = None if None in (size, low) else with_interval(100 * size, 50 * (high - low))
+        places = 1 if known is None else known
+        found = "not known from this data" if size is None else f"{percent(size, places)} of a node"
         interval = (
-            "" if low is None else f" (95 % interval {percent(low, 2)} to {percent(high, 2)})"
+            ""
+            if known is None
+            else f" (95 % interval {percent(low, places)} to {percent(high, places)})"
         )
         yield (
             f"{_words(row['resource'])} size of a container: {found}{interval};"

@@ -14,9 +14,10 @@ JSON_ROWS = 1000
 def command(
     asked: Asked, store: Path, out: Path | None, seed: int, json: JsonOption = False
 ) -> None:
-    """Run all analytics of a store: zones, cohorts, causes, demand and sizes, with intervals.
+    """Run all analytics of a store: correlation zones, cohorts, causes, demand, sizes.
 
-    Every query among the results can be asked for alone: tracekit list queries. With --json,
+    Means have intervals. Every query among the results can be asked for alone: tracekit list
+    queries. With --json,
     results of more than 1,000 rows are left out; --out writes them all.
 
     Example: tracekit analyze mystore --out analysis

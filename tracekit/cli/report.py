@@ -10,7 +10,7 @@ PANEL = Panel.tell
 def command(asked: Asked, json: JsonOption = False) -> None:
     """Write one self-contained HTML file that works offline.
 
-    A store gives its quality, zones and utilization; a run folder gives the
+    A store gives its quality, correlation zones and utilization; a run folder gives the
     comparison of its policies too, and the store's pages when it is there.
     Studies in the folder 'studies' beside it get their pages as well.
 

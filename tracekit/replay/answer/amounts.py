@@ -9,6 +9,7 @@ from tracekit.replay.answer.standings import Difference, Standing
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.shown import decimals as allowed
+from tracekit.replay.runs.shown import most_decimals
 from tracekit.units import duration
 from tracekit.words import MINUS, NBSP, number
 
@@ -48,18 +49,28 @@ def value_text(measure: Measure, value: float | None, reach: float | None = None
         if 0 < factor * abs(value) < _LEAST:
             return f"under {_LEAST}{unit(measure)}"
         reach = None
-    off = f" \u00b1{NBSP}{_digits(factor * reach, _of(measure, reach))}" if reach else ""
+    if reach and _hidden(measure, value, reach):
+        reach = None
+    off = f" \u00b1{NBSP}{_digits(factor * reach, _of(measure, reach, value))}" if reach else ""
     return f"{_digits(factor * value, _of(measure, reach, value))}{off}{unit(measure)}"
 
 
 def _of(measure: Measure, reach: float | None, value: float | None = None) -> int | None:
     """How many decimals a value of a measure gets; None for three significant digits."""
+    factor = scale(measure)
     if reach:
-        return decimals(scale(measure) * reach, most=_MOST if measure.share else 6)
+        most = min(_MOST if measure.share else 6, most_decimals(factor * (value or 0.0)))
+        return decimals(factor * reach, most=most)
     if measure.share:
         return _PLAIN
     whole = value is not None and float(value).is_integer()
     return 0 if whole or (value is not None and abs(value) >= 1000) else None
+
+
+def _hidden(measure: Measure, value: float, reach: float) -> bool:
+    """Whether an interval is narrower than the last digit that is shown."""
+    places = _of(measure, reach, value)
+    return places is not None and scale(measure) * reach < 0.5 * 10.0**-places
 
 
 def _digits(value: float, decimals_: int | None) -> str:
@@ -78,7 +89,7 @@ def mean_text(measure: Measure, mean: float | None, high: float | None) -> str:
     """A mean alone, with as many digits as its interval allows."""
     if mean is None or high is None or not high > mean or measure.name.endswith("_ms"):
         return value_text(measure, mean)
-    return f"{_digits(scale(measure) * mean, _of(measure, high - mean))}{unit(measure)}"
+    return f"{_digits(scale(measure) * mean, _of(measure, high - mean, mean))}{unit(measure)}"
 
 
 def interval_text(
@@ -88,7 +99,7 @@ def interval_text(
     if mean is None or low is None or high is None or measure.name.endswith("_ms"):
         return value_text(measure, mean)
     reach = high - mean
-    places, factor = _of(measure, reach), scale(measure)
+    places, factor = _of(measure, reach, mean), scale(measure)
     cut = reach - (mean - low)
     if not reach or not math.isfinite(reach) or not math.isfinite(cut):
         return value_text(measure, mean)
@@ -112,7 +123,7 @@ def difference_text(measure: Measure, found: Difference | None) -> str:
     if measure.share and factor * max(ends) < _LEAST:
         return f"under {_LEAST}{unit(measure, difference=True)}"
     reach = None if found.low is None or found.high is None else (found.high - found.low) / 2
-    places = _of(measure, reach, found.mean)
+    places = _of(measure, reach, max(ends) if reach else found.mean)
     shown = _signed(factor * found.mean, places) + unit(measure, difference=True)
     if found.low is None or found.high is None:
         return shown

@@ -8,6 +8,8 @@ from tracekit.replay.measures import Measure
 PERCENT = 100
 #: An interval of so many units of its first digit, or less, shows two digits.
 _TWO = 2.95
+#: Significant digits of a number on a screen, at most; whole numbers keep theirs.
+SIGNIFICANT = 4
 #: More names than this are counted.
 _NAMED = 4
 
@@ -25,9 +27,9 @@ def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = Fa
     scale = PERCENT if measure.share else 1
     value, wide = mean * scale, (reach or 0.0) * scale
     tail = " %" if unit and measure.share else ""
-    if not math.isfinite(wide) or wide < 1e-9 * max(abs(value), 1e-9):
+    places = with_interval(value, wide)
+    if places is None:
         return f"{_plain(value, share=measure.share)}{tail}"
-    places = decimals(wide)
     if 0 <= value < wide:
         # no measure is below 0
         return f"{value:,.{places}f} (0 to {value + wide:,.{places}f}){tail}"
@@ -51,3 +53,23 @@ def decimals(reach: float) -> int:
     places = math.floor(math.log10(reach))
     # what two digits would show as 3.0 is a 3
     return max(0, -places + int(reach / 10**places < _TWO))
+
+
+def most_decimals(value: float) -> int:
+    """Decimals that leave a value its significant digits, whatever its interval allows."""
+    return SIGNIFICANT + 10 if not value else max(0, SIGNIFICANT - 1 - _magnitude(value))
+
+
+def with_interval(value: float, reach: float) -> int | None:
+    """Decimals of a value and of half its interval; None where the value stands alone.
+
+    An interval narrower than the last digit shown is float dust, or as good as none.
+    """
+    if not math.isfinite(reach) or reach <= 0:
+        return None
+    places = min(decimals(reach), most_decimals(value))
+    return None if reach < 0.5 * 10.0**-places else places
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value)))

@@ -37,6 +37,7 @@ __all__ = [
     "analysis",
     "answer",
     "assumed",
+    "availability_zones",
     "claims",
     "commands",
     "comparison",
@@ -219,6 +220,12 @@ def ledger(data: Data, most: int | None = None) -> Table:
     return table(ordered, caption, query="quality/ledger", only=shown)
 
 
+def availability_zones(data: Data) -> Table:
+    """Nodes by where they stand; without rows where that is not known."""
+    name = "usage/availability_zones"
+    return table(data.query(name), "Nodes by availability zone", query=name)
+
+
 def zones() -> list[Zone]:
     """The zones with their meanings."""
     return list(all_zones().values())
@@ -231,7 +238,9 @@ def zone_table(data: Data) -> Table:
         return known
     frame = data.query("usage/zone_summary")
     if frame.is_empty():
-        return Table(caption="Zones", columns=[], rows=[])
+        return Table(caption="Correlation zones", columns=[], rows=[])
     order = {name: at for at, name in enumerate(all_zones())}
     rank = pl.col("zone").replace_strict(order, default=len(order), return_dtype=pl.Int64)
-    return table(frame.sort(rank, "zone"), "Nodes of each zone", query="usage/zone_summary")
+    return table(
+        frame.sort(rank, "zone"), "Nodes of each correlation zone", query="usage/zone_summary"
+    )

@@ -124,6 +124,8 @@ def _interval(found: Mapping[str, Any], name: str) -> str:
     if found["freed_low"] is None:
         return "\u2013"
     low, high = (words.amount(found[one], name) for one in ("freed_low", "freed_high"))
+    if low == high:
+        return "narrower than shown"
     return f"{low} to {high}".replace("-", MINUS)
 
 

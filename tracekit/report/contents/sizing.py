@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.measures import ENDS
-from tracekit.replay.runs.shown import decimals
+from tracekit.replay.runs.shown import with_interval
 from tracekit.report.cells import Cell, Column, Table, cell, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
@@ -129,16 +129,19 @@ def _row(policy: str, frame: pl.DataFrame, columns: list[Column]) -> list[Cell]:
         row = found[column.name]
         plain = cell(row["mean"], column)
         half = None if row["high"] is None else row["high"] - row["mean"]
-        text = _with_half(row["mean"], half, column) if half else plain.text
+        text = _with_half(row["mean"], half, column) if half else ""
+        text = text or plain.text
         shown.append(Cell(text=text, sort=plain.sort))
     return shown
 
 
 def _with_half(mean: float, half: float, column: Column) -> str:
-    """A mean and half of its interval, with as many digits as that allows."""
+    """A mean and half of its interval, with as many digits as that allows; else empty."""
     share = column.kind == "percent"
     scale, unit = (100, f"{NBSP}%") if share else (1, "")
-    places = decimals(scale * half)
+    places = with_interval(scale * mean, scale * half)
+    if places is None:
+        return ""
     value = f"{scale * mean:,.{places}f}".replace("-", MINUS)
     return f"{value} \u00b1{NBSP}{scale * half:,.{places}f}{unit}"
 

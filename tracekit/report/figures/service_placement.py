@@ -52,7 +52,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
                 for a, b in zip(part["container"], part["node"], strict=True)
             ],
             mode="markers",
-            name=f"on a node of zone {zone_label(zone)}",
+            name=f"node of correlation zone {zone_label(zone)}",
             marker={"color": zone_color(zone), "size": 8, "opacity": 0.8},
             hovertemplate="%{customdata}<br>container %{y:.1f} %, node %{x:.1f} %<extra></extra>",
         )

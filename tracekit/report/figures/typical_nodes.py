@@ -114,7 +114,7 @@ def _panel(
     row = part.row(0, named=True)
     r = "no r" if row["pearson_r"] is None else f"r = {signed(row['pearson_r'])}"
     figure.add_annotation(
-        text=f"<b>Zone {zone_label(row['zone'])}</b>, {r}",
+        text=f"<b>Correlation zone {zone_label(row['zone'])}</b>, {r}",
         x=0,
         xref="paper",
         xanchor="left",
@@ -147,17 +147,18 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 FIGURE = Figure(
-    title="CPU and memory over time on a typical node of each zone",
-    question="What does a node of each zone look like?",
-    how_to_read="Each panel is the node whose correlation is the median of its zone. The room"
-    " between the two lines is capacity that one resource leaves idle. Memory often moves too"
-    " little to be seen here: the table has how far each line moves.",
+    title="CPU and memory over time on a typical node of each correlation zone",
+    question="What does a node of each correlation zone look like?",
+    how_to_read="Each panel is the node whose correlation is the median of its correlation zone."
+    " The room between the two lines is capacity that one resource leaves idle. Memory often moves"
+    " too little to be seen here: the table has how far each line moves.",
     reads=("usage/typical_nodes", "usage/node_series"),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
     table=_table,
-    absent="No node has enough samples to stand for a zone, so there is no typical node to show.",
+    absent="No node has enough samples to stand for a correlation zone, so there is no"
+    " typical node to show.",
     csv=("zone", "time_ms", "cpu_fraction", "memory_fraction"),
     note=lambda frame: drawn_of(frame, "zone"),
 )

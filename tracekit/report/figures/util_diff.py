@@ -88,11 +88,12 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 FIGURE = Figure(
-    title="Utilization difference G of the nodes, stacked by zone",
+    title="Utilization difference G of the nodes, stacked by correlation zone",
     question="How unevenly do nodes use their CPU and their memory?",
     how_to_read="G is how far CPU and memory use of a node lie apart, averaged over time. Bars on"
     " the left are nodes that use both alike; far to the right one of the two lies idle while"
-    " the other is in use. Colours show the zones; a bar's height is all of them together.",
+    " the other is in use. Colours show the correlation zones; a bar's height is all of them"
+    " together.",
     reads=(_QUERY,),
     prepare=_prepare,
     draw=_draw,

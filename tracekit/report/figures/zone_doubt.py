@@ -60,7 +60,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         barmode="stack",
-        xaxis=axis("Probability that the node belongs to another zone [%]", showgrid=False),
+        xaxis=axis("Probability that it belongs to another correlation zone [%]", showgrid=False),
         yaxis=axis("Share of all nodes [%]", rangemode="tozero"),
     )
     return figure
@@ -69,8 +69,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 def _takeaway(frame: pl.DataFrame) -> str:
     sure, nodes = int(frame["sure_nodes"][0]), int(frame["all_nodes"][0])
     return (
-        f"For {percent(sure / nodes)} of {count(nodes, 'node')} the zone is beyond reasonable"
-        f" doubt; for the others it may be another one."
+        f"For {percent(sure / nodes)} of {count(nodes, 'node')} the correlation zone is beyond"
+        f" reasonable doubt; for the others it may be another one."
     )
 
 
@@ -85,8 +85,8 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 FIGURE = Figure(
-    title="Probability that a node belongs to another zone than the one it is put in",
-    question="How sure are the zones?",
+    title="Probability that a node belongs to another correlation zone than the one it is put in",
+    question="How sure are the correlation zones?",
     how_to_read="A correlation over samples that resemble their neighbours rests on fewer"
     " independent ones than it seems. Blocks of time are drawn anew for each node, and what"
     " counts is how often it lands in another zone. Bars on the left are nodes whose zone is sure.",
@@ -95,6 +95,6 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_table,
-    absent="No node has enough blocks of samples to tell how sure its zone is.",
+    absent="No node has enough blocks of samples to tell how sure its correlation zone is.",
     csv=("zone", "bin_start", "node_count"),
 )

@@ -77,7 +77,7 @@ def _points(zone: str, part: pl.DataFrame) -> dict[str, Any]:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     row = frame.sort(["zone_nodes", "zone"], descending=[True, False]).row(0, named=True)
-    said = _SAID[row["zone"]].format(zone=f"zone {row['zone']}")
+    said = _SAID[row["zone"]].format(zone=f"correlation zone {row['zone']}")
     share = percent(row["zone_nodes"] / row["nodes"])
     most = "" if 2 * row["zone_nodes"] > row["nodes"] else ", the largest part"
     return f"On {share} of {count(row['nodes'], 'node')}{most}, {said}."
@@ -101,8 +101,8 @@ FIGURE = Figure(
     title="Nodes by the correlation of their CPU and memory",
     question="Do CPU and memory of a node move together?",
     how_to_read="Each dot is one node, from the most negative correlation r on the left to the"
-    " most positive on the right. The dashed lines separate the zones. A long flat run of dots"
-    " far from zero means that many nodes behave alike.",
+    " most positive on the right. The dashed lines separate the correlation zones. A long flat run"
+    " of dots far from zero means that many nodes behave alike.",
     reads=("usage/node_profile",),
     prepare=_prepare,
     draw=_draw,

@@ -10,13 +10,13 @@ from tracekit.report.zones import min_samples
 #: A memory that moves by less, as a standard deviation over time, decides nothing.
 _LITTLE = 0.01
 _MEANS = {
-    "A": "move against each other (zone A)",
-    "B": "are hardly related (zone B)",
-    "C": "rise and fall together (zone C)",
+    "A": "move against each other (correlation zone A)",
+    "B": "are hardly related (correlation zone B)",
+    "C": "rise and fall together (correlation zone C)",
 }
 #: Nodes without a zone, and why.
 _WITHOUT = {
-    "U": "CPU or memory never changed (zone U)",
+    "U": "CPU or memory never changed (correlation zone U)",
     "too_short": "there are too few samples",
 }
 
@@ -33,7 +33,7 @@ def _find(data: Data) -> Said | None:
         return Said(
             value="0",
             sentence=f"of {count(total, 'node')} have the {min_samples()} changing samples that a"
-            " zone needs; a longer part of the trace would tell.",
+            " correlation zone needs; a longer part of the trace would tell.",
             page="zones",
         )
     row = known.row(0, named=True)

@@ -124,7 +124,7 @@ def sure(study: Study) -> str:
     facts = study.about["facts"]
     found = row(study, str(study.about[SUBJECT])).of
     ranges = [
-        f"{amount(one['freed_low'], name)} to {amount(one['freed_high'], name)} {UNITS[name][1]}"
+        _between(one, name)
         for name, one in found.items()
         if one["freed_low"] is not None and name in measured(study)
     ]
@@ -135,12 +135,23 @@ def sure(study: Study) -> str:
     if not ranges:
         return f"{judged} That is too short for an interval."
     window = duration(facts["judged_ms"] / facts["windows"])
-    if all(one["freed_low"] == one["freed_high"] for one in found.values()):
+    if all(one.endswith(_EACH) for one in ranges):
         return f"{judged} What is freed is the same in {facts['windows']} windows of {window}."
     return (
         f"{judged} 95 % interval of what is freed, over {facts['windows']} windows of {window}:"
         f" {' and '.join(ranges)}."
     )
+
+
+#: What is said where an interval is narrower than the digits that are shown.
+_EACH = "in each"
+
+
+def _between(one: Mapping[str, Any], resource: str) -> str:
+    """The interval of what is freed."""
+    low, high = (amount(one[end], resource) for end in ("freed_low", "freed_high"))
+    unit = UNITS[resource][1]
+    return f"{low} {unit} {_EACH}" if low == high else f"{low} to {high} {unit}"
 
 
 def warnings(study: Study) -> list[str]:

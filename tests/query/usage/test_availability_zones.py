@@ -1,0 +1,68 @@
+"""Nodes by availability zone, against sums by hand; the report shows them beside the load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tracekit.ingest import ingest
+from tracekit.query import run
+from tracekit.report.contents import contents
+from tracekit.report.data import Data
+from tracekit.store import open_store
+
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    """Two nodes in one zone, one in another, one in none; one container leaves half-way."""
+    folder = tmp_path_factory.mktemp("availability")
+    files = {
+        "nodes.csv": [
+            "node,cpu_milli,memory_bytes,zone",
+            f"a1,8000,{16 * GIB},a",
+            f"a2,8000,{16 * GIB},a",
+            f"b1,4000,{8 * GIB},b",
+            f"c1,4000,{8 * GIB},",
+        ],
+        "containers.csv": [
+            "container,service,node,arrival_ms,cpu_milli,memory_bytes",
+            f"one,s,a1,0,4000,{8 * GIB}",
+            f"two,s,a2,0,4000,{8 * GIB}",
+            f"three,s,b1,0,1000,{2 * GIB}",
+            f"four,s,c1,0,1000,{2 * GIB}",
+        ],
+        "usage.csv": [
+            "time_ms,container,cpu_milli,memory_bytes",
+            *(f"{at * 60_000},one,1000,{GIB}" for at in range(4)),
+            *(f"{at * 60_000},two,1000,{GIB}" for at in range(2)),
+            *(f"{at * 60_000},three,500,{GIB}" for at in range(4)),
+            *(f"{at * 60_000},four,500,{GIB}" for at in range(4)),
+        ],
+    }
+    path: Path = folder / "traces"
+    path.mkdir()
+    for name, lines in files.items():
+        (path / name).write_text("\n".join(lines) + "\n")
+    ingest(path, folder / "store")
+    return run(open_store(folder / "store"), "usage/availability_zones")
+
+
+def test_requests_count_while_containers_have_samples(found: pl.DataFrame) -> None:
+    rows = {row["availability_zone"]: row for row in found.to_dicts()}
+    assert set(rows) == {"a", "b"}
+    assert (rows["a"]["nodes"], rows["a"]["cpu_cores"]) == (2, 16)
+    # two is there for half of the time: 4 + 2 of 16 cores
+    assert rows["a"]["cpu_requested_share"] == pytest.approx(6 / 16)
+    assert rows["a"]["memory_requested_share"] == pytest.approx(12 / 32)
+    assert rows["b"]["cpu_requested_share"] == pytest.approx(1 / 4)
+    assert rows["a"]["cpu_used_share"] == pytest.approx(1 / 8)
+
+
+def test_the_report_has_them_beside_the_load(found: pl.DataFrame) -> None:
+    shown = contents.availability_zones(Data(fetch=lambda _name, _params: found))
+    assert [row[0].text for row in shown.rows] == ["a", "b"]
+    assert contents.availability_zones(Data()).rows == []
