@@ -124,6 +124,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         )
     yield from _of_no_node(capacity)
     yield from _gone_later(store, nodes)
+    yield from _cordoned(store)
     yield from _left_out(store)
     yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
@@ -149,6 +150,20 @@ def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
             f"{_named(gone['node'], 'node')} left within the recorded time and did not come back;"
             " a replay places nothing there from then on"
         )
+
+
+def cordoned(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last row of each node of the table ``node`` that takes nothing new at the end."""
+    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
+    return last.filter(pl.col("state") == "closed")
+
+
+def _cordoned(store: Store) -> Iterator[str]:
+    """Nodes that somebody has closed, to be drained or mended."""
+    found = cordoned(read(store, "node")).sort("node")
+    if found.height:
+        take = "it takes" if found.height == 1 else "they take"
+        yield f"{_are(found['node'], 'node')} cordoned at the end: {take} nothing new"
 
 
 def _left_out(store: Store) -> Iterator[str]:

@@ -112,6 +112,8 @@ class Workload:
         the rest. None: nothing is. See ``tracekit.replay.workload.reserved``.
     stays : bool, shape (nodes,), optional
         Nodes that nobody gives back: those of the control plane. None: there are none.
+    cordoned : bool, shape (nodes,), optional
+        Nodes that take nothing new at the end of the record. None: there are none.
     price_per_hour : float64, shape (nodes,), optional
         What each node costs, in the currency of the source; NaN where not known. None: of none.
     calls : CallWeights, optional
@@ -167,6 +169,7 @@ class Workload:
     domains: NodeDomains | None = None
     reserved: IntArray | None = None
     stays: BoolArray | None = None
+    cordoned: BoolArray | None = None
     price_per_hour: FloatArray | None = None
     calls: CallWeights | None = None
     doubt: SizeDoubt | None = None

@@ -16,7 +16,7 @@ import pytest
 from given_source import given_source
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import Row, workload
 from store_support import tiny_store
 from tests_support import shared_data
 
@@ -28,6 +28,7 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.studies.shrink import told as shrink_told
 from tracekit.replay.studies.shrink.beside import others
+from tracekit.replay.studies.shrink.drains_told import goes
 from tracekit.replay.studies.shrink.fewest import (
     fewest,
     fewest_around,
@@ -367,6 +368,24 @@ def test_nodes_of_the_control_plane_stay_and_those_that_left_are_not_counted() -
         in found.about["workload"]["told"]
     )
     assert "1 node of the control plane stays, whatever is asked" in found.about["workload"]["told"]
+
+
+@pytest.mark.parametrize("policy", ["best_fit", "least_allocated"])
+def test_cordoned_nodes_go_before_all_others(policy: str) -> None:
+    """They may be full: whoever runs there goes elsewhere, as nothing new comes to them."""
+    cordoned = np.isin(np.arange(8), [0, 3])
+    rows: list[Row] = [(0, 9000, 25, 10)] * 16
+    load = dataclasses.replace(workload([(100, 1000)] * 8, rows), cordoned=cordoned)
+    found = shrunk(load, policies=(policy,))
+    nodes = found.frames["nodes"]
+    assert nodes.sort("place").tail(2).filter("cordoned").height == 2
+    assert set(nodes.filter("cordoned")["kept"]) == {False}
+    answer = shrink_told.told(found)
+    assert answer is not None
+    said = goes(answer)
+    assert "n0" in said
+    assert "n3 are cordoned, and among them." in said
+    assert "cordoned" not in shrunk(EVEN).frames["nodes"].columns
 
 
 def test_waiting_may_be_allowed() -> None:

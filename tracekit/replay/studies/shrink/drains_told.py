@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.studies.shrink.frames import BARRED_BY, KINDS, LIKE
+from tracekit.replay.studies.shrink.frames import BARRED_BY, CORDONED, KINDS, LIKE
 from tracekit.replay.studies.shrink.told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
@@ -53,7 +53,19 @@ def goes(found: Told) -> str:
         "one_by_one": "at last single ones without which all limits hold",
     }
     said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
-    return f"{said}{_cost(gone, found, 'of')}."
+    return f"{said}{_cost(gone, found, 'of')}.{_cordoned(found, gone)}"
+
+
+def _cordoned(found: Told, gone: pl.DataFrame) -> str:
+    """Which nodes take nothing new already, a sentence; empty where all do."""
+    if CORDONED not in found.nodes.columns:
+        return ""
+    every, goes = (some.filter(CORDONED)["node"].to_list() for some in (found.nodes, gone))
+    more = f" and {len(every) - _NAMED:,} more" if len(every) > _NAMED else ""
+    named = ", ".join(every[:_NAMED])
+    if len(goes) == len(every):
+        return f" {named}{more} {'is' if len(every) == 1 else 'are'} cordoned, and among them."
+    return f" Cordoned are {named}{more}; {len(goes):,} of these can go."
 
 
 def _alone(found: Told) -> str:

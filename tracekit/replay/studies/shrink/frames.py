@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import FULLEST, compared, find_measure
 from tracekit.replay.studies.shrink.fewest import Fewest
@@ -19,6 +19,8 @@ from tracekit.units import MILLI_PER_CORE
 
 #: The column of nodes with the budgets that bar a drain, where there are budgets.
 BARRED_BY = "barred_by"
+#: The column of nodes that says which take nothing new already, where some do.
+CORDONED = "cordoned"
 #: The column of nodes with the name of the one that a further node is like; null for its own.
 LIKE = "like_node"
 
@@ -69,7 +71,8 @@ class Cluster:
 
     Prices and budgets are None where they are not known; see
     ``tracekit.replay.workload.changed.on_nodes``.
-    ``left`` of them are gone by the end, and no frame counts or names these. ``like`` has the name
+    ``left`` of them are gone by the end, and no frame counts or names these; ``cordoned`` are those
+    that take nothing new, None where all do. ``like`` has the name
     of the node that each further one is like, None for those that are there.
     """
 
@@ -79,18 +82,20 @@ class Cluster:
     price_per_hour: FloatArray | None
     barred_by: tuple[str, ...] | None
     left: int = 0
+    cordoned: BoolArray | None = None
     like: tuple[str | None, ...] = ()
 
     def with_more(self, like: IntArray) -> Cluster:
         """The same with further nodes behind these, each like the one at its position."""
         every = np.concatenate([np.arange(len(self.node_ids)), like])
-        bars, price = self.barred_by, self.price_per_hour
+        bars, price, closed = self.barred_by, self.price_per_hour, self.cordoned
         return replace(
             self,
             node_ids=(*self.node_ids, *numbered(self.node_ids, like)),
             capacity=self.capacity[every],
             price_per_hour=None if price is None else price[every],
             barred_by=None if bars is None else (*bars, *("" for _ in like)),
+            cordoned=None if closed is None else np.append(closed, np.zeros(len(like), np.bool_)),
             like=(*(None for _ in self.node_ids), *(self.node_ids[at] for at in like.tolist())),
         )
 
@@ -237,6 +242,8 @@ def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
     if cluster.barred_by is not None:
         bars = pl.Series([cluster.barred_by[place] for place in at.tolist()], dtype=pl.String)
         frame = frame.with_columns(bars.replace("", None).alias(BARRED_BY))
+    if cluster.cordoned is not None:
+        frame = frame.with_columns(pl.Series(CORDONED, cluster.cordoned[at]))
     if cluster.price_per_hour is None:
         return frame
     price = pl.Series("price_per_hour", cluster.price_per_hour[at], dtype=pl.Float64)

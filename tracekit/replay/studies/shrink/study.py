@@ -103,6 +103,7 @@ class _Known:
             load.price_per_hour,
             barred_by(given),
             len(left_nodes(load)),
+            load.cordoned,
         )
         return cluster, facts_of(load, given), observed
 
@@ -184,7 +185,8 @@ def shrink_cluster(
         ``nodes``: policy, node, place (1 stays longest), like_node (for one to add, the node that
         it is like; null for those that are there), requested_fraction (on all nodes), kept,
         the highest use on the nodes that stay, capacity, price_per_hour where it is known, and
-        ``barred_by`` where there are budgets of disruption: those that allow no eviction from it.
+        ``barred_by`` where there are budgets of disruption: those that allow no eviction from it;
+        ``cordoned`` where some nodes take nothing new, which go before all others.
 
     Raises
     ------

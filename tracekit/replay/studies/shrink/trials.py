@@ -83,6 +83,9 @@ class Trials:
         fixed = fixed_nodes(load)
         self.left, self.fixed = len(left_nodes(load)), int(fixed.sum())
         self._rank = np.where(fixed, 1, 2)
+        if load.cordoned is not None:
+            # who takes nothing new goes first
+            self._rank[load.cordoned & ~fixed] = 3
         self._rank[left_nodes(load)] = 0
         self.cheapest = least_cost(load, policy, limits)
         self._done: dict[tuple[int, int], Trial] = {}

@@ -51,6 +51,8 @@ def _can_be_had(load: Workload) -> IntArray:
     open_ = open_to_some(load)
     if load.stays is not None:
         open_ &= ~load.stays
+    if load.cordoned is not None and not load.cordoned[open_].all():
+        open_ &= ~load.cordoned
     if load.losses is not None:
         open_[load.losses.node] = False
     return np.flatnonzero(open_)
@@ -106,8 +108,17 @@ def _empty_at_first(more: Workload, known: int) -> Workload:
     if reserved is not None:
         reserved = reserved.copy()
         reserved[known:] = 0
+    open_ = (
+        None
+        if more.cordoned is None
+        else np.where(np.arange(more.nodes) < known, more.cordoned, False)
+    )
     return dataclasses.replace(
-        more, background=without(more.background), doubt=doubt, reserved=reserved
+        more,
+        background=without(more.background),
+        doubt=doubt,
+        reserved=reserved,
+        cordoned=open_,
     )
 
 

@@ -35,6 +35,7 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
         reserved=None if load.reserved is None else _all_reserved(load.reserved, load, nodes),
         doubt=None if load.doubt is None else load.doubt.on(nodes),
         stays=None if load.stays is None else load.stays[nodes],
+        cordoned=None if load.cordoned is None else load.cordoned[nodes],
         price_per_hour=None if load.price_per_hour is None else load.price_per_hour[nodes],
         recorded_node=place[stays.recorded_node],
         pinned=None if stays.pinned is None else place[stays.pinned],

@@ -14,6 +14,7 @@ from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
+from tracekit.store.doubts import cordoned
 
 #: Labels, and taints, of nodes of the control plane; the second is that of before 1.24.
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
@@ -176,6 +177,12 @@ def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
         if column in nodes.columns:
             said = nodes[column].cast(pl.String).fill_null("").str.contains_any(list(CONTROL_PLANE))
             found |= said.to_numpy()
+    return found if found.any() else None
+
+
+def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
+    """Which nodes take nothing new at the end, by all rows of ``node``; None where all do."""
+    found = nodes["node"].is_in(cordoned(rows)["node"].implode()).to_numpy()
     return found if found.any() else None
 
 

@@ -29,6 +29,7 @@ from tracekit.replay.workload.sized.replayed import (
 from tracekit.replay.workload.sized.rules import (
     Rules,
     control_plane_of,
+    cordoned_of,
     evicts_nobody_of,
     rules_of,
 )
@@ -38,6 +39,7 @@ from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
+from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
 
@@ -83,6 +85,7 @@ def workload_from_sizes(
         evicts_nobody=evicts_nobody_of(rows["rules"]),
         budgets=budgets,
         stays=control_plane_of(who.found.nodes),
+        cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         told=_told(store, who, budgets, shut_out),
