@@ -79,12 +79,12 @@
   function table(a, b) {
     const [body, rest] = [at("two-measures"), at("two-measures-rest")];
     for (const part of [body, rest]) part.replaceChildren();
-    const won = { a: 0, b: 0, even: 0 };
+    const won = { a: 0, b: 0, even: 0, neither: 0 };
     data.measures.forEach((measure, index) => {
       const [one, other] = [data.values[a][index], data.values[b][index]];
       const span = interval(measure, a, b);
       const which = better(measure, one, other, span);
-      if (measure.best) won[which < 0 ? "a" : which > 0 ? "b" : "even"] += 1;
+      won[!measure.best ? "neither" : which < 0 ? "a" : which > 0 ? "b" : "even"] += 1;
       const row = document.createElement("tr");
       const unit = measure.unit ? `\u00a0${measure.unit}` : "";
       const points = measure.unit ? "\u00a0pp" : "";
@@ -101,21 +101,22 @@
       cell(row, none ? "\u2013" : span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
       (which ? body : rest).append(row);
     });
-    at("two-rest-many").textContent = rest.rows.length;
+    at("two-rest-many").textContent = `${body.rows.length ? "The other" : "All"} ${rest.rows.length} measures`;
     at("head-a").textContent = labels.get(a);
     at("head-b").textContent = labels.get(b);
     say(a, b, won);
   }
 
   function say(a, b, won) {
-    const of = won.a + won.b + won.even;
+    const of = won.a + won.b + won.even + won.neither;
+    const neither = won.neither ? `, and of ${won.neither} neither end is better` : "";
     const met = (one, other) => (row) => row[0] === one && row[1] === other;
     const known = data.differences.some(met(a, b)) || data.differences.some(met(b, a));
     at("two-said").textContent =
       a === b
         ? "Both are the same policy: choose another one."
         : known
-          ? `Of ${of} measures ${labels.get(a)} is better in ${won.a} and ${labels.get(b)} in ${won.b}, beyond chance; in ${won.even} they cannot be told apart.`
+          ? `Of ${of} measures ${labels.get(a)} is better in ${won.a} and ${labels.get(b)} in ${won.b}, beyond chance; in ${won.even} they cannot be told apart${neither}.`
           : `Not both of these policies met several orders of arrival, so their differences may be chance: replay them with --repeat 20.`;
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -13,6 +14,9 @@ import pytest
 from tracekit import catalogue
 from tracekit.cli import _completion
 from tracekit.cli._completion import completer, names
+from tracekit.replay.workload import circumstances
+from tracekit.replay.workload.assumptions import Assumptions
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 
 KINDS = ["queries", "sources", "measures", *_completion._FILES]
 
@@ -49,6 +53,13 @@ def test_a_query_is_found_by_its_own_name_and_a_file_is_left_to_the_shell() -> N
     assert completer("queries")("./mine.s") == []
 
 
+def test_assumptions_are_those_that_a_store_may_be_replayed_with() -> None:
+    classes = (Assumptions, SizedAssumptions)
+    fields = {one.name for kind in classes for one in dataclasses.fields(kind)}
+    assert set(names("assumptions")) == fields | set(circumstances.NAMES)
+    assert completer("assumptions")("wai") == ["waiting="]
+
+
 def test_a_rebalancer_goes_on_from_a_policy() -> None:
     assert completer("entrants")("best_f") == ["best_fit", "best_fit_cell"]
     assert completer("entrants")("comm") == ["common"]
@@ -64,6 +75,7 @@ def test_a_rebalancer_goes_on_from_a_policy() -> None:
         ("tracekit vary s --measure imb", "imbalance_mean"),
         ("tracekit fetch ctm", "ctm21 ctm22"),
         ("tracekit fetch prometheus --fro", "--from"),
+        ("tracekit shrink s --assume used", "used_share="),
         ("tracekit run synth:sm", "synth:small"),
         ("tracekit list pol", "policies"),
         ("tracekit info --js", "--json"),

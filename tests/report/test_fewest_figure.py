@@ -30,3 +30,27 @@ def test_nodes_to_add_are_told_and_lie_beyond_the_line_of_all() -> None:
 def test_a_range_that_ends_below_the_bar_is_written_not_drawn() -> None:
     assert _drawn(115, 121) == ("best_fit: 124 (one order alone: 115 to 121)", None)
     assert _drawn(124, 124) == ("best_fit: 124", None)
+
+
+def test_where_no_node_can_go_there_is_no_bar_but_what_single_orders_need() -> None:
+    frame = pl.DataFrame(
+        {"policy": ["best_fit"], "nodes": [130], "nodes_low": [126], "nodes_high": [130],
+         "of": [130], "bound": [91]}
+    )  # fmt: skip
+    drawn = get_figure("fewest_nodes").draw(frame)
+    (bar,) = (one for one in drawn.data if one.type == "bar")
+    (line,) = (one for one in drawn.data if one.type == "scatter")
+    assert list(bar.x) == [None]
+    assert list(line.x) == [126, 130]
+
+
+def test_no_line_crosses_a_name() -> None:
+    frame = pl.DataFrame(
+        {"policy": ["a", "b"], "nodes": [51, 60], "nodes_low": [51, 60], "nodes_high": [51, 60],
+         "of": [40, 40], "bound": [20, 20]}
+    )  # fmt: skip
+    drawn = get_figure("fewest_nodes").draw(frame)
+    names = [one.y for one in drawn.layout.annotations]
+    assert len(drawn.layout.shapes) == 4
+    for line in drawn.layout.shapes:
+        assert all(not min(line.y0, line.y1) < y < max(line.y0, line.y1) for y in names)

@@ -29,6 +29,12 @@ _FOLDER_KINDS = {
     "runs": frozenset({"run"}),
     "results": frozenset({"store", "run", "study"}),
 }
+#: Where what a replay of a store may assume is declared: a class's fields, or a dictionary's names.
+_ASSUMED = (
+    ("replay/workload/assumptions.py", "Assumptions"),
+    ("replay/workload/sized/assumptions.py", "SizedAssumptions"),
+    ("replay/workload/circumstances.py", "NAMES"),
+)
 _FOLDERS_LOOKED_AT = 500
 
 
@@ -53,7 +59,12 @@ def _matching(kind: str, typed: str) -> list[str]:
         return [f"{before}{plus}{name}" for name in known if name.startswith(begun)]
     if kind == "queries":
         return _queries_like(typed)
-    return [name for name in names(kind) if name.startswith(typed)]
+    return [f"{name}{_after(kind)}" for name in names(kind) if name.startswith(typed)]
+
+
+def _after(kind: str) -> str:
+    """What stands behind a name before more is typed."""
+    return "=" if kind == "assumptions" else ""
 
 
 def _queries_like(typed: str) -> list[str]:
@@ -73,6 +84,10 @@ def names(kind: str) -> list[str]:
         return sorted({*_stems("sources/released"), *_stems("sources/own")})
     if kind == "measures":
         return sorted(_measures())
+    if kind == "assumptions":
+        return sorted(
+            {name for file, what in _ASSUMED for name in _declared(_PACKAGE / file, what)}
+        )
     return sorted(_stems(_FILES[kind]))
 
 
@@ -99,6 +114,19 @@ def _measures() -> Iterator[str]:
             yield from (f"{resource}_{path.stem}" for resource in ("cpu", "memory"))
         else:
             yield path.stem
+
+
+def _declared(file: Path, what: str) -> Iterator[str]:
+    """The fields of a class, or the names of a dictionary, without importing the file."""
+    import ast
+
+    for one in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(one, ast.ClassDef) and one.name == what:
+            fields = (line for line in one.body if isinstance(line, ast.AnnAssign))
+            yield from (line.target.id for line in fields if isinstance(line.target, ast.Name))
+        elif isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == what:
+            known = one.value.keys if isinstance(one.value, ast.Dict) else []
+            yield from (str(key.value) for key in known if isinstance(key, ast.Constant))
 
 
 def _folders(kinds: frozenset[str], typed: str) -> Iterator[str]:

@@ -61,7 +61,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         *_blind(run),
         *_unseen(run),
         *_left_out(run),
-        *moved(run.summary),
+        *moved(run.summary, orders=found.manifest.get("repeats", 1)),
         *_compared(run, found),
     ]
     for sentence in told:

@@ -152,7 +152,12 @@ StudyFolder = Annotated[Path | str | None, Option("Write a study folder there.")
 RunFolder = Annotated[Path | str, Option("The run folder to write.", metavar="RUN")]
 Assumed = Annotated[
     Sequence[str],
-    Option("Set an assumption; may be repeated.", metavar="NAME=VALUE", setting="assume"),
+    Option(
+        "Set an assumption; may be repeated.",
+        metavar="NAME=VALUE",
+        setting="assume",
+        completes="assumptions",
+    ),
 ]
 MemoryLimit = Annotated[
     int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tracekit.replay.answer.moved import bought
+from tracekit.replay.answer.moved import bought, moved
 from tracekit.replay.runs.results import Results
 
 #: Noise of six orders.
@@ -31,10 +31,16 @@ def said(found: Results) -> list[str]:
     return [one.replace("\N{NO-BREAK SPACE}", " ") for one in bought(found)]
 
 
+def test_moves_of_one_order_are_not_taken_for_those_of_all() -> None:
+    summary = pl.DataFrame({"policy": ["p+r"], "moves": [308], "move_downtime_ms": [0]})
+    assert moved(summary) == ["p+r made 308 moves"]
+    assert moved(summary, orders=6) == ["p+r made 308 moves in the first order of arrival"]
+
+
 def test_what_gets_better_and_what_gets_worse_is_told_with_its_price_in_moves() -> None:
     found = made(6, pending=(8, 0), overloaded_node_steps=(0, 30), moves=(0, 400))
     (told,) = said(found)
-    assert told.startswith("p+r against p alone, for 400 moves on average: better by containers")
+    assert told.startswith("p+r against p alone, for 400 moves on average over 6 orders of")
     assert "better by containers never placed \N{MINUS SIGN}8" in told
     assert "; worse by overloaded node-steps +30" in told
 
@@ -42,7 +48,7 @@ def test_what_gets_better_and_what_gets_worse_is_told_with_its_price_in_moves() 
 def test_what_is_within_chance_is_not_told() -> None:
     (told,) = said(made(6, overloaded_node_steps=(30, 30.05), moves=(0, 400)))
     assert told.endswith(
-        "for 400 moves on average: no measure that may answer differs beyond chance"
+        "over 6 orders of arrival: no measure that may answer differs beyond chance"
     )
 
 

@@ -17,11 +17,17 @@ from tracekit.words import few
 _WHILE_FILLING = "moves_while_filling"
 
 
-def moved(summary: pl.DataFrame) -> list[str]:
-    """One sentence for each policy that had containers moved; none of a summary without moves."""
+def moved(summary: pl.DataFrame, *, orders: int = 1) -> list[str]:
+    """One sentence for each policy that had containers moved; none of a summary without moves.
+
+    Parameters
+    ----------
+    orders : how many orders of arrival there were; a summary is of the first
+    """
     if not {"moves", "move_downtime_ms"} <= set(summary.columns):
         return []
-    return [_told(row) for row in summary.filter(pl.col("moves") > 0).to_dicts()]
+    first = " in the first order of arrival" if orders > 1 else ""
+    return [_told(row, first) for row in summary.filter(pl.col("moves") > 0).to_dicts()]
 
 
 def bought(found: Results) -> list[str]:
@@ -48,9 +54,11 @@ def _bought(found: Results, alone: str, name: str) -> str:
         if side:
             sides[side].append(f"{small(measure.title)} {difference_text(measure, by)}")
     moves = found.of(name, "moves").mean() if found.known(name, "moves") else 0.0
+    orders = found.orders(name)
     said = [f"{side} by {few(told)}" for side, told in sides.items() if told]
     what = "; ".join(said) or "no measure that may answer differs beyond chance"
-    return f"{name} against {alone} alone, for {moves:,.0f} moves on average: {what}"
+    price = f"{moves:,.0f} moves on average over {orders} orders of arrival"
+    return f"{name} against {alone} alone, for {price}: {what}"
 
 
 def _differences(
@@ -78,11 +86,11 @@ def _differences(
     ]  # fmt: skip
 
 
-def _told(row: dict[str, int]) -> str:
+def _told(row: dict[str, int], first: str) -> str:
     moves, early = row["moves"], row.get(_WHILE_FILLING) or 0
     made = "1 move" if moves == 1 else f"{moves:,} moves"
     when = "all of them" if early == moves else f"{early:,} of them"
     filling = f" ({when} while the cluster filled)" if early else ""
     lost = row["move_downtime_ms"]
     cost = f", which cost {duration(lost)} of service" if lost else ""
-    return f"{row['policy']} made {made}{filling}{cost}"
+    return f"{row['policy']} made {made}{first}{filling}{cost}"

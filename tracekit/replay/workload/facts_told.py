@@ -35,6 +35,8 @@ _BENDING = {
         "samples of use are from before their container arrived or after it departed, and not used"
     ),
 }
+#: How the names of facts about constraints begin.
+_CONSTRAINT = "constraint_"
 #: What the workload itself tells in a sentence, by name.
 _NAMED = frozenset(f"containers_set_aside_{why}" for why in ("too_large", "shut_out", "lacking"))
 #: What changes little, and is told where there is room.
@@ -46,6 +48,21 @@ _FURTHER = {
         "containers recorded on several nodes, of which the one with most samples counts"
     ),
     "containers_with_assumed_request": "containers with an assumed request",
+    "containers_pinned": "containers are tied to their node, as those of daemons are",
+    "containers_pinned_over_capacity": (
+        "containers are tied to a node that had too little room for them"
+    ),
+    "containers_sized": "containers have the requests that tracekit size chose for them",
+    "containers_sized_like_their_service": (
+        "containers have the requests that tracekit size chose for others of their service"
+    ),
+    "containers_in_the_file_of_requests": "containers have requests of the file that was given",
+    "containers_without_call_rate": "containers without a recorded rate of calls",
+    "containers_of_no_duration": "containers that ended when they began",
+    "containers_without_recorded_node": "containers without a recorded node",
+    "anti_affinity_rules": "rules that keep containers apart",
+    "anti_affinity_broken_by_recorded": "of these rules were broken in production",
+    "nodes_lost": "nodes were lost on the way",
 }
 
 
@@ -57,11 +74,19 @@ def bending(facts: Mapping[str, int]) -> list[str]:
 def facts_told(facts: Mapping[str, int]) -> list[str]:
     """Everything that was counted and is not 0; a name without words is said as it is."""
     further = [
-        f"{_FURTHER.get(name, name.replace('_', ' '))}: {value:,}"
+        _told(name, value)
         for name, value in facts.items()
         if value and name not in _BENDING and name not in _NAMED
     ]
     return [*bending(facts), *further]
+
+
+def _told(name: str, value: int) -> str:
+    kind = name.removeprefix(_CONSTRAINT)
+    if kind != name:
+        return f"{value:,} containers have rules of the kind {kind.replace('_', ' ')}"
+    words = _FURTHER.get(name)
+    return f"{value:,} {words}" if words else f"{name.replace('_', ' ')}: {value:,}"
 
 
 ASSUMED = "assumed"

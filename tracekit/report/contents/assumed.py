@@ -47,6 +47,7 @@ def assumptions(data: Data) -> Table:
 _WORKED_OUT = {
     "arrival_span_used_ms": "How long containers that are there from the start take to arrive:"
     " arrival_span_ms, at most half of the trace.",
+    "step_used_ms": "Time between two samples of the replay: what came of step_ms.",
 }
 #: What is assumed of each quantity, by how the names of the assumptions begin.
 _ASSUMED_OF = {

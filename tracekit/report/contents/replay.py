@@ -185,7 +185,7 @@ def verdicts(data: Data) -> list[str]:
         *said,
         *(f"{one}." for one in waits),
         *_left_out(data),
-        *(f"{one}." for one in moved(summary)),
+        *(f"{one}." for one in moved(summary, orders=(data.run or {}).get("repeats", 1))),
         *(spaced(f"{one}.") for one in (bought(data.results) if data.results else ())),
     ]
 

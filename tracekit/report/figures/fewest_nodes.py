@@ -35,8 +35,13 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank(max(frame.height, 1) * _ROW_PX + _EDGES_PX)
     places = list(range(frame.height))
     best = [color("policy-1") if at == 0 else color("other") for at in places]
+    # where no node can go, a bar of all of them would tell nothing
+    stay = (frame["nodes"] == frame["of"]).to_list()
+    for at, row in enumerate(frame.iter_rows(named=True)):
+        if stay[at]:
+            _stays(figure, at, row, best[at])
     figure.add_bar(
-        x=frame["nodes"].to_list(),
+        x=[None if stays else nodes for stays, nodes in zip(stay, frame["nodes"], strict=True)],
         y=places,
         orientation="h",
         width=0.5,
@@ -45,8 +50,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         hovertemplate="%{x:,} nodes<extra></extra>",
     )
     names = [
-        # a line of all nodes, or of the bound, must not strike a name through
-        above(at, _name(row), font={"size": 13}) | {"bgcolor": color("card")}
+        above(at, _name(row), font={"size": 13})
         for at, row in enumerate(frame.iter_rows(named=True))
     ]
     figure.update_layout(
@@ -56,9 +60,10 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         annotations=names,
     )
     if frame.height:
-        _mark(figure, int(frame["of"][0]), "observed")
-        if frame["bound"][0] is not None:
-            _mark(figure, int(frame["bound"][0]), "bound")
+        for at in places:
+            _mark(figure, at, int(frame["of"][0]), "observed")
+            if frame["bound"][0] is not None:
+                _mark(figure, at, int(frame["bound"][0]), "bound")
     return figure
 
 
@@ -69,8 +74,24 @@ def _name(row: dict[str, Any]) -> str:
     return f"{row['policy']}: {row['nodes']:,}{alone}"
 
 
-def _mark(figure: go.Figure, nodes: int, name: str) -> None:
-    figure.add_vline(x=nodes, line={"color": color(name), "width": 2, "dash": "dash"})
+def _stays(figure: go.Figure, at: int, row: dict[str, Any], shade: str) -> None:
+    """A mark at all nodes, and a line over what single orders of arrival need."""
+    needed = [row["nodes_low"], row["nodes"]] if row["nodes_low"] is not None else [row["nodes"]]
+    figure.add_scatter(
+        x=needed,
+        y=[at] * len(needed),
+        mode="lines+markers",
+        showlegend=False,
+        line={"color": shade, "width": 4},
+        marker={"color": shade, "size": 12},
+        hovertemplate="%{x:,} nodes<extra></extra>",
+    )
+
+
+def _mark(figure: go.Figure, at: int, nodes: int, name: str) -> None:
+    """A dashed line across a bar; the name above the bar stays clear of it."""
+    line = {"color": color(name), "width": 2, "dash": "dash"}
+    figure.add_shape(type="line", x0=nodes, x1=nodes, y0=at - 0.25, y1=at + 0.4, line=line)
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
@@ -93,9 +114,10 @@ FIGURE = Figure(
     title="Fewest nodes on which every limit holds",
     question="How many nodes can go, and under which policy?",
     how_to_read="A bar is the number of nodes that are enough in every order of arrival; a single"
-    " order may need fewer. The dashed line on the right is all nodes there are; a bar beyond it"
-    " needs more. The one on the"
-    " left, where there is one, a proven lower bound: no policy gets below it.",
+    " order may need fewer. Where no node can go there is a mark in its place, with a line over"
+    " what single orders need. The dashed line on the right is all nodes there are; a bar beyond it"
+    " needs more. The one on the left, where there is one, is a proven lower bound: no policy gets"
+    " below it.",
     reads=(f"{NAME}/policies",),
     prepare=_prepare,
     draw=_draw,
