@@ -32,10 +32,11 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     """Find the fewest nodes that are enough, and which, within limits on use.
 
     Each policy is replayed on all nodes, then on ever fewer. Two orders are tried: the emptiest
-    nodes go first, or the smallest; the better result counts. Nodes that are cordoned at the end of
-    the record go before all others. Daemons go with their node. Use that no container explains
-    moves to the nodes that stay, and nodes of the control plane always stay. The count has to hold in six orders of arrival. Where all nodes are too few, it says how many
-    more like them are enough.
+    nodes go first, or the smallest; the better result counts. Nodes that are cordoned at the
+    end of the record go before all others. Daemons go with their node. Use that no container
+    explains moves to the nodes that stay, and nodes of the control plane always stay. The count
+    has to hold in six orders of arrival. Where all nodes are too few, it says how many more
+    like them are enough.
 
     Example: tracekit shrink mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
     """
