@@ -160,15 +160,15 @@ def test_a_large_one_is_searched_for_in_one_order_unless_the_policy_searches_its
 def test_beside_the_named_policy_stands_what_clusters_run_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both are searched for, and the answer is about the one that is named, few nodes or not."""
+    """And the best simple rule; the answer is about the one that is named, few nodes or not."""
     run, source = made(tmp_path, 6, ("default_scheduler", *POLICIES))
     out = tmp_path / "studies" / "fewest"
     named = "worst_fit"
-    told = dataclasses.replace(decision(run), chosen=(named,))
+    told = dataclasses.replace(decision(run), chosen=(named,), simple="best_fit")
     monkeypatch.setattr(after_run, "decision", lambda _: told)
     assert asked(run, source, out, policies=("default_scheduler", *POLICIES)) == ""
     study = read_study(out)
-    assert study.about["policies"] == [named, "default_scheduler"]
+    assert study.about["policies"] == [named, "default_scheduler", "best_fit"]
     rows = {row["policy"]: row for row in study.frames["policies"].to_dicts()}
     said = shrink_told.short(study)
     assert said.startswith(f"{rows[named]['nodes']} of 12 nodes are enough for {named}")

@@ -54,12 +54,15 @@ def _searches(name: str) -> bool:
 def asked_of(found: Results, told: Decision) -> list[str]:
     """The policies that nodes are counted for: what the run names, and what clusters run already.
 
-    A very large run asks of the one alone: its search takes minutes in one order of arrival.
+    Also the best simple rule, where the run names another policy. A very large run asks of the
+    first alone: its search takes minutes in one order of arrival.
     """
-    load = found.manifest["workload"]
-    large = load["containers"] * load["nodes"] > LARGEST
-    usual = [USUAL] if USUAL in found.policies and not large else []
-    return list(dict.fromkeys([subject_of(told, found.policies), *usual]))
+    load, subject = found.manifest["workload"], subject_of(told, found.policies)
+    if load["containers"] * load["nodes"] > LARGEST:
+        return [subject]
+    usual = [USUAL] if USUAL in found.policies else []
+    simple = [told.simple] if told.simple else []
+    return list(dict.fromkeys([subject, *usual, *simple]))
 
 
 def nodes_after(
