@@ -72,6 +72,10 @@ class Load:
     average: FloatArray
     deviation: FloatArray
 
+    def amounts(self, capacity: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both in the unit of the capacity, of shape (candidates,)."""
+        return self.average * capacity / 100, self.deviation * capacity / 100
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadAware(PlacementPolicy):

@@ -103,6 +103,11 @@ def together(limit: Any, load: Any, limit_weight: Any) -> Any:
     return portion(limit_weight * limit + (1 - limit_weight) * measured, 1.0)
 
 
+def as_score(risk: Any) -> Any:
+    """The score of a risk, 0..100."""
+    return (1 - risk) * 100
+
+
 def believed(mu: Any, sigma: Any, window: Any) -> Any:
     """The deviation of single samples from that of their means over a window."""
     single = sigma * np.sqrt(window)

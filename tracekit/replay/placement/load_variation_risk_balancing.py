@@ -65,10 +65,8 @@ class LoadVariationRiskBalancing(LoadAware):
         for column, name in enumerate(("cpu", "memory")):
             capacity = snapshot.allocatable[nodes, column].astype(np.float64)
             load = self.load(snapshot, nodes, column)
-            used = load.average * capacity / 100
-            deviation = load.deviation * capacity / 100
             parts[name] = risk_score(
-                *(capacity, float(request[column]), used, deviation),
+                *(capacity, float(request[column]), *load.amounts(capacity)),
                 margin=self.safe_variance_margin,
                 sensitivity=self.safe_variance_sensitivity,
                 prose=self.formula == "prose",

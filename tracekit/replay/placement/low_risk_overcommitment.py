@@ -81,7 +81,7 @@ class LowRiskOvercommitment(LoadAware):
             return np.zeros(len(nodes), dtype=np.int64)
         parts = self.explain(snapshot, container, nodes)
         risk = np.maximum(*(self.risk(parts, name) for name in NAMES))
-        scores = half_away((1 - risk) * 100)
+        scores = half_away(risks.as_score(risk))
         return np.where(self.known(snapshot, nodes), scores, 0)
 
     def explain(
@@ -119,13 +119,16 @@ class LowRiskOvercommitment(LoadAware):
         self, snapshot: Snapshot, nodes: IntArray, column: int, totals: risks.Totals
     ) -> FloatArray:
         load, capacity = self.load(snapshot, nodes, column), totals.capacity
-        used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
+        used, deviation = load.amounts(capacity)
         mu, sigma = mu_sigma(capacity, 0.0, used, deviation)
         risk = risks.load_risk(totals, mu, sigma, self.smoothing_window_size)
         return np.where(np.isnan(load.average), np.nan, risk)
 
     def risk(self, parts: Mapping[str, FloatArray], name: str) -> FloatArray:
         """Both risks of a resource together, 0..1."""
-        weight = dict(self.risk_limit_weights).get(name, 0.5)
         limit, load = parts[f"{name}_by_limit"], parts[f"{name}_by_load"]
-        return risks.total_risk(limit, load, weight)
+        return risks.total_risk(limit, load, self.limit_weight(name))
+
+    def limit_weight(self, name: str) -> float:
+        """The weight of a resource's risk by limits."""
+        return dict(self.risk_limit_weights).get(name, 0.5)

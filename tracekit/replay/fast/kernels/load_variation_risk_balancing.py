@@ -37,14 +37,12 @@ def _score(
     """Terms after the views are amount used and risk by deviation, of cpu and then of memory."""
     prose = parameters[0] == 1.0
     for at in range(count):
-        lowest = np.inf
+        lowest = np.nan
         for column in range(2):
             row = _VIEWS + 2 * column
-            used, sigma = terms[row, at], terms[row + 1, at]
-            if not (np.isnan(used) or np.isnan(sigma)):
-                mu = portion(used + ask[1, column], state[0, column, at])
-                lowest = min(lowest, balanced(mu, sigma, prose))
-        scores[at] = 0.0 if lowest == np.inf else half_away(lowest)
+            mu = portion(terms[row, at] + ask[1, column], state[0, column, at])
+            lowest = np.fmin(lowest, balanced(mu, terms[row + 1, at], prose))
+        scores[at] = half_away(lowest)
 
 
 def _bound(
@@ -80,12 +78,13 @@ def _terms(policy: LoadVariationRiskBalancing, snapshot: Snapshot) -> FloatArray
     for column in range(2):
         capacity = snapshot.allocatable[:, column].astype(np.float64)
         load = policy.load(snapshot, every, column)
+        used, deviation = load.amounts(capacity)
         sigma = spread(
-            *(capacity, load.deviation * capacity / 100),
+            *(capacity, deviation),
             margin=policy.safe_variance_margin,
             sensitivity=policy.safe_variance_sensitivity,
         )
-        rows += [np.clip(load.average * capacity / 100, 0.0, capacity), sigma]
+        rows += [np.clip(used, 0.0, capacity), sigma]
     return np.stack([*_views(rows, snapshot.allocatable), *rows])
 
 

@@ -21,6 +21,7 @@ from tracekit.replay.fast.kernels import (
 )
 from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
 from tracekit.replay.placement._overcommit import (
+    as_score,
     believed,
     beyond_request,
     by_limit,
@@ -96,7 +97,7 @@ def _score(
             risk = together(limit, terms[_VIEWS + 3 * column, at], weight)
             scores[at] = max(scores[at], risk)
     for at in range(count):
-        scores[at] = half_away((1 - scores[at]) * 100) if terms[_VIEWS + 6, at] == 1.0 else 0.0
+        scores[at] = half_away(as_score(scores[at])) if terms[_VIEWS + 6, at] == 1.0 else 0.0
 
 
 def _bound(
@@ -128,7 +129,7 @@ def _bound(
             risk = risk if loads[at] < BEYOND else 1.0
             bounds[at] = max(bounds[at], risk)
     for at in range(count):
-        bounds[at] = np.floor((1 - min(bounds[at], 1.0)) * 100 + 0.5)
+        bounds[at] = np.floor(as_score(min(bounds[at], 1.0)) + 0.5)
 
 
 def _placed(
@@ -184,7 +185,7 @@ def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
     for column, name in enumerate(NAMES):
         capacity = snapshot.allocatable[:, column].astype(np.float64)
         load = policy.load(snapshot, every, column)
-        used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
+        used, deviation = load.amounts(capacity)
         risk = parts[f"{name}_by_load"]
         views += [np.where(known, np.nan_to_num(risk), HOPELESS)]
         views += [one[:, column] / capacity for one in (snapshot.limits, snapshot.requested)]
@@ -198,7 +199,7 @@ def _make(
     address = betainc_address()
     if address is None or (allocatable[:, :2] <= 0).any():
         return None
-    weights = [dict(policy.risk_limit_weights).get(name, 0.5) for name in NAMES]
+    weights = [policy.limit_weight(name) for name in NAMES]
     # an address has 47 bits, which a double holds
     numbers = [*weights, policy.smoothing_window_size, address]
     return Kernel(
