@@ -208,3 +208,26 @@ def test_the_real_tasks_and_topologies() -> None:
     }
     assert nodes == {"surf": 277, "borg": 1534, "marconi": 972}
     assert recognised(folder / "topologies" / "TopologySchema.json") == []
+
+
+def test_seconds_since_1970_are_met(tmp_path: Path) -> None:
+    """As the repository's small_gpu has them; they were January 1970, a day was 86 seconds."""
+    paths = _files(tmp_path)
+    at = 1_704_067_200
+    tasks = TASKS.with_columns(submission_time=pl.Series([at, at + 60], dtype=pl.Int64))
+    tasks.write_parquet(paths["tasks"])
+    found = read("opendc", paths["tasks"])
+    assert found.rows("container", "time_ms", "departure_ms") == [
+        (at * 1000, (at + 900) * 1000),
+        ((at + 60) * 1000, (at + 160) * 1000),
+    ]
+    use = read("opendc", paths["fragments"], {"tasks": (opened(paths["tasks"]),)})
+    times = {row[0] for row in use.rows("container_amount", "time_ms")}
+    assert times == {(at + after) * 1000 for after in (0, 60, 300, 800)}
+    # ms, as documented: relative ones, and those since 1970
+    for first in (0, at * 1000):
+        TASKS.with_columns(
+            submission_time=pl.Series([first, first + 2_000_000_000], dtype=pl.Int64)
+        ).write_parquet(paths["tasks"])
+        rows = read("opendc", paths["tasks"]).rows("container", "time_ms")
+        assert rows == [(first,), (first + 2_000_000_000,)]

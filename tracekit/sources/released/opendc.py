@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, long, missing, refuse
-from tracekit.units import BYTES_PER_KIB, BYTES_PER_MIB
+from tracekit.units import BYTES_PER_KIB, BYTES_PER_MIB, MS_PER_S
 
 _KIB = float(BYTES_PER_KIB)
 _MIB = float(BYTES_PER_MIB)
@@ -22,6 +22,8 @@ TASKS = ("id", "submission_time", "duration", "cpu_count", "cpu_capacity", "mem_
 FRAGMENTS = ("id", "duration", "cpu_usage")
 #: No task asks for so much: a file that seems to say so counts in KB, not in MB.
 _LARGEST_MB = 4 << 20
+#: Submissions in between are seconds since 1970: in ms the first were 11 days after the start.
+_SECONDS = (1_000_000_000, 100_000_000_000)
 _SIZES = {
     "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
     "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40,
@@ -41,15 +43,17 @@ def read_tasks(opened: Opened) -> Read:
         "mem_capacity": ("memory", "bytes", _memory_unit(opened)),
         "gpu_count": ("gpu", "count", 1.0),
     }
+    ms = _time_unit(opened)
     for frame, broken in named_frames(opened, "container", needed=TASKS):
         yield from broken
         rules = [*missing("id", "submission_time", "duration"), _positive("duration")]
         kept, refused = refuse(frame, rules, "container")
         yield from refused
+        submitted = pl.col("submission_time").cast(pl.Int64) * ms
         rows = kept.with_columns(
             pl.col("id").cast(pl.String).alias("container"),
-            pl.col("submission_time").alias("time_ms"),
-            (pl.col("submission_time") + pl.col("duration")).alias("departure_ms"),
+            submitted.alias("time_ms"),
+            (submitted + pl.col("duration").cast(pl.Int64) * ms).alias("departure_ms"),
             pl.col("line").alias("position"),
         )
         yield Batch(
@@ -69,6 +73,16 @@ def _memory_unit(opened: Opened) -> float:
     return _KIB if larger else _MIB
 
 
+def _time_unit(opened: Opened) -> int:
+    """Milliseconds of one unit of time in a file of tasks: 1 as documented, or 1000."""
+    known = [
+        frame["submission_time"].cast(pl.Int64, strict=False).drop_nulls()
+        for frame, _ in named_frames(opened, "container", needed=TASKS)
+    ]
+    seconds = [bool(one.is_between(*_SECONDS).all()) for one in known if len(one)]
+    return MS_PER_S if seconds and all(seconds) else 1
+
+
 def read_fragments(opened: Opened) -> Read:
     """What tasks use: a fragment begins where the one of the same task before it ends.
 
@@ -84,7 +98,8 @@ def read_fragments(opened: Opened) -> Read:
         joined = frame.join(tasks, on="id", how="left", maintain_order="left")
         kept, refused = refuse(joined, _fragment_rules(), "container_amount")
         yield from refused
-        timed = kept.join(ended, on="id", how="left", maintain_order="left").with_columns(
+        in_ms = kept.with_columns(pl.col("duration") * pl.col("ms"))
+        timed = in_ms.join(ended, on="id", how="left", maintain_order="left").with_columns(
             (pl.col("duration").cum_sum().over("id") + pl.col("passed_ms").fill_null(0)).alias(
                 "passed_ms"
             )
@@ -136,8 +151,11 @@ def _tasks(opened: Opened) -> pl.DataFrame:
         )
     wanted = [*TASKS[:2], *TASKS[3:5], "gpu_count", "gpu_capacity"]
     parts = [
-        frame.select(name for name in wanted if name in frame.columns)
+        frame.select(name for name in wanted if name in frame.columns).with_columns(
+            pl.col("submission_time").cast(pl.Int64) * ms, ms=pl.lit(ms)
+        )
         for file in files
+        for ms in (_time_unit(file),)
         for frame, _ in named_frames(file, "container", needed=TASKS)
     ]
     return pl.concat(parts, how="diagonal_relaxed").unique("id", keep="first", maintain_order=True)
@@ -268,11 +286,12 @@ SOURCE = ClusterSource(
         "cores in use: MHz of the fragment / MHz of the task x its cores",
         "when a fragment begins: where the one before it ends, the first at the submission",
         "departure: submission + duration",
+        "unit of times: ms, but s for a file whose submissions are seconds since 1970",
         "unit of mem_capacity: MB, but KB for a file with a task of more than 4 TiB in MB",
     ),
     notes=(
         "memory without a unit is MB of 2^20 bytes, in tasks and topologies",
         "mem_capacity of the repository's bitbrains files is KB, though MB is documented",
-        "times are taken as ms, as documented; the repository's small_gpu holds seconds",
+        "times are ms, as documented; seconds since 1970 (small_gpu) are met",
     ),
 )
