@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import polars as pl
 from report_studies_support import requested
 
 from tracekit.report.contents import requests_to_change
@@ -33,9 +34,30 @@ def test_tables_have_a_row_for_each_policy_and_service() -> None:
     study = requested()
     data = Data(studies={study.name: study})
     assert len(requests_to_change.policies(data).rows) == 1 + len(study.about["asked"])
-    services = words.services(study)["service"].n_unique()
-    assert len(requests_to_change.most(data).rows) == services
+    services = set(words.services(study)["service"])
+    both = [words.freeing_most(study), words.needing_more(study)]
+    assert set().union(*(rows["service"] for rows in both)) == services
+    assert len(requests_to_change.most(data).rows) == both[0].height
+    assert len(requests_to_change.more(data).rows) == both[1].height
     assert len(requests_to_change.risky(data).rows) == words.at_risk(study).height
+
+
+def test_who_needs_more_is_named_and_both_sums_are_said() -> None:
+    study = requested()
+    services = study.frames["services"]
+    name = services["service"].sort()[0]
+    mine = (pl.col("service") == name) & (pl.col("resource") == "cpu")
+    changed = services.with_columns(
+        freed=pl.when(mine).then(-42.5).when(pl.col("resource") == "cpu").then(10.0).otherwise(1.0)
+    )
+    study = dataclasses.replace(study, frames={**study.frames, "services": changed})
+    said = words.both_ways(study)
+    assert "20.0 cores of CPU are freed of 2 services and 42.5 added to 1 service: net" in said
+    assert said.endswith(f"More than they request need above all {name}.")
+    data = Data(studies={study.name: study})
+    assert [row[0].text for row in requests_to_change.more(data).rows] == [name]
+    assert name not in {row[0].text for row in requests_to_change.most(data).rows}
+    assert said in answer(data).also.replace("\u00a0", " ")
 
 
 def test_without_anybody_at_risk_there_is_no_such_table() -> None:

@@ -18,6 +18,8 @@ from tracekit.cli._output import (
 from tracekit.units import percent
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tracekit.study import Study as Requests
 
 PANEL = Panel.sizes
@@ -92,7 +94,8 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         print_json({"schema": "tracekit/size-by-use/1", **study.about, **frames})
         return
     print_paragraph(words.answer(study))
-    for sentence in (words.risk(study), words.within(study), *words.warnings(study)):
+    first = (words.both_ways(study), words.risk(study), words.within(study))
+    for sentence in filter(None, (*first, *words.warnings(study))):
         print_sentence(sentence)
     print_table(
         "All services together",
@@ -129,14 +132,13 @@ def _policy(study: Requests, name: str) -> list[object]:
     return [*shown, at_risk(study, name)["service"].n_unique()]
 
 
-def _services(study: Requests) -> None:
-    """The services that free most, and those at risk."""
+def _changed(rows: pl.DataFrame, what: str) -> None:
+    """Services with the request of one now and then, and what all of them free."""
     from tracekit.report.words import short_hash
     from tracekit.sizing.requests import told as words
 
-    most = words.freeing_most(study)
     print_table(
-        f"The {min(words.TOLD, most.height)} of {most.height:,} services that free most",
+        f"The {min(words.TOLD, rows.height)} of {rows.height:,} services that {what}",
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [
@@ -148,10 +150,24 @@ def _services(study: Requests) -> None:
                     for what in ("now", "recommended", "freed")
                 ),
             ]
-            for one in most.head(words.TOLD).to_dicts()
+            for one in rows.head(words.TOLD).to_dicts()
         ],
-        note="count: containers at the mean; now, then: request of one; freed: of all of them",
+        note="count: containers at the mean; now, then: request of one; freed: of all of them,"
+        " below 0 what is added",
     )
+
+
+def _services(study: Requests) -> None:
+    """The services that need more, those that free most, and those at risk."""
+    from tracekit.report.words import short_hash
+    from tracekit.sizing.requests import told as words
+
+    for rows, what in (
+        (words.needing_more(study), "need more"),
+        (words.freeing_most(study), "free most"),
+    ):
+        if rows.height:
+            _changed(rows, what)
     risky = words.at_risk(study)
     if not risky.height:
         return

@@ -38,7 +38,7 @@ def answer(data: Data) -> Answer:
     return Answer(
         asked=words.QUESTION,
         sentence=spaced(words.answer(study)),
-        also=spaced(words.risk(study)),
+        also=spaced(" ".join(filter(None, (words.both_ways(study), words.risk(study))))),
         warnings=words.warnings(study),
         told=[spaced(one) for one in notes if one],
         changes=_changes(study, subject),
@@ -131,8 +131,17 @@ def _interval(found: Mapping[str, Any], name: str) -> str:
 
 def most(data: Data) -> Table:
     """The services that free most under the policy to follow."""
-    study = data.studies[NAME]
-    rows = words.freeing_most(study)
+    rows = words.freeing_most(data.studies[NAME])
+    return _services(rows, "what frees most first")
+
+
+def more(data: Data) -> Table:
+    """The services that need more than they request."""
+    rows = words.needing_more(data.studies[NAME])
+    return _services(rows, "what needs most first; below 0 is added")
+
+
+def _services(rows: pl.DataFrame, order: str) -> Table:
     columns = [pl.col("service"), pl.col("containers").round(1)]
     for name, (what, unit, scale) in words.UNITS.items():
         columns += [
@@ -144,7 +153,7 @@ def most(data: Data) -> Table:
         ]  # fmt: skip
         columns.append(pl.col(f"{name}_above_share").alias(f"{what}_above_request_share"))
     shown = rows.head(_MOST).select(columns)
-    caption = f"{shown.height:,} of {count(rows.height, 'service')}, what frees most first"
+    caption = f"{shown.height:,} of {count(rows.height, 'service')}, {order}"
     return table(shown, caption)
 
 

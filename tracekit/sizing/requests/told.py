@@ -1,53 +1,52 @@
 """A study of requests in sentences: what to change, what it frees, what it risks, how sure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
 import polars as pl
 
-from tracekit.replay.workload.requests.given import NOW, SERVICES, SUBJECT
+from tracekit.replay.workload.requests.given import NOW, SUBJECT
+from tracekit.sizing.requests.rows import (
+    UNITS,
+    amount,
+    at_risk,
+    freeing_most,
+    measured,
+    needing_more,
+    row,
+    services,
+)
 from tracekit.study import Study
-from tracekit.units import BYTES_PER_GIB, MS_PER_DAY, duration, percent
+from tracekit.units import MS_PER_DAY, duration, percent
+from tracekit.words import few
+
+__all__ = [
+    "QUESTION",
+    "TOLD",
+    "UNITS",
+    "amount",
+    "answer",
+    "at_risk",
+    "beyond_limit",
+    "both_ways",
+    "following",
+    "freeing_most",
+    "lines",
+    "measured",
+    "needing_more",
+    "notes",
+    "risk",
+    "row",
+    "services",
+    "sure",
+    "warnings",
+    "within",
+]
 
 QUESTION = "Which requests should I change, and what does that free?"
 #: So many services are told of each kind.
 TOLD = 10
-#: Resources by their name on screens, their unit there, and how many of ours are one of it.
-UNITS: Mapping[str, tuple[str, str, float]] = {
-    "cpu": ("CPU", "cores", 1.0),
-    "memory": ("memory", "GiB", float(BYTES_PER_GIB)),
-}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One policy over all services: its two rows, by resource."""
-
-    of: Mapping[str, Mapping[str, Any]]
-
-
-def row(study: Study, policy: str) -> Row:
-    """The totals of a policy."""
-    rows = study.frames["policies"].filter(policy=policy).to_dicts()
-    return Row({one["resource"]: one for one in rows})
-
-
-def measured(study: Study) -> list[str]:
-    """The resources whose use there is to judge by."""
-    return [name for name, one in row(study, NOW).of.items() if one["above_share"] is not None]
-
-
-def amount(value: float | None, resource: str) -> str:
-    """An amount in the unit of screens, without it: three digits, whole ones from 100 on."""
-    if value is None:
-        return "-"
-    shown = value / UNITS[resource][2]
-    size = abs(shown)
-    digits = 0 if size >= 100 or not size else 1 if size >= 10 else 2 if size >= 1 else 3
-    text = f"{shown:,.{digits}f}"
-    return text.removeprefix("-") if not float(text.replace(",", "")) else text
 
 
 def answer(study: Study) -> str:
@@ -78,6 +77,38 @@ def risk(study: Study) -> str:
     return (
         f"In the time held back to judge by, more was in use than requested: {' and '.join(parts)}."
     )
+
+
+def both_ways(study: Study) -> str:
+    """What is freed and what is added, where it is both: a net sum hides who needs more."""
+    subject, said = str(study.about[SUBJECT]), []
+    for name, found in row(study, subject).of.items():
+        freed = services(study).filter(pl.col("resource") == name)["freed"]
+        less, more = freed.filter(freed > 0), freed.filter(freed < 0)
+        if name in measured(study) and len(more) and amount(float(more.sum()), name) != "0":
+            what, unit, _ = UNITS[name]
+            said.append(
+                f"{amount(float(less.sum()), name)} {unit} of {what} are freed of {_many(len(less))} and"
+                f" {amount(-float(more.sum()), name)} added to {_many(len(more))}: net"
+                f" {_net(found['freed'], name)}"
+            )
+    if not said:
+        return ""
+    text = "; ".join(said)
+    named = few(needing_more(study)["service"].head(_NAMED_MORE).to_list())
+    return f"{text}. More than they request need above all {named}."
+
+
+#: So many services that need more are named in a sentence.
+_NAMED_MORE = 3
+
+
+def _net(freed: float, resource: str) -> str:
+    return f"{amount(abs(freed), resource)} {'freed' if freed >= 0 else 'added'}"
+
+
+def _many(services_: int) -> str:
+    return f"{services_:,} service{'' if services_ == 1 else 's'}"
 
 
 def _share(value: float | None) -> str:
@@ -193,48 +224,15 @@ def notes(study: Study) -> list[str]:
 
 def lines(study: Study) -> list[str]:
     """All of it, the answer first."""
-    said = [answer(study), risk(study), within(study), *warnings(study), beyond_limit(study)]
+    said = [
+        answer(study),
+        both_ways(study),
+        risk(study),
+        within(study),
+        *warnings(study),
+        beyond_limit(study),
+    ]
     return [one for one in [*said, sure(study), *notes(study)] if one]
-
-
-def services(study: Study, policy: str = "") -> pl.DataFrame:
-    """The rows of a policy, the one to follow without a choice."""
-    return study.frames[SERVICES].filter(policy=policy or str(study.about[SUBJECT]))
-
-
-def freeing_most(study: Study) -> pl.DataFrame:
-    """A row for each service: both resources beside each other, what frees the largest part first.
-
-    Cores and bytes count as shares of all that is requested, now or as recommended.
-    """
-    found = row(study, str(study.about[SUBJECT])).of
-    rows = services(study)
-    frames: list[pl.DataFrame] = []
-    for name, total in found.items():
-        whole = max(total["requested_now"], total["requested"]) or 1.0
-        mine = rows.filter(resource=name).select(
-            "service",
-            "containers",
-            pl.col("request_now").alias(f"{name}_now"),
-            pl.col("recommended").alias(f"{name}_recommended"),
-            pl.col("use_p95").alias(f"{name}_p95"),
-            pl.col("freed").alias(f"{name}_freed"),
-            pl.col("above_share").alias(f"{name}_above_share"),
-            (pl.col("freed") / whole).alias(f"{name}_part"),
-        )
-        frames.append(mine if not frames else mine.drop("containers"))
-    both = frames[0].join(frames[1], on="service", how="left", maintain_order="left")
-    part = pl.col("cpu_part") + pl.col("memory_part")
-    return both.sort(part, descending=True, maintain_order=True).drop("cpu_part", "memory_part")
-
-
-def at_risk(study: Study, policy: str = "") -> pl.DataFrame:
-    """Services that use more than recommended too often, the worst first."""
-    return (
-        services(study, policy)
-        .filter("at_risk")
-        .sort("above_share", "service", descending=[True, False], maintain_order=True)
-    )
 
 
 def following(study: Study, out: str, store: str = "") -> list[tuple[str, str]]:

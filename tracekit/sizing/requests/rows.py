@@ -1,0 +1,107 @@
+"""What a study of requests holds, service by service and of all together: rows to tell of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tracekit.replay.workload.requests.given import NOW, SERVICES, SUBJECT
+from tracekit.study import Study
+from tracekit.units import BYTES_PER_GIB
+
+#: Resources by their name on screens, their unit there, and how many of ours are one of it.
+UNITS: Mapping[str, tuple[str, str, float]] = {
+    "cpu": ("CPU", "cores", 1.0),
+    "memory": ("memory", "GiB", float(BYTES_PER_GIB)),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy over all services: its two rows, by resource."""
+
+    of: Mapping[str, Mapping[str, Any]]
+
+
+def row(study: Study, policy: str) -> Row:
+    """The totals of a policy."""
+    rows = study.frames["policies"].filter(policy=policy).to_dicts()
+    return Row({one["resource"]: one for one in rows})
+
+
+def measured(study: Study) -> list[str]:
+    """The resources whose use there is to judge by."""
+    return [name for name, one in row(study, NOW).of.items() if one["above_share"] is not None]
+
+
+def amount(value: float | None, resource: str) -> str:
+    """An amount in the unit of screens, without it: three digits, whole ones from 100 on."""
+    if value is None:
+        return "-"
+    shown = value / UNITS[resource][2]
+    size = abs(shown)
+    digits = 0 if size >= 100 or not size else 1 if size >= 10 else 2 if size >= 1 else 3
+    text = f"{shown:,.{digits}f}"
+    return text.removeprefix("-") if not float(text.replace(",", "")) else text
+
+
+def services(study: Study, policy: str = "") -> pl.DataFrame:
+    """The rows of a policy, the one to follow without a choice."""
+    return study.frames[SERVICES].filter(policy=policy or str(study.about[SUBJECT]))
+
+
+def freeing_most(study: Study) -> pl.DataFrame:
+    """The services that free more than they need, what frees the largest part first.
+
+    Cores and bytes count as shares of all that is requested, now or as recommended.
+    """
+    both = _by_service(study)
+    found = both.filter(pl.col("part") > 0)
+    return found.sort("part", descending=True, maintain_order=True).drop("part", "added")
+
+
+def needing_more(study: Study) -> pl.DataFrame:
+    """The services that need more of a resource than they request, the largest addition first."""
+    both = _by_service(study)
+    found = both.filter(pl.col("added") < -_LITTLE)
+    return found.sort("added", maintain_order=True).drop("part", "added")
+
+
+#: An addition below this share of all that is requested is rounding.
+_LITTLE = 1e-6
+
+
+def _by_service(study: Study) -> pl.DataFrame:
+    """A row for each service: both resources beside each other, and what changes as shares."""
+    found = row(study, str(study.about[SUBJECT])).of
+    rows = services(study)
+    frames: list[pl.DataFrame] = []
+    for name, total in found.items():
+        whole = max(total["requested_now"], total["requested"]) or 1.0
+        mine = rows.filter(resource=name).select(
+            "service",
+            "containers",
+            pl.col("request_now").alias(f"{name}_now"),
+            pl.col("recommended").alias(f"{name}_recommended"),
+            pl.col("use_p95").alias(f"{name}_p95"),
+            pl.col("freed").alias(f"{name}_freed"),
+            pl.col("above_share").alias(f"{name}_above_share"),
+            (pl.col("freed") / whole).alias(f"{name}_part"),
+        )
+        frames.append(mine if not frames else mine.drop("containers"))
+    both = frames[0].join(frames[1], on="service", how="left", maintain_order="left")
+    parts = [pl.col("cpu_part"), pl.col("memory_part")]
+    return both.with_columns(
+        part=pl.sum_horizontal(parts),
+        added=pl.sum_horizontal(one.clip(upper_bound=0) for one in parts),
+    ).drop("cpu_part", "memory_part")
+
+
+def at_risk(study: Study, policy: str = "") -> pl.DataFrame:
+    """Services that use more than recommended too often, the worst first."""
+    return (
+        services(study, policy)
+        .filter("at_risk")
+        .sort("above_share", "service", descending=[True, False], maintain_order=True)
+    )
