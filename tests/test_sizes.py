@@ -1,4 +1,4 @@
-"""How long a function and a module may be; each that is longer has its reason here."""
+"""How long functions, modules and equal runs of lines may be; what is longer has a reason here."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ _REGISTRIES = {
     "sources/released": "sources",
     "verbs": "verbs",
 }
+#: So many equal lines in a row stand in one place only. Lines are compared without what is around
+#: them, empty ones too.
+_EQUAL_LINES = 12
 _FULL_FOLDERS = {".": (30, "what every package may import, and the names of the packages")}
 
 
@@ -83,3 +86,29 @@ def _long_functions() -> Iterator[tuple[str, int]]:
                 lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
                 if lines > _FUNCTION_LINES:
                     yield f"{path.relative_to(_PACKAGE)}:{node.name}", lines
+
+
+def test_no_run_of_equal_lines_stands_twice() -> None:
+    twice = list(_equal_runs({path: path.read_text() for path in _PACKAGE.rglob("*.py")}))
+    assert not twice, f"{_EQUAL_LINES} equal lines or more: {twice}"
+
+
+def test_equal_runs_are_found() -> None:
+    lines = [f"line {at}" for at in range(_EQUAL_LINES)]
+    texts = {Path("a.py"): "\n".join(["one", *lines]), Path("b.py"): "\n    ".join(lines)}
+    assert list(_equal_runs(texts)) == [("a.py:2", "b.py:1")]
+    texts[Path("b.py")] = "\n".join(lines[1:])
+    assert not list(_equal_runs(texts))
+
+
+def _equal_runs(texts: dict[Path, str]) -> Iterator[tuple[str, str]]:
+    """Where runs begin that stand twice; of a longer run its beginning alone."""
+    first: dict[tuple[str, ...], tuple[Path, int]] = {}
+    for path, text in sorted(texts.items()):
+        before: tuple[Path, int] | None = None
+        lines = [line.strip() for line in text.splitlines()]
+        for at in range(len(lines) - _EQUAL_LINES + 1):
+            found = first.setdefault(tuple(lines[at : at + _EQUAL_LINES]), (path, at))
+            if found not in {(path, at), before}:
+                yield f"{found[0].name}:{found[1] + 1}", f"{path.name}:{at + 1}"
+            before = (found[0], found[1] + 1) if found != (path, at) else None

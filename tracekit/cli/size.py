@@ -6,15 +6,9 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from tracekit.cli import _output
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import (
-    print_command,
-    print_json,
-    print_paragraph,
-    print_sentence,
-    print_table,
-)
 from tracekit.units import percent
 
 if TYPE_CHECKING:
@@ -45,19 +39,19 @@ def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
         _requests(study, out, as_json=as_json)
         return
     if as_json:
-        print_json({**manifest_of(study), "summary": study.summary.to_dicts()})
+        _output.print_json({**manifest_of(study), "summary": study.summary.to_dicts()})
         return
     facts = study.facts
     for sentence in sentences(study.summary, study.differences):
-        print_sentence(sentence)
-    print_table(
+        _output.print_sentence(sentence)
+    _output.print_table(
         f"{facts['test_containers']:,} test containers on {facts['test_nodes']:,} nodes",
         list(COLUMNS),
         _rows(study.summary.to_dicts()),
         note=_note(len(study.seeds), out),
     )
     if missing := left_out(study.policies):
-        print_sentence(missing)
+        _output.print_sentence(missing)
 
 
 #: Columns of the printed table; summary.parquet has every measure.
@@ -91,13 +85,13 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
 
     if as_json:
         frames = {name: frame.to_dicts() for name, frame in study.frames.items()}
-        print_json({"schema": "tracekit/size-by-use/1", **study.about, **frames})
+        _output.print_json({"schema": "tracekit/size-by-use/1", **study.about, **frames})
         return
-    print_paragraph(words.answer(study))
+    _output.print_paragraph(words.answer(study))
     first = (words.both_ways(study), words.risk(study), words.within(study))
     for sentence in filter(None, (*first, *words.warnings(study))):
-        print_sentence(sentence)
-    print_table(
+        _output.print_sentence(sentence)
+    _output.print_table(
         "All services together",
         ["policy", "cores", "freed", "above", "GiB", "freed", "above", "at risk"],
         [
@@ -110,12 +104,14 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
     _services(study)
     for sentence in (words.beyond_limit(study), words.sure(study), *words.notes(study)):
         if sentence:
-            print_sentence(sentence)
-    print_paragraph(f"Every service under every policy: {out / 'services.parquet'}. The page:")
-    print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
+            _output.print_sentence(sentence)
+    _output.print_paragraph(
+        f"Every service under every policy: {out / 'services.parquet'}. The page:"
+    )
+    _output.print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
     for why, command in words.following(study, quote(str(out))):
-        print_paragraph(why)
-        print_command(command)
+        _output.print_paragraph(why)
+        _output.print_command(command)
 
 
 def _policy(study: Requests, name: str) -> list[object]:
@@ -137,7 +133,7 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
     from tracekit.report.words import short_hash
     from tracekit.sizing.requests import told as words
 
-    print_table(
+    _output.print_table(
         f"The {min(words.TOLD, rows.height)} of {rows.height:,} services that {what}",
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
@@ -171,7 +167,7 @@ def _services(study: Requests) -> None:
     risky = words.at_risk(study)
     if not risky.height:
         return
-    print_table(
+    _output.print_table(
         f"At risk: {risky['service'].n_unique():,} services, the worst first",
         ["service", "of", "now", "then", "p95", "max", "above", "by"],
         [

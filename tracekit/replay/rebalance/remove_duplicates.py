@@ -7,14 +7,8 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.placement import Reads
-from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance import RebalancePolicy, _members
 from tracekit.replay.rebalance._eviction import NodeFit
-from tracekit.replay.rebalance._members import (
-    evictable_last,
-    fitting,
-    members_by_service,
-    nodes_there,
-)
 from tracekit.replay.view.snapshot import Snapshot
 
 
@@ -35,13 +29,13 @@ class RemoveDuplicates(RebalancePolicy):
         """Containers to evict now, service by service, node by node."""
         node, nodes = snapshot.placed.node, len(snapshot.capacity)
         found: list[int] = []
-        targets = int(nodes_there(snapshot).sum())
+        targets = int(_members.nodes_there(snapshot).sum())
         if targets < 2:
             return np.empty(0, dtype=np.int64)
-        for members in members_by_service(snapshot):
+        for members in _members.members_by_service(snapshot):
             most = -(-len(members) // targets)
             counts = np.bincount(node[members], minlength=nodes)
             for over in np.flatnonzero((counts > most) & (counts > 1)).tolist():
-                there = evictable_last(snapshot, members[node[members] == over])
+                there = _members.evictable_last(snapshot, members[node[members] == over])
                 found += there[max(most, 1) :].tolist()
-        return fitting(snapshot, found, asked=self.node_fit)
+        return _members.fitting(snapshot, found, asked=self.node_fit)

@@ -11,20 +11,7 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
-from tracekit.replay.workload.declared import (
-    ARRIVAL_SPAN_MS,
-    LIMIT_FACTOR,
-    START,
-    ArrivalSpanMs,
-    LimitFactor,
-    NodeCpuCores,
-    NodeMemoryBytes,
-    RequestCpuCores,
-    RequestMemoryBytes,
-    Resources,
-    Start,
-    TargetAllocFraction,
-)
+from tracekit.replay.workload import declared
 from tracekit.replay.workload.request_choice import AUTO, Requests, shown
 from tracekit.replay.workload.reserved import OF_TRACE, Reserved
 from tracekit.sizes import (
@@ -49,12 +36,12 @@ class Assumptions:
             "auto: those of the store where it records them; assumed: all nodes are of one size."
         ),
     ] = "auto"
-    resources: Resources = "all"
-    node_cpu_cores: NodeCpuCores = NODE_CPU_CORES
-    node_memory_bytes: NodeMemoryBytes = NODE_MEMORY_BYTES
-    request_cpu_cores: RequestCpuCores = CONTAINER_CPU_CORES
-    request_memory_bytes: RequestMemoryBytes = CONTAINER_MEMORY_BYTES
-    limit_factor: LimitFactor = LIMIT_FACTOR
+    resources: declared.Resources = "all"
+    node_cpu_cores: declared.NodeCpuCores = NODE_CPU_CORES
+    node_memory_bytes: declared.NodeMemoryBytes = NODE_MEMORY_BYTES
+    request_cpu_cores: declared.RequestCpuCores = CONTAINER_CPU_CORES
+    request_memory_bytes: declared.RequestMemoryBytes = CONTAINER_MEMORY_BYTES
+    limit_factor: declared.LimitFactor = declared.LIMIT_FACTOR
     background: Annotated[
         Literal["keep", "none"],
         About(
@@ -63,8 +50,8 @@ class Assumptions:
         ),
     ] = "keep"
     reserved: Reserved = OF_TRACE
-    target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
-    start: Start = START
+    target_alloc_fraction: declared.TargetAllocFraction = PAPER_ALLOC_FRACTION
+    start: declared.Start = declared.START
     arrival: Annotated[
         Literal["spread", "trace"],
         About(
@@ -72,7 +59,7 @@ class Assumptions:
             " order; trace: every container arrives at its first sample."
         ),
     ] = "spread"
-    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
+    arrival_span_ms: declared.ArrivalSpanMs = declared.ARRIVAL_SPAN_MS
     network_and_disk: Annotated[
         Literal["none", "modelled"],
         About(

@@ -88,8 +88,8 @@ def both_ways(study: Study) -> str:
         if name in measured(study) and len(more) and amount(float(more.sum()), name) != "0":
             what, unit, _ = UNITS[name]
             said.append(
-                f"{amount(float(less.sum()), name)} {unit} of {what} are freed of {_many(len(less))} and"
-                f" {amount(-float(more.sum()), name)} added to {_many(len(more))}: net"
+                f"{amount(float(less.sum()), name)} {unit} of {what} are freed of {_many(len(less))}"
+                f" and {amount(-float(more.sum()), name)} added to {_many(len(more))}: net"
                 f" {_net(found['freed'], name)}"
             )
     if not said:

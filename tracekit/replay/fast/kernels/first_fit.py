@@ -20,8 +20,7 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    for at in range(count):
-        scores[at] = -positions[at]
+    scores[:count] = -positions[:count]
 
 
 def _bound(

@@ -5,20 +5,7 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
-from tracekit.replay.workload.declared import (
-    ARRIVAL_SPAN_MS,
-    LIMIT_FACTOR,
-    START,
-    ArrivalSpanMs,
-    LimitFactor,
-    NodeCpuCores,
-    NodeMemoryBytes,
-    RequestCpuCores,
-    RequestMemoryBytes,
-    Resources,
-    Start,
-    UsedShare,
-)
+from tracekit.replay.workload import declared
 from tracekit.replay.workload.request_choice import AUTO, Requests
 from tracekit.replay.workload.reserved import NONE, Reserved
 from tracekit.sizes import (
@@ -35,11 +22,11 @@ class SizedAssumptions:
     """How recorded sizes become a workload."""
 
     requests: Requests = AUTO
-    request_cpu_cores: RequestCpuCores = CONTAINER_CPU_CORES
-    request_memory_bytes: RequestMemoryBytes = CONTAINER_MEMORY_BYTES
-    limit_factor: LimitFactor = LIMIT_FACTOR
-    start: Start = START
-    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
+    request_cpu_cores: declared.RequestCpuCores = CONTAINER_CPU_CORES
+    request_memory_bytes: declared.RequestMemoryBytes = CONTAINER_MEMORY_BYTES
+    limit_factor: declared.LimitFactor = declared.LIMIT_FACTOR
+    start: declared.Start = declared.START
+    arrival_span_ms: declared.ArrivalSpanMs = declared.ARRIVAL_SPAN_MS
     arrivals: Annotated[
         Literal["auto", "recorded", "before"],
         About(
@@ -74,8 +61,8 @@ class SizedAssumptions:
             minimum=0,
         ),
     ] = 0
-    used_share: UsedShare = 1.0
-    resources: Resources = "all"
+    used_share: declared.UsedShare = 1.0
+    resources: declared.Resources = "all"
     cells: Annotated[
         Literal["keep", "none"], About("keep: room is per NUMA cell where cells are recorded.")
     ] = "keep"
@@ -98,8 +85,8 @@ class SizedAssumptions:
     nodes: Annotated[
         int, About("Nodes of one size, where a source records none.", minimum=0, maximum=1e6)
     ] = 0
-    node_cpu_cores: NodeCpuCores = NODE_CPU_CORES
-    node_memory_bytes: NodeMemoryBytes = NODE_MEMORY_BYTES
+    node_cpu_cores: declared.NodeCpuCores = NODE_CPU_CORES
+    node_memory_bytes: declared.NodeMemoryBytes = NODE_MEMORY_BYTES
     background: Annotated[
         Literal["keep", "none"],
         About("keep: node use that no container explains stays on its node."),
