@@ -1,7 +1,8 @@
 """Lower bounds that hold for every placement, and how far a policy stays from them.
 
-With W the use of all containers present, B the background and T the capacity of the nodes, every
-placement of all containers satisfies, per sampling step and resource:
+With W the use of all containers present that can be placed at all (``placeable``), B the background
+and T the capacity of the nodes, every placement of all of these satisfies, per sampling step and
+resource:
 
 - largest utilisation >= max(B/T), >= (W + sum B) / sum T (containers cut at will and poured where
   it is lowest), and >= the lowest (B + w)/T over nodes for the largest single container w;
@@ -29,6 +30,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.bounds.movable import MovableShare
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
+from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.bounds.requests import cost_bounds, further_bounds, requested_at
 from tracekit.replay.measures import RESOURCES, measures_in, part_column
 from tracekit.replay.measures.p99_fraction import rank_of
@@ -37,6 +39,10 @@ from tracekit.replay.workload.workload import Workload
 
 # Bounds are floats: what proves nothing through rounding is given away.
 _ROUNDING = 1e-9
+
+
+#: What a row says of its step.
+_SAID = ("time_ms", "settled")
 
 
 class Bounds(NamedTuple):
@@ -61,7 +67,28 @@ def bound_steps(workload: Workload) -> list[dict[str, Any]]:
 
 
 def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
-    """Bounds at every step, and what can be moved at all; ``rebalanced`` where something evicts."""
+    """Bounds at every step, and what can be moved at all; ``rebalanced`` where something evicts.
+
+    They hold for who places all containers, as nobody can who respects requests where some fit
+    nowhere, and for who places all others.
+    """
+    found = _bounds_of(workload, rebalanced=rebalanced)
+    others = placeable(workload)
+    if others is workload:
+        return found
+    fewer = _bounds_of(others, rebalanced=rebalanced)
+    return found._replace(rows=[*map(_least, fewer.rows, found.rows)])
+
+
+def _least(fewer: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """The lower of two bounds; of whom they are it says what the first does."""
+    return {
+        name: value if value is None or name in ("placed", *_SAID) else min(value, whole[name])
+        for name, value in fewer.items()
+    }
+
+
+def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
     nodes = _NodesUsed(workload)
     capacity = [_Capacity(workload.capacity[:, resource]) for resource in range(2)]
     further = further_bounds(workload)

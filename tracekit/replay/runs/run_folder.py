@@ -10,6 +10,7 @@ from tracekit._version import VERSION
 from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
 from tracekit.replay.bounds.demand import demand_bound
+from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.policy.entrant import Entrant, spelled
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.placements import PLACED
@@ -57,7 +58,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "facts": {**load.facts, **_of_places(load)},
             **told_of(load),
         },
-        "bounds": {"nodes_for_demand": demand_bound(load)},
+        "bounds": {"nodes_for_demand": demand_bound(placeable(load))},
         "policies": [_policy(run, policy) for policy in run.policies],
     }
 

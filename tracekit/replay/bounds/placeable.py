@@ -1,0 +1,50 @@
+"""Who no policy can place that respects requests: a bound that counts them bounds nothing.
+
+A container that is larger than every node; and a gang of which empty nodes together take fewer than
+must start at once, however few of it are left (``replay.engine.queueing.Gangs.needed``). That is
+proven by requests alone: of every member as much is counted as of the least one of each resource.
+"""
+
+import numpy as np
+
+from tracekit.arrays import BoolArray
+from tracekit.replay.bounds.nodes import fit_counts
+from tracekit.replay.workload.gangs import in_order_of
+from tracekit.replay.workload.workload import Workload
+
+
+def placeable(load: Workload) -> Workload:
+    """The workload without those who can never be placed; the same where there are none, or all."""
+    never = never_placed(load)
+    if not never.any() or never.all():
+        return load
+    return in_order_of(load, np.flatnonzero(~never), load.arrival_ms)
+
+
+def never_placed(load: Workload) -> BoolArray:
+    """Containers that no policy can place which respects requests, shape (containers,)."""
+    never = np.zeros(load.containers, dtype=np.bool_)
+    never[load.too_large()] = True
+    if load.pinned is not None:
+        never &= load.pinned < 0
+    if load.gang is None:
+        return never
+    for gang in np.unique(load.gang[load.gang >= 0]).tolist():
+        members = load.gang == gang
+        if load.pinned is None or not (load.pinned[members] >= 0).any():
+            never[members] |= _never_starts(load, members, never)
+    return never
+
+
+def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
+    """Whether a gang never has as few left as there is room for on empty nodes."""
+    able = members & ~never
+    if not able.any():
+        return True
+    least = load.request[able].min(axis=0)[None]
+    room = float(fit_counts(least, load.allocatable).astype(np.float64).sum())
+    room = min(room, float(able.sum()))
+    stated = 0 if load.gang_minimum is None else int(load.gang_minimum[members][0])
+    departure = load.departure_ms[members]
+    left_at_last = int((departure == departure.max()).sum())
+    return min(stated or int(members.sum()), left_at_last) > room
