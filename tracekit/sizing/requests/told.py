@@ -88,9 +88,9 @@ def both_ways(study: Study) -> str:
         if name in measured(study) and len(more) and amount(float(more.sum()), name) != "0":
             what, unit, _ = UNITS[name]
             said.append(
-                f"{amount(float(less.sum()), name)} {unit} of {what} are freed of {_many(len(less))}"
-                f" and {amount(-float(more.sum()), name)} added to {_many(len(more))}: net"
-                f" {_net(found['freed'], name)}"
+                f"{amount(float(less.sum()), name)} {unit} of {what} are freed"
+                f" of {_many(len(less))} and {amount(-float(more.sum()), name)} added to"
+                f" {_many(len(more))}: net {_net(found['freed'], name)}"
             )
     if not said:
         return ""
