@@ -53,6 +53,17 @@ def test_runs_that_are_alike_have_a_sentence_and_no_figure(data: Data) -> None:
     assert 'id="figure-comparison_changes"' in render_data(data)
 
 
+def test_settings_that_differ_are_one_table() -> None:
+    rows = {"setting": ["arrival_span_ms"], "base": ["no such setting"], "new": ["2 h"]}
+    study = comparison()
+    frames = {**study.frames, "settings": pl.DataFrame(rows)}
+    data = Data(studies={"comparison": dataclasses.replace(study, frames=frames)})
+    assert [[cell.text for cell in row] for row in page.differing(data).rows] == [
+        ["arrival_span_ms", "no such setting", "2 h"]
+    ]
+    assert not any("The runs differ in" in said for said in page.sentences(data))
+
+
 def test_many_names_are_counted() -> None:
     assert page.some([f"p{at}" for at in range(8)]) == "p0, p1, p2, p3, p4, p5 and 2 more"
 

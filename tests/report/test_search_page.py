@@ -52,8 +52,8 @@ def test_the_first_screen_of_the_experiment_names_the_most_even_and_who_is_near(
     data = _placed(random=(0.3, 0.5), first_fit=(0.1, 0.2), best_fit=(0.15, 0.35))
     said = search.answer(data)
     assert said.sentence.replace("\u00a0", " ") == (
-        "first_fit ends most even: imbalance 0.150 (0.100 to 0.200); intervals of best_fit overlap"
-        " with that; 1 policy less even."
+        "first_fit and best_fit cannot be told apart: they end most even, and their intervals"
+        " overlap with that of first_fit, imbalance 0.150 (0.100 to 0.200); 1 policy less even."
     )
     assert "3 drawn sets" in said.sure.replace("\u00a0", " ")
     assert "--sets 20" in said.sure

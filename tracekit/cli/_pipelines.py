@@ -96,8 +96,9 @@ def _page(found: Study) -> Iterator[str]:
         yield "No measure changed."
     if said := too_few(found):
         yield f"\n{said}"
-    for text in about["differs"]:
-        yield f"\n- the runs differ in {_text(text)}"
+    if (differs := found.frames["settings"]).height:
+        yield "\n### Settings that differ\n"
+        yield from _table(("setting", "base", "new"), differs.rows())
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -101,8 +101,12 @@ def _show(found: Study, *, all_measures: bool) -> None:
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             print_sentence(f"only in {about[what]}: {', '.join(names)}")
-    for text in about["differs"]:
-        print_sentence(f"the runs differ in {text}")
+    if (differs := found.frames["settings"]).height:
+        print_table(
+            "Settings that differ",
+            ["setting", "base", "new"],
+            [list(row) for row in differs.rows()],
+        )
     thresholds = found.frames["thresholds"]
     if thresholds.height:
         print_table(

@@ -59,6 +59,7 @@ def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
         assert row["change"] == pytest.approx(other - one)
         assert row["change_low"] is None
     assert found.about["differs"] == ["target_alloc_fraction: 0.75 to 0.85"]
+    assert found.frames["settings"].rows() == [("target_alloc_fraction", "0.75", "0.85")]
     assert not found.about["other_workload"]
 
 
@@ -74,6 +75,7 @@ def test_runs_of_other_workloads_are_told_so_first(
     assert said.startswith(told)
     assert told in junit.read_text()
     assert told in page.read_text()
+    assert "### Settings that differ" in page.read_text()
 
 
 def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:

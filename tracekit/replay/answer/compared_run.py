@@ -89,20 +89,29 @@ def _no_run(folder: Path) -> TracekitError:
     )
 
 
-def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Settings of the runs that are not the same, as 'name: before to after'."""
+def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Settings of the runs that are not the same: name, before and after, with their units."""
     one, other = _settings(before), _settings(after)
     return [
-        f"{name}: {_said(name, one)} to {_said(name, other)}"
+        (name, _said(name, one), _said(name, other))
         for name in dict.fromkeys([*one, *other])
         if one.get(name) != other.get(name)
     ]
 
 
+def told(differs: Sequence[tuple[str, str, str]]) -> list[str]:
+    """The same as texts, 'name: before to after'."""
+    return [f"{name}: {before} to {after}" for name, before, after in differs]
+
+
+#: Of a setting that only the other workload has.
+_NONE_SUCH = "no such setting"
+
+
 def _said(name: str, settings: dict[str, Any]) -> str:
     """A setting as people read it: times and sizes with their units."""
     if name not in settings:
-        return "not set"
+        return _NONE_SUCH
     value = settings[name]
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and name.endswith("_ms"):
@@ -116,7 +125,7 @@ def other_workload(differs: Sequence[str]) -> str:
     Parameters
     ----------
     differs : sequence of str
-        As ``what_differs`` gives it.
+        As ``told`` gives it.
     """
     sizes = [text.removeprefix(_LOAD) for text in differs if text.startswith(_LOAD)]
     told = [text for text in sizes if text.partition(":")[0] in _SIZES]

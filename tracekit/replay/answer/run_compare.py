@@ -12,6 +12,7 @@ from tracekit.replay.answer.compared_run import (
     ComparedRun,
     compared_run,
     other_workload,
+    told,
     what_differs,
 )
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
@@ -38,6 +39,8 @@ CHANGES_SCHEMA = {
     "orders": pl.Int64,
     "verdict": pl.String,
 }
+#: What differs between the runs beyond their measures, as people read it.
+SETTINGS_SCHEMA = {"setting": pl.String, "base": pl.String, "new": pl.String}
 _SAME = "replay the same policies, with the same parameters"
 _THRESHOLD_SCHEMA = {
     "threshold": pl.String,
@@ -92,12 +95,13 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             "policies": common,
             "only_base": [name for name in before.rows() if name not in common],
             "only_new": [name for name in after.rows() if name not in common],
-            "differs": differs,
-            "other_workload": other_workload(differs),
+            "differs": told(differs),
+            "other_workload": other_workload(told(differs)),
         },
         frames={
             "changes": _changes(before, after, common),
             "thresholds": _outcomes(thresholds, before, after, common),
+            "settings": pl.DataFrame(differs, schema=SETTINGS_SCHEMA, orient="row"),
         },
     )
 

@@ -100,7 +100,9 @@ def sentences(data: Data) -> list[str]:
     about = data.studies[STUDY].about
     other = about.get("other_workload")
     said = [f"{other}."] if other else []
-    said += [f"The runs differ in {text}." for text in about["differs"]]
+    if not differing(data).rows:
+        # a study of an older version names them in sentences alone
+        said += [f"The runs differ in {text}." for text in about["differs"]]
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             said.append(f"Only in {about[what]}: {listed(names)}.")
@@ -110,6 +112,12 @@ def sentences(data: Data) -> list[str]:
             f" with {FEWEST} orders of arrival or more (--repeat {FEWEST})."
         )
     return said
+
+
+def differing(data: Data) -> Table:
+    """Settings of the runs that are not the same."""
+    frame = data.result(f"{STUDY}/settings")
+    return table(frame, "Settings that differ between the runs")
 
 
 def thresholds(data: Data) -> Table:

@@ -51,9 +51,13 @@ def _evenest(data: Data) -> str:
     near = [row["policy"] for row in others if row["imbalance_low"] <= first["imbalance_high"]]
     apart = len(others) - len(near)
     value = f"{first['imbalance']:.3f} ({first['imbalance_low']:.3f}"
-    said = f"{first['policy']} ends most even: imbalance {value} to {first['imbalance_high']:.3f})"
-    if near:
-        said += f"; intervals of {few(near)} overlap with that"
+    value = f"imbalance {value} to {first['imbalance_high']:.3f})"
+    said = (
+        f"{few([first['policy'], *near])} cannot be told apart: they end most even, and their"
+        f" intervals overlap with that of {first['policy']}, {value}"
+        if near
+        else f"{first['policy']} ends most even: {value}"
+    )
     return f"{said}; {count(apart, 'policy')} less even." if apart else f"{said}."
 
 

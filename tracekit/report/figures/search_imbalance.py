@@ -8,7 +8,7 @@ from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.policies import colours, ended
-from tracekit.report.words import number
+from tracekit.report.words import few, number
 
 _RESULT = "search_placement/imbalance"
 #: What stands in its place where the study was not made.
@@ -74,7 +74,13 @@ def _takeaway(frame: pl.DataFrame) -> str:
     last = ended(frame)
     first = last.row(0, named=True)
     own = last.filter(pl.col("policy") == "tbesk")
-    said = f"{first['policy']} ends most even, at Z {number(first['imbalance'])}"
+    near = last.filter(pl.col("imbalance_low") <= first["imbalance_high"])["policy"].to_list()
+    value = f"Z {number(first['imbalance'])}"
+    said = (
+        f"{few(near)} cannot be told apart: they end most even, {near[0]} at {value}"
+        if len(near) > 1
+        else f"{first['policy']} ends most even, at {value}"
+    )
     if own.height and first["policy"] != "tbesk":
         rank = last["policy"].to_list().index("tbesk") + 1
         said += f"; TBESK is number {rank} of {last.height}, at {number(own['imbalance'][0])}"

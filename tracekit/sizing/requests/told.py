@@ -83,13 +83,13 @@ def both_ways(study: Study) -> str:
     """What is freed and what is added, where it is both: a net sum hides who needs more."""
     subject, said = str(study.about[SUBJECT]), []
     for name, found in row(study, subject).of.items():
-        freed = services(study).filter(pl.col("resource") == name)["freed"]
-        less, more = freed.filter(freed > 0), freed.filter(freed < 0)
+        change = services(study).filter(pl.col("resource") == name)["freed"]
+        less, more = change.filter(change > 0), change.filter(change < 0)
         if name in measured(study) and len(more) and amount(float(more.sum()), name) != "0":
             what, unit, _ = UNITS[name]
+            freed, added = (amount(abs(float(one.sum())), name) for one in (less, more))
             said.append(
-                f"{amount(float(less.sum()), name)} {unit} of {what} are freed"
-                f" of {_many(len(less))} and {amount(-float(more.sum()), name)} added to"
+                f"{freed} {unit} of {what} are freed of {_many(len(less))} and {added} added to"
                 f" {_many(len(more))}: net {_net(found['freed'], name)}"
             )
     if not said:
