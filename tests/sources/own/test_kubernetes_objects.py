@@ -134,6 +134,52 @@ def test_a_pod_asks_for_what_the_scheduler_counts(
     assert effective(spec) == sizes
 
 
+def _has(cpu: str, **more: Any) -> dict[str, Any]:
+    """The status of a container."""
+    return {"name": "main", "resources": {"requests": {"cpu": cpu}}, **more}
+
+
+PENDING = {"type": "PodResizePending", "status": "True"}
+RESIZED: list[tuple[str, dict[str, Any], float]] = [
+    ("as asked for", {"containerStatuses": [_has("1")]}, 1.5),
+    ("it has still more", {"containerStatuses": [_has("3")]}, 3.5),
+    ("it has still less", {"containerStatuses": [_has("100m")]}, 1.5),
+    (
+        "more is kept for it",
+        {"containerStatuses": [_has("100m", allocatedResources={"cpu": "2"})]},
+        2.5,
+    ),
+    (
+        "the node cannot give what is asked for",
+        {
+            "containerStatuses": [_has("250m")],
+            "conditions": [{**PENDING, "reason": "Infeasible"}],
+        },
+        0.75,
+    ),
+    (
+        "it is put off",
+        {"containerStatuses": [_has("250m")], "conditions": [{**PENDING, "reason": "Deferred"}]},
+        1.5,
+    ),
+    ("a status that says nothing of it", {"containerStatuses": [{"name": "main"}]}, 1.5),
+    ("a sidecar", {"initContainerStatuses": [{**_has("2"), "name": "side"}]}, 3.0),
+    ("no sidecar", {"initContainerStatuses": [{**_has("2"), "name": "init"}]}, 1.5),
+]
+
+
+@pytest.mark.parametrize(("_", "status", "cores"), RESIZED, ids=[case[0] for case in RESIZED])
+def test_a_container_that_is_resized_in_place_counts_as_the_scheduler_counts_it(
+    _: str, status: dict[str, Any], cores: float
+) -> None:
+    inits = [
+        {**container("500m"), "name": "side", "restartPolicy": "Always"},
+        {**container("100m"), "name": "init"},
+    ]
+    spec = {"containers": [container("1")], "initContainers": inits}
+    assert effective(spec, status)["cpu"][0] == pytest.approx(cores)
+
+
 def test_a_node_has_its_place_its_labels_and_all_its_resources(tmp_path: Path) -> None:
     labels = {
         "topology.kubernetes.io/zone": "z1",

@@ -80,7 +80,7 @@ class Listing:
             with suppress(KeyError, TypeError, AttributeError, ValueError):
                 came = arrival_ms(thing.value)
                 service = pod_service(meta, thing.value["spec"].get("nodeName"))
-                asked = effective(thing.value["spec"])
+                asked = effective(thing.value["spec"], thing.value.get("status"))
         space = str(meta.get("namespace") or "default")
         node = _slim(thing) if thing.kind == "Node" else None
         self.held[key_of(thing)] = _One(

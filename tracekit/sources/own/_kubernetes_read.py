@@ -215,12 +215,12 @@ def _bad_sizes(thing: Thing) -> Iterable[Broken]:
             )
 
 
-def _asked(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+def _asked(pod: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
     """What a pod asks for; raises _PodError where that cannot be asked for."""
-    wrong = below_zero(spec)
+    wrong = below_zero(pod["spec"])
     if wrong is not None:
         raise _PodError("container", *wrong)
-    return effective(spec)
+    return effective(pod["spec"], pod.get("status"))
 
 
 def _pod(thing: Thing, known: Roster) -> Rows:
@@ -267,13 +267,13 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "line": line,
     }
     times = {"time_ms": arrival, "container": container}
-    resources = [{**times, **asked, "line": line} for asked in _resource_rows(spec)]
+    resources = [{**times, **asked, "line": line} for asked in _resource_rows(pod)]
     return {"container": [row], "container_resource": resources}
 
 
-def _resource_rows(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _resource_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """What a pod asks for and may use, a resource at a time."""
-    for name, (request, limit) in _asked(spec).items():
+    for name, (request, limit) in _asked(pod).items():
         found = resource(name)
         yield {"resource": found, "request": request, "limit": limit, "unit": unit(found)}
 

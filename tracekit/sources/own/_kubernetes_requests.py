@@ -9,6 +9,8 @@ from tracekit.errors import TracekitError
 
 #: What a quantity may end in.
 _ENDS = frozenset("0123456789.numkMGTPEi")
+#: The condition of a pod that waits to be resized, and why it may do so for good.
+_PENDING, _INFEASIBLE = "PodResizePending", "Infeasible"
 #: Resources that the store calls otherwise than Kubernetes; kube-state-metrics writes ``_``.
 _NAMES = {
     "ephemeral-storage": "disk",
@@ -60,17 +62,22 @@ def amount(quantity: str) -> float:
 Amounts = dict[str, float]
 
 
-def effective(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+def effective(
+    spec: Mapping[str, Any], status: object = None
+) -> dict[str, tuple[float | None, float | None]]:
     """Request and limit of a pod for each resource, by Kubernetes' names.
 
     The scheduler's rule: sidecars (init containers that restart always) are added to the
     containers; any other init container counts with the sidecars started before it; the larger of
     both holds. A limit without a request is the request, too. A pod has a limit where all of its
     containers have one. What the pod itself states, in ``spec.resources``, holds instead. The
-    overhead comes on top of either.
+    overhead comes on top of either. Of a container that is resized in place the larger holds of
+    what is asked for and of what its status says it has; the latter where the node cannot give
+    more. Source: k8s.io/component-helpers resource/helpers.go, v1.33.
 
     Raises QuantityError for a quantity that is none.
     """
+    spec = _with_status(spec, status if isinstance(status, Mapping) else {})
     requests = _whole(spec, _requests)
     limits = {
         name: value
@@ -85,6 +92,44 @@ def effective(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | 
         if name in limits:
             limits[name] += extra
     return {name: (requests.get(name), limits.get(name)) for name in {**requests, **limits}}
+
+
+def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec with the sizes of containers that are resized in place."""
+    known = {
+        one.get("name"): one
+        for part in ("containerStatuses", "initContainerStatuses")
+        for one in status.get(part) or ()
+        if isinstance(one, Mapping) and isinstance(one.get("resources"), Mapping)
+    }
+    if not known:
+        return spec
+    conditions = [one for one in status.get("conditions") or () if isinstance(one, Mapping)]
+    pending = [one for one in conditions if one.get("type") == _PENDING]
+    infeasible = bool(pending) and pending[0].get("reason") == _INFEASIBLE
+    sized = dict(spec)
+    for part in ("containers", "initContainers"):
+        sized[part] = [
+            _resized(one, known[one.get("name")], infeasible=infeasible)
+            if one.get("name") in known
+            and (part == "containers" or one.get("restartPolicy") == "Always")
+            else one
+            for one in spec.get(part) or ()
+        ]
+    return sized
+
+
+def _resized(
+    container: Mapping[str, Any], has: Mapping[str, Any], *, infeasible: bool
+) -> Mapping[str, Any]:
+    """A container that asks for what counts of what it states and has."""
+    now = has["resources"]
+    requests = _larger(_amounts(now.get("requests")), _amounts(has.get("allocatedResources")))
+    limits = _amounts(now.get("limits"))
+    if not infeasible:
+        requests = _larger(_requests(container), requests)
+        limits = _larger(_limits(container), limits)
+    return {**container, "resources": {"requests": requests, "limits": limits}}
 
 
 def below_zero(spec: Mapping[str, Any]) -> tuple[str, str] | None:
