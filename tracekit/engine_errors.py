@@ -1,4 +1,4 @@
-"""What polars, DuckDB and pyarrow raise when the system refused them, told as its refusal."""
+"""Recognises a refusal of the system in the errors of polars, DuckDB and pyarrow."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What goes wrong in a way the user can mend; printed once, by ``tracekit.cli.main``."""
+"""Errors that the user can mend; printed once, by ``tracekit.cli.main``."""
 
 import difflib
 from collections.abc import Iterable, Sequence

@@ -49,7 +49,7 @@ def compiled_for(*arguments: Any) -> Callable[[F], F]:
 
 
 def compiled_in_any_order(function: F) -> F:
-    """As ``compiled``, but sums may be taken in any order: quicker, and other in the last digit.
+    """As ``compiled``, but sums in any order: quicker, and different in the last digit.
 
     For numbers that are no NaN.
     """
@@ -117,7 +117,7 @@ def with_functions(
 
 
 def _told(code: CodeType) -> list[str]:
-    """What makes up the code of a function, the same in every process."""
+    """The code of a function as a text, the same in every process."""
     inner = [code_ for code_ in code.co_consts if isinstance(code_, CodeType)]
     plain = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
     found = [code.co_code.hex(), *code.co_names, *code.co_varnames, *plain]

@@ -1,4 +1,4 @@
-"""Where what takes long to make is kept between calls: compiled code, and views that were bound.
+"""The folder for things that take long to make: compiled code, and views that were bound.
 
 Nothing there is data. It can be taken away at any time, and is made anew then.
 """

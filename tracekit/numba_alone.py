@@ -52,5 +52,5 @@ __all__ = [
 
 
 def own_cache_folder() -> str | None:
-    """Where the user wants compiled code kept; None where they do not say."""
+    """The user's folder for compiled code; None where none is set."""
     return os.environ.get("NUMBA_CACHE_DIR") or None

@@ -23,7 +23,7 @@ PARQUET_MAGIC = b"PAR1"
 
 
 class NoFileError(OSError):
-    """What stands where a file is expected is something else; ``strerror`` says what."""
+    """Something else stands where a file is expected; ``strerror`` says what."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(errno.EINVAL, f"it is {what}, not a file", str(path))
@@ -31,7 +31,7 @@ class NoFileError(OSError):
 
 
 def sort_of(mode: int) -> str | None:
-    """What a thing of that mode is called; None for a file, a folder and a link."""
+    """The word for a thing of that mode; None for a file, a folder and a link."""
     return next((name for test, name in _SORTS if test(mode)), None)
 
 

@@ -44,7 +44,7 @@ class About:
     maximum: float | None = None
 
     def problem(self, value: float) -> str | None:
-        """What the value would have to be, None when it is in range."""
+        """The range that the value violates, in words; None when it is in range."""
         beyond = shape.LARGEST if isinstance(value, int) else math.inf
         minimum = -beyond if self.minimum is None else self.minimum
         maximum = beyond if self.maximum is None else self.maximum

@@ -1,4 +1,4 @@
-"""Where a made-up trace keeps what was planted in it, and how that is known again."""
+"""The place where a made-up trace keeps its planted truth, and how it is recognised."""
 
 #: The folder of the truth beside the archives, and the file in it that says what it is.
 TRUTH = "truth"

@@ -31,7 +31,7 @@ class Bar:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Page:
-    """What is shown of a result.
+    """The page that shows a result.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Shown:
 
 
 class ViewsShown(Shown):
-    """What a connection to a store shows: the names that SQL may speak of."""
+    """Shows a connection to a store: the names that SQL may use."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -109,7 +109,7 @@ class ViewsShown(Shown):
 
 
 class EntriesShown(Shown, list[Mapping[str, Any]]):
-    """What there is of a kind: a list of entries that shows itself."""
+    """The entries of a kind, as a list that shows itself."""
 
     def __init__(self, kind: str, entries: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(entries)
@@ -126,7 +126,7 @@ class EntriesShown(Shown, list[Mapping[str, Any]]):
 
 
 class RowsShown(Shown):
-    """What a relation of DuckDB shows: its first rows."""
+    """Shows the first rows of a relation of DuckDB."""
 
     def __init__(self, frame: Any, *, more: bool) -> None:
         self._frame, self._more = frame, more
@@ -182,7 +182,7 @@ def _percent(name: str, value: Any) -> object:
 
 
 def frames_in(name: str, frames: Mapping[str, Any]) -> list[str]:
-    """Where each frame of a mapping is found."""
+    """The place of each frame of a mapping."""
     return [_about(f"{name}[{key!r}]", frame) for key, frame in frames.items()]
 
 

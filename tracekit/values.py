@@ -21,7 +21,7 @@ def spell(value: Any) -> str:
 
 
 def describe(kind: Any) -> str:
-    """What a value of this type looks like, for errors and listings."""
+    """The form of a value of this type, for errors and listings."""
     if typing.get_origin(kind) is Literal:
         return " or ".join(f"'{choice}'" for choice in typing.get_args(kind))
     if typing.get_origin(kind) is tuple:

@@ -26,7 +26,7 @@ def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, 
 
 
 def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """Of these base tables those that the store has no row of."""
+    """The base tables among these that have no row in the store."""
     return tuple(
         name for name in needed if not any(part.rows for part in store.manifest.parts(name))
     )

@@ -108,7 +108,7 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
 
 
 def verdicts(analysis: Analysis) -> Iterator[str]:
-    """What cannot be put into a table: doubts, tails, trends, sizes, and what is missing."""
+    """Sentences for results that fit no table: doubts, tails, trends, sizes, missing data."""
     for name, say in (
         ("zones_confidence", _doubt),
         ("util_diff_tail", _tail),

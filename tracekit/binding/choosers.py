@@ -1,4 +1,4 @@
-"""Who decides on host, socket and vCPUs: the policy of the patent, and what it is compared with."""
+"""Choosers of host, socket and vCPUs: the policy of the patent and those it is compared with."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Protocol

@@ -10,8 +10,8 @@ from tracekit.parameters import About
 RecordedUse = Annotated[
     Literal["auto", "with_neighbours", "without_neighbours"],
     About(
-        "Whether recorded use holds what recorded neighbours cost, which is then taken off first;"
-        " auto: as the data show."
+        "Whether recorded use contains the cost of recorded neighbours; if so, that cost is"
+        " subtracted first. auto: decided from the data."
     ),
 ]
 RECORDED_USE: RecordedUse = "auto"

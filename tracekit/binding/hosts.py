@@ -44,7 +44,7 @@ def room_of(
 
 
 def assumed_told(workload: Workload, *, sockets: int, threads_per_core: int) -> str:
-    """What ``room_of`` assumes of how hosts are built, and how many vCPUs it leaves out."""
+    """The layout of hosts that ``room_of`` assumes, and how many vCPUs it leaves out."""
     vcpus = workload.capacity[:, 0] // MILLI_PER_CORE
     left = int((vcpus % (sockets * threads_per_core)).sum())
     lost = (

@@ -212,7 +212,7 @@ class VcpuReplay:
         return True
 
     def _running_on(self) -> tuple[IntArray, IntArray]:
-        """Who runs, and on which nodes: the same arrays until somebody comes or goes."""
+        """The running containers and their nodes: the same arrays until one comes or goes."""
         if self._there is None:
             at = np.flatnonzero(self._running)
             self._there = at, self._node[at]
@@ -264,7 +264,7 @@ class VcpuReplay:
         return np.stack(used, axis=-1)
 
     def _rows(self, counted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What was counted at each step with the measures of any replay."""
+        """The counts of each step, with the measures of any replay."""
         if not counted:
             return []
         columns = self._unmeasured.measures()

@@ -1,4 +1,4 @@
-"""What neighbours cost each service: the coefficients of a fit, by position of the service."""
+"""The cost of neighbours to each service: coefficients of a fit, by the service's position."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,9 +1,9 @@
 """The CPU that recorded neighbours cost: recorded use contains it, another binding subtracts it.
 
 A container's recorded CPU was measured beside the neighbours that it had then. Where the recorded
-binding is known, what those cost by the model is taken off before what the new ones cost is added;
-otherwise interference would be counted twice. Whether recorded use holds that cost is looked at
-first: a made-up trace may plant interference in its monitoring rows alone.
+binding is known, the model's cost of those neighbours is subtracted before the cost of the new ones
+is added; otherwise interference would be counted twice. First it is tested whether recorded use
+contains that cost: a made-up trace may plant interference in its monitoring rows alone.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _HALF = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """Whether recorded use holds what recorded neighbours cost, and why that is believed.
+    """Whether recorded use contains the cost of recorded neighbours, and the evidence.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class OldNeighbours:
 
     @property
     def known(self) -> int:
-        """Of how many containers the recorded binding is known."""
+        """The number of containers whose recorded binding is known."""
         return int((self.size > 0).sum())
 
     def cost_milli(self, now: int) -> FloatArray:
@@ -111,7 +111,7 @@ class OldNeighbours:
         return self._last[1]
 
     def _cost(self, there: BoolArray) -> FloatArray:
-        """Of two that have one vCPU at the same time, neither is believed."""
+        """Where two containers hold one vCPU at the same time, both are left out."""
         count = self.load.containers
         held = there[self._owner]
         taken = np.bincount(self._place[held], minlength=self._room.places)
@@ -126,7 +126,7 @@ class OldNeighbours:
 
 
 def held_by_use(old: OldNeighbours, said: RecordedUse) -> Held:
-    """Whether recorded use holds what recorded neighbours cost.
+    """Whether recorded use contains the cost of recorded neighbours.
 
     ``auto`` regresses recorded CPU on the predicted cost between containers of one service. Use
     was measured beside the neighbours, so the cost is taken off unless the data say otherwise:
@@ -181,6 +181,6 @@ def _within(columns: FloatArray, service: IntArray) -> tuple[FloatArray, int]:
 
 
 def positions(load: Workload, names: Sequence[str]) -> IntArray:
-    """Where each container of a workload stands in another order of the same containers."""
+    """The position of each container of a workload in another order of the same containers."""
     at = {name: number for number, name in enumerate(names)}
     return np.array([at[name] for name in load.container_ids], dtype=np.int64)

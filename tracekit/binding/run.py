@@ -53,7 +53,7 @@ USUAL = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VcpuRun(Shown):
-    """What came out; of several repeats ``steps``, ``containers`` and ``services`` are the first's.
+    """The result; ``steps``, ``containers`` and ``services`` are those of the first repeat.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class VcpuRun(Shown):
     differences : DataFrame
         Every policy against the first, paired by repeat: see ``tables.differences_of``.
     held : Held
-        Whether recorded use holds what recorded neighbours cost.
+        Whether recorded use contains the cost of recorded neighbours.
     told : tuple of str
         What is assumed, set aside or to be doubted, in sentences.
     """
@@ -214,7 +214,7 @@ class _Setting:
         ).run()
 
     def _held(self, load: Workload) -> Callable[[int], FloatArray] | None:
-        """What recorded neighbours cost, container by container of one order of arrival."""
+        """The cost of recorded neighbours to each container, in one order of arrival."""
         if self.old is None:
             return None
         old, names = self.old

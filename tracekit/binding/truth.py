@@ -9,7 +9,7 @@ from tracekit.vcpu.pressure import Bound, pressure
 
 
 class Truth:
-    """What every instance of a state loses by another model than the one that decides."""
+    """The loss of every instance of a state by another model than the one that decides."""
 
     def __init__(self, state: VcpuState, model: InterferenceModel) -> None:
         self._state, self._model = state, model

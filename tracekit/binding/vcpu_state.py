@@ -47,7 +47,7 @@ AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
 
 
 class VcpuState:
-    """Who is bound where, and what each loses by it.
+    """The binding of each container, and its loss.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ TIE = 1e12
 
 @compiled
 def _before_windows(taken: Occupancy, agg: int, socket: int, cpu: float, request: int) -> float:
-    """What each instance loses by a newcomer beside it and on its cores; the sum if beside all."""
+    """Each instance's loss to a newcomer beside it and on its cores; the sum if beside all."""
     vcpus = taken.first[socket + 1] - taken.first[socket]
     total = taken.total[socket] + request * cpu
     weight = taken.weight[socket] + request
@@ -87,7 +87,7 @@ def _fill(taken: Occupancy, socket: int, free: IntArray) -> int:
 def _sharing(
     taken: Occupancy, agg: int, socket: int, cpu: float, total: float, weight: float
 ) -> float:
-    """What those whose cores a window shares lose more than if it were beside them."""
+    """The extra loss of containers that share cores with the window, over sitting beside it."""
     more = 0.0
     vcpus = taken.first[socket + 1] - taken.first[socket]
     for slot in range(taken.instances[socket]):

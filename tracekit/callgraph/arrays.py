@@ -1,4 +1,4 @@
-"""What an array of ids is asked: which id a group agrees on, which place a key has."""
+"""Functions of arrays of ids: the id that a group agrees on, the place of a key."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def at_or(values: Int32Array, index: IntArray, default: int) -> Int32Array:
 
 
 def find(keys: IntArray, wanted: IntArray) -> IntArray:
-    """Where each wanted key stands in the sorted ``keys``, -1 where it does not."""
+    """The position of each wanted key in the sorted ``keys``, -1 for a key that is missing."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

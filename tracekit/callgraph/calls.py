@@ -107,7 +107,7 @@ def as_named(records: Records, places: Places, names: Names) -> Calls:
 
 @dataclass(frozen=True, kw_only=True)
 class _Ends:
-    """What the records of each call add up to."""
+    """The sums of the records of each call."""
 
     records: IntArray
     calling: IntArray

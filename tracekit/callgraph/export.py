@@ -129,7 +129,7 @@ def _containers(store: Store) -> pl.DataFrame:
 
 
 def _members(chosen: list[Chain], hosts: pl.DataFrame) -> pl.DataFrame:
-    """Who is on each chain: chain (numbered from 0), trace_key, traces, service_key, container_key.
+    """Members of each chain: chain (from 0), trace_key, traces, service_key, container_key.
 
     No container stands in two chains.
     """

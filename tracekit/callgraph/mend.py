@@ -169,7 +169,7 @@ def _share(values: Int32Array, first: IntArray, second: IntArray) -> IntArray:
 
 
 def _only(given: IntArray, one: IntArray, other: IntArray) -> BoolArray:
-    """Where the one key is among the given and the other is not."""
+    """True where the one key is among the given and the other is not."""
     only: BoolArray = (find(given, one) >= 0) & (find(given, other) < 0)
     return only
 

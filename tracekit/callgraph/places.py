@@ -68,7 +68,7 @@ def locate(records: Records) -> Places:
 
 
 def _called(records: Records, of_record: IntArray, entries: IntArray) -> BoolArray:
-    """Of which entries a known service is the caller: the call that reached it left no record.
+    """The entries whose caller is a known service: the call that reached it left no record.
 
     All records of such an entry name the one upstream, and not only their upstream. Records are
     sorted by their keys, ``of_record``.

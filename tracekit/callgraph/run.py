@@ -33,7 +33,7 @@ CALLS_FOLDER = ResultFolder(what="folder of call graphs", schema="tracekit/calls
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CallGraphs(Shown):
-    """What all call graphs of a store come to.
+    """The totals of all call graphs of a store.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def callgraph(
 
 @contextmanager
 def _folder(out: Path | None, store: Store, mode: Mode) -> Iterator[Path | None]:
-    """Where to write; what is there takes the place of ``out`` if all goes well."""
+    """A folder to write to; it replaces ``out`` if all goes well."""
     if out is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""What all call graphs come to: edges, services and shapes, added up piece by piece."""
+"""Totals of all call graphs: edges, services and shapes, added up piece by piece."""
 
 import polars as pl
 
@@ -179,7 +179,7 @@ def _quantile(share: float) -> pl.Expr:
 
 
 def summary(shapes: pl.DataFrame) -> pl.DataFrame:
-    """What the shapes come to: measure, count, mean, p50, p95, p99, max (``Totals.shapes``)."""
+    """Statistics of the shapes: measure, count, mean, p50, p95, p99, max (``Totals.shapes``)."""
     reached = pl.col("count").cum_sum()
     shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
     return shapes.group_by("measure", maintain_order=True).agg(

@@ -161,7 +161,7 @@ def _turn_round(doubts: _Doubts, ledger: Ledger) -> bool:
 
 
 def _downstream(doubts: _Doubts, ledger: Ledger) -> bool:
-    """What one record alone gives as its downstream, where the calls below agree on another."""
+    """A downstream that one record alone gives, where the calls below agree on another."""
     places = np.unique(doubts.above[doubts.records])
     places = places[places >= 0]
     alone = doubts.only_name(places)
@@ -193,7 +193,7 @@ def _most_below(doubts: _Doubts, places: IntArray) -> IntArray:
 
 
 def _upstream(doubts: _Doubts, ledger: Ledger) -> bool:
-    """What one record alone gives as its upstream, which nothing in its trace ever reached."""
+    """An upstream that one record alone gives, and that no call of its trace reached."""
     which = doubts.records[doubts.above[doubts.records] >= 0]
     up, above = doubts.names.upstream[which].astype(np.int64), doubts.above[which]
     caller = doubts.only_name(above)

@@ -212,7 +212,7 @@ def _parser(option: Option) -> Callable[[str], Any] | None:
 
 
 def _annotation(option: Option, kind: Any) -> Any:
-    """What typer is told a value is; of one that is read already it must make nothing else."""
+    """The type of a value for typer; a value that is read already stays as it is."""
     if option.takes is not None:
         return option.takes
     single = typing.get_origin(kind) is not Sequence

@@ -102,12 +102,12 @@ class Command(TyperCommand):
             _say_range(one)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """As typer's, but what is required stands without braces, as in any manual."""
+        """As typer's, but required arguments stand without braces, as in any manual."""
         pieces = super().collect_usage_pieces(ctx)
         return [re.sub(r"^\{(.*)\}$", r"\1", piece) for piece in pieces]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer's; what it refuses is one line."""
+        """As typer's; a refusal is one line."""
         with _told(self, ctx):
             rest = super().parse_args(ctx, args)
         stated = ctx.default_map or {}
@@ -122,7 +122,7 @@ class Group(TyperGroup):
     """The program, with its subcommands under headings."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer's; what it refuses is one line."""
+        """As typer's; a refusal is one line."""
         with _told(self, ctx):
             return super().parse_args(ctx, args)
 
@@ -184,7 +184,7 @@ def _told(command: Any, ctx: Any) -> Iterator[None]:
 
 
 def _mistake(error: TyperException, command: Any, ctx: Any) -> TracekitError:
-    """What was typed wrong, as a line and a hint."""
+    """A mistake in what was typed, as a line and a hint."""
     path = ctx.command_path
     more = f"all options: {path} --help"
     wrong = getattr(error, "option_name", None)
@@ -212,7 +212,7 @@ _OFTEN_OPTIONS = {"from", "to", "in", "input", "out", "output", "src", "source",
 
 
 def _without_option(wrong: str, command: Any) -> str:
-    """What to write for an option that means an argument; '' where it does not."""
+    """The argument to write instead of an option that means one; '' for any other option."""
     plain = wrong.lstrip("-").replace("-", "_").casefold()
     found = [one for one in command.params if not isinstance(one, TyperOption)]
     named = [one for one in found if plain in {one.name.casefold(), _shown(one).casefold()}]

@@ -39,7 +39,7 @@ _FOLDERS_LOOKED_AT = 500
 
 
 def completer(kind: str) -> Callable[[str], list[str]]:
-    """What typer asks for words that go on from what was typed."""
+    """The function that typer calls for words that continue what was typed."""
 
     def words(incomplete: str) -> list[str]:
         return _matching(kind, incomplete)
@@ -63,7 +63,7 @@ def _matching(kind: str, typed: str) -> list[str]:
 
 
 def _after(kind: str) -> str:
-    """What stands behind a name before more is typed."""
+    """The text behind a name before more is typed."""
     return "=" if kind == "assumptions" else ""
 
 

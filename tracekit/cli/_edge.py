@@ -58,7 +58,7 @@ def _exit_code(stop: SystemExit) -> int:
 
 
 def _foreseen(error: Exception) -> TracekitError | None:
-    """What the machine refused, whoever was told so; None for anything else."""
+    """The error of a refusal by the machine, whichever library met it; None for anything else."""
     told = told_of_a_store(error)
     if told is not None:
         told.__cause__ = error
@@ -145,7 +145,7 @@ class EndedBySignalError(KeyboardInterrupt):
 
 
 class Ending:
-    """What became of the process: the exit code of the signal that ended it, if one did."""
+    """The end of the process: the exit code of the signal that ended it, if one did."""
 
     exit_code: int | None = None
 

@@ -164,7 +164,7 @@ def _inside(entries: Sequence[Path]) -> Iterator[Path]:
 
 
 def _trace_folders(folder: Path, entries: Sequence[Path]) -> list[str]:
-    """Where trace files lie; the folder itself when they lie in several: one ingest takes all."""
+    """The folder of trace files; the folder itself if several hold some: one ingest takes all."""
     here = any(entry.name.endswith(TRACE_ENDINGS) for entry in entries if entry.is_file())
     inside = [
         _spelled(folder, entry)

@@ -119,7 +119,7 @@ def _values(row: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def too_few(found: Study) -> str:
-    """That changes have no interval, and what gives them one; empty where all have."""
+    """A sentence if changes have no interval, with what gives them one; empty if all have."""
     import polars as pl
 
     from tracekit.replay.chance.student import FEWEST

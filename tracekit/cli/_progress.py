@@ -103,7 +103,7 @@ class _LineTask:
             self._lines.told(self._on_the_way(passed, note))
 
     def ended(self) -> str:
-        """What the task was: how much in how long."""
+        """The finished task: how much in how long."""
         return (
             f"{self._text}: {_amount(self.done, self._unit)}"
             f" in {_seconds(self._clock() - self._start)}"

@@ -66,7 +66,7 @@ def _show(run: VcpuRun) -> None:
 
 
 def sentences(differences: pl.DataFrame) -> list[str]:
-    """What the comparison comes to, one sentence for each other policy."""
+    """The result of the comparison, one sentence for each other policy."""
     said = []
     for row in differences.to_dicts():
         if row["measure"] != "inflation_vcpus":

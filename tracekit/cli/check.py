@@ -96,7 +96,7 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
 
 
 def _first_of(ledger: Sequence[Mapping[str, Any]]) -> None:
-    """Where the first broken row of each kind is, and what is wrong with it."""
+    """The place of the first broken row of each kind, and what is wrong with it."""
     from tracekit.store.manifest import REJECTED
 
     for row in ledger:

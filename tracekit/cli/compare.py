@@ -142,6 +142,6 @@ def _row(row: dict[str, Any]) -> list[object]:
 
 
 def _place(verdict: str) -> tuple[int, str]:
-    """What got better or worse stands first, what is the same last."""
+    """Sorts changes: better or worse first, the same last."""
     last = {"within chance": 1, "cannot be told": 2, "same": 3}
     return last.get(verdict, 0), verdict

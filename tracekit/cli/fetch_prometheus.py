@@ -55,7 +55,7 @@ def command(asked: Asked, show: bool, json: JsonOption = False) -> None:
 
 
 def _next(summary: PrometheusSummary) -> str:
-    """What to do now; nothing can be ingested where the server had nothing."""
+    """The next command; none where the server had nothing to ingest."""
     if any(one.samples for one in summary.queries):
         return f"next: tracekit ingest {summary.out} STORE"
     return (

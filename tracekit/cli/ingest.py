@@ -65,7 +65,7 @@ def _broken(summary: IngestSummary, store: Path) -> None:
 
 
 def _files(summary: IngestSummary) -> None:
-    """What is to be said of single files."""
+    """Sentences on single files."""
     if summary.anew:
         print_sentence(
             visible(

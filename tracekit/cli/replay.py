@@ -87,7 +87,7 @@ def _movable(run: Any) -> list[str]:
 
 
 def _background(load: Any) -> list[str]:
-    """What requests know of the use that no container explains."""
+    """Whether requests account for the use that no container explains."""
     from tracekit.replay.runs.kept_back import background, shares
 
     said = background(shares(load))
@@ -95,7 +95,7 @@ def _background(load: Any) -> list[str]:
 
 
 def _told(load: Any) -> list[str]:
-    """What of the workload bends its numbers."""
+    """Facts of the workload that distort its numbers."""
     from tracekit.replay.runs.unjudged import unjudged
     from tracekit.replay.workload.facts_told import bending
 
@@ -161,7 +161,7 @@ def _unseen(run: Any) -> list[str]:
 
 
 def _left_out(run: Any) -> list[str]:
-    """What no policy can place."""
+    """Containers that no policy can place."""
     from tracekit.replay.workload.changed.pinned import too_large
 
     clause = too_large(run.workload)

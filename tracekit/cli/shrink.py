@@ -166,7 +166,7 @@ def _can_go(row: Mapping[str, Any]) -> str:
 
 
 def _production(study: Study) -> list[list[Any]]:
-    """What production came to, as a row."""
+    """Production, as a row."""
     observed = study.about["observed"]
     if not observed:
         return []
@@ -181,7 +181,7 @@ def _use(row: Mapping[str, Any]) -> list[str]:
 
 
 def _limits(study: Study) -> str:
-    """What had to hold, and why that where nothing was asked for."""
+    """The limits, and the reason for them where none was given."""
     about = study.about
     said = f"Limits: every container is placed at once; {', '.join(about['limits'])}."
     if about["limits_given"]:

@@ -80,7 +80,7 @@ def _rows(summary: list[dict[str, Any]]) -> list[list[object]]:
 
 
 def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
-    """What a study of requests says."""
+    """Prints a study of requests."""
     from tracekit.sizing.requests import told as words
 
     if as_json:

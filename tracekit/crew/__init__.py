@@ -1,1 +1,1 @@
-"""Who does the work: tasks for this process, or for several of this machine."""
+"""Workers: tasks are done by this process, or by several of this machine."""

@@ -1,4 +1,4 @@
-"""Who does tasks: this process, or several of its own beside each other."""
+"""Crews: tasks are done by this process, or by several processes side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What work may take, where nobody says it."""
+"""Default limits of work."""
 
 from tracekit.units import BYTES_PER_GIB
 

@@ -1,4 +1,4 @@
-"""What a configuration gives, field by field: what was not asked for is known at the end."""
+"""A configuration, read field by field: fields that nobody read are known at the end."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Given:
         return list(dict.fromkeys([*own, *(path for one in self._inside for path in one.unread())]))
 
     def notes(self) -> list[str]:
-        """What of it cannot be done, here and in what was looked at."""
+        """Notes on parts that cannot be followed, of this document and of those read from it."""
         return [*self.told, *(note for one in self._inside for note in one.notes())]
 
     def _child(self, value: Any, where: str) -> Given:

@@ -167,7 +167,7 @@ _ABSENT = _Absent()
 
 
 def _wanted(shape: Shape) -> str:
-    """What a shape asks for, in its own words."""
+    """The words for what a shape expects."""
     try:
         shape(None, "")
     except ShapeError as error:

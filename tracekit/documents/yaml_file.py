@@ -53,7 +53,7 @@ def _parsed(path: Path, text: str) -> list[Any]:
     loader: Any = type("Loader", (yaml.SafeLoader,), {})
 
     def mapping(self: Any, node: Any) -> Any:
-        """As the safe loader, but a key that is said twice is an error, as it is to Kubernetes."""
+        """As the safe loader, but a key that stands twice is an error, as for Kubernetes."""
         keys = [getattr(key, "value", None) for key, _ in node.value]
         often = Counter(key for key in keys if isinstance(key, str))
         twice = [key for key, times in often.items() if times > 1]

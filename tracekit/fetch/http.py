@@ -51,7 +51,7 @@ class NoHostError(FetchError):
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """What tells one content of a URL from another."""
+    """The properties that distinguish one content of a URL from another."""
 
     length: int | None
     etag: str | None
@@ -88,7 +88,7 @@ class Reply:
             self.remote = _remote(response, found[2] if found else None)
 
     def read(self, count_bytes: int) -> bytes:
-        """What has come, up to so many bytes; none at the end of the content or the line."""
+        """The bytes that have come, up to so many; none at the end of the content or the line."""
         with _as_fetch_error(self._url):
             try:
                 return self._response.read1(count_bytes)

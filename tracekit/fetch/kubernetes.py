@@ -227,7 +227,7 @@ def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]
 
 
 def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
-    """What a program prints, packed; raises TracekitError when it cannot be run or fails."""
+    """The output of a program, packed; raises TracekitError when it cannot be run or fails."""
     by_hand = shlex.join(command)
     try:
         with packing(path) as out:
@@ -251,7 +251,7 @@ def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
 
 
 def _told(said: str) -> str:
-    """What a program says of its failure in one line; its log only where there is nothing else."""
+    """The program's reason for its failure in one line; its log if there is nothing else."""
     lines = [line for line in said.splitlines() if line.strip()]
     plain = [line for line in lines if not _LOG.match(line)]
     return " ".join(" ".join(plain or lines[-1:]).split())[:_SHOWN]

@@ -32,7 +32,7 @@ class Part:
 
     @property
     def remote(self) -> Remote | None:
-        """What the bytes are of, as the server described it when they came."""
+        """The content that the bytes are of, as the server described it when they came."""
         try:
             return Remote(**json.loads(read_text(self._about)))
         except (OSError, ValueError, TypeError):
@@ -77,7 +77,7 @@ class Part:
 
 
 def disk_error(error: OSError, path: Path) -> FetchError:
-    """What the operating system said about writing, as an error that stops everything."""
+    """An error of the operating system while writing, as an error that stops everything."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     what = "the disk is full" if full else f"cannot write: {error.strerror}"
     return FetchError(

@@ -108,7 +108,7 @@ def _base_url(source: Source, base_url: str | None) -> str:
 
 
 def _kept(source: Source) -> list[_Kept]:
-    """What the release keeps in archives, in its order."""
+    """The parts that the release keeps in archives, in its order."""
     tables = [
         _Kept(
             names=(fmt.word, fmt.table.lower(), fmt.file_stem.lower()),
@@ -128,7 +128,7 @@ def _kept(source: Source) -> list[_Kept]:
 
 
 def _chosen(source: Source, tables: Sequence[str]) -> list[_Kept]:
-    """What is asked for, in the release's order, each once."""
+    """The wanted parts, in the release's order, each once."""
     fetchable = _kept(source)
     spelled = {name: kept for kept in fetchable for name in kept.names}
     for name in tables:

@@ -27,7 +27,7 @@ _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PrometheusSummary(Shown):
-    """What ``out`` holds, in the order in which it was asked for."""
+    """The files of ``out``, in the order of the queries."""
 
     url: str
     out: Path

@@ -101,7 +101,7 @@ class QueryPlan:
         return (self.end_s - self.start_s) // self.step_s + 1
 
     def told(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
-        """What has come of it."""
+        """The progress of the query."""
         return FetchedQuery(
             name=self.name,
             promql=self.promql,

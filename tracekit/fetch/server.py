@@ -81,7 +81,7 @@ class Server:
             ) from error
 
     def _no_such_page(self, what: str) -> str | None:
-        """What to do where the address leads nowhere: asking again does not help."""
+        """The hint for an address that leads nowhere: asking again does not help."""
         if not _NOWHERE.search(what):
             return None
         return (
@@ -99,7 +99,7 @@ class Server:
             raise self.strange(answer) from None
 
     def strange(self, answer: bytes) -> FetchError:
-        """What to say of an answer that is none of Prometheus."""
+        """The error for an answer that does not come from Prometheus."""
         return FetchError(
             f"{self.url} does not answer as Prometheus does; it begins {answer[:40]!r}",
             hint="the address is the one below which /api/v1/query_range lies",
@@ -107,7 +107,7 @@ class Server:
         )
 
     def tried(self, call: Callable[[], T], name: str, by_hand: str, *, alone: bool = False) -> T:
-        """What the call returns, tried as often as it may help.
+        """The call's value; the call is repeated while that may help.
 
         Raises TooMuchError where less may be asked for, unless it is ``alone`` and cannot be asked
         in parts; RefusedError for a query that the server does not like; FetchError else.

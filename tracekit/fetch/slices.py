@@ -1,4 +1,4 @@
-"""What has come of each query so far, kept in the folder as ``.prometheus.json``."""
+"""The progress of each query, kept in the folder as ``.prometheus.json``."""
 
 import json
 from collections.abc import Mapping

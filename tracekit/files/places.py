@@ -112,7 +112,7 @@ def snapshot(where: Path) -> Any:
 
 
 def within(where: Path) -> str:
-    """What a place on an object store is called within its file system."""
+    """The path of a place on an object store within its file system."""
     return str(cast("Any", where).path)
 
 
@@ -132,7 +132,7 @@ def parquet_file(where: Path) -> pq.ParquetFile:
 
 
 def parquet_metadata(where: Path) -> pq.FileMetaData:
-    """What the foot of a Parquet file says."""
+    """The metadata in the foot of a Parquet file."""
     with parquet_file(where) as file:
         return file.metadata
 
@@ -200,7 +200,7 @@ _TOLD = [
 
 
 def told(error: BaseException) -> TracekitError | None:
-    """What an error of the libraries for object stores means; None for any other error."""
+    """The meaning of an error of the libraries for object stores; None for any other error."""
     said: list[str] = []
     one: BaseException | None = error
     while one is not None and len(said) < 8:

@@ -187,7 +187,7 @@ def _new_file(path: Path) -> str:
 
 
 def _held(make: Callable[[], str]) -> tuple[Path, int]:
-    """What was made, locked as long as the handle is open: its maker is alive."""
+    """The new file or folder, locked while the handle is open: its maker is alive."""
     while True:
         made = Path(make())
         with contextlib.suppress(FileNotFoundError):

@@ -50,7 +50,7 @@ class ResultFolder:
         return isinstance(found, dict) and found.get("schema") == self.schema
 
     def read(self, folder: Path) -> Any:
-        """What the document of a folder says; OSError or ValueError where it has none."""
+        """The document of a folder; raises OSError or ValueError where it has none."""
         put_back(folder)
         return json.loads(read_text(folder / self.document))
 

@@ -61,7 +61,7 @@ def _clustered(
 
 
 def _penalty(columns: FloatArray, how: How) -> FloatArray:
-    """What ridge adds to the normal equations; constant columns have no variance, so nothing."""
+    """The ridge term of the normal equations; 0 for constant columns, which have no variance."""
     return np.diag(how.ridge * columns.var(axis=0))
 
 

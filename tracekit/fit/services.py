@@ -209,7 +209,7 @@ def _number(value: Any) -> Any:
 
 
 def predictions(table: Table, fitted: Fitted) -> FloatArray:
-    """What the fitted services foretell for the rows of the table, shape (rows,)."""
+    """The predictions of the fitted services for the rows of the table, shape (rows,)."""
     slopes = fitted.services.select(table.coefficients).fill_null(0.0).to_numpy()
     own = fitted.services["b0"].to_numpy()[table.service]
     return np.asarray(own + (table.regressors * slopes[table.service]).sum(axis=1))

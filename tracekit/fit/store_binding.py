@@ -69,7 +69,7 @@ def binding_of_store(
 
 
 def _per_vcpu(rows: pl.DataFrame) -> pl.Expr:
-    """What use of the request is as use of the container's own vCPUs."""
+    """Use of the request, converted to use of the container's own vCPUs."""
     many = {text: _count(text) for text in rows["vcpus"].unique()}
     vcpus = pl.col("vcpus").replace_strict(many, return_dtype=pl.Float64)
     return (pl.col("request_cores") / vcpus).fill_null(1.0)

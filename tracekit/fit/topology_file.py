@@ -92,7 +92,7 @@ def _made(path: Path, line: int, key: tuple[str, ...]) -> Topology:
 
 
 def _named(path: Path, make: Callable[[], Topology], line: int | None = None) -> Topology:
-    """What ``make`` gives; an error says which file, and which line, it comes from."""
+    """The value of ``make``; an error names the file and the line it comes from."""
     try:
         return make()
     except TracekitError as error:

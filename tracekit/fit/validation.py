@@ -63,7 +63,7 @@ def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: Ho
 
 
 def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
-    """As ``validate``, of the line that all services share but for their means."""
+    """As ``validate``, for the line that all services share apart from their means."""
     missed, missed_constant, many = 0.0, 0.0, 0
     for held in range(FOLDS):
         train = fold != held

@@ -148,7 +148,7 @@ class InOrder:
         return taken(values, rows) if keys is None else taken_keys(keys, values, rows)
 
     def _equal(self, found: Duplicates) -> BoolArray:
-        """Which rows that go equal the one that is kept; the columns in the word do anyway."""
+        """Whether each dropped row equals the kept one; sort keys are equal by construction."""
         exact = np.ones(found.gone.size, dtype=np.bool_)
         gone, first = self._order[found.gone], self._order[found.first]
         for values in self._columns.values():

@@ -121,7 +121,7 @@ def _first_keys(entry: SourceEntry, entity: str) -> list[int]:
 
 
 def _damaged_ids(folder: Path, manifest: Manifest, tables: Sequence[str]) -> Iterator[Damage]:
-    """What is damaged of the ids of the tables' entities."""
+    """The damaged files of the ids of the tables' entities."""
     entities = {entity for table in tables for entity in all_tables()[table].entities}
     folders = tuple(f"{DIMENSIONS}/{entity}/" for entity in sorted(entities))
     for entry in manifest.sources:

@@ -13,7 +13,7 @@ from tracekit.tables import Column
 
 @dataclass(frozen=True)
 class Names:
-    """What the file's keys of one kind become.
+    """The store keys of the file's keys of one kind.
 
     Attributes
     ----------

@@ -80,7 +80,7 @@ def taken(values: NDArray[np.generic], rows: Int32Array) -> NDArray[np.generic]:
 
 @compiled
 def taken_keys(keys: Int32Array, values: Int32Array, rows: Int32Array) -> Int32Array:
-    """What ``keys`` has for the values at these places; the value -1 as in ``add_keys``."""
+    """The keys of the values at these places; the value -1 is as in ``add_keys``."""
     found = np.empty(rows.size, np.int32)
     for at in range(rows.size):
         found[at] = keys[values[rows[at]]]

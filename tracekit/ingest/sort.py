@@ -26,7 +26,7 @@ _BYTES_PER_ROW = 80
 
 @dataclass
 class Written:
-    """What ended up in a table part."""
+    """The content of a written table part."""
 
     rows: int = 0
     time_min_ms: int | None = None

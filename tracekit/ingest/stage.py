@@ -131,7 +131,7 @@ def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Stage
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """What differs once a file is written to; None on an object store, where files are replaced."""
+    """A state that changes when a file is written to; None on an object store."""
     if is_remote(path):
         return None
     found = path.stat()

@@ -52,7 +52,7 @@ class Staged:
         return pl.scan_ipc(self.folder / f"{kind}.names", glob=False).collect()["id"]
 
     def keys_path(self, entity: str) -> Path:
-        """Where the store's keys of the file's keys stand."""
+        """The path of the store's keys of the file's keys."""
         return self.folder / f"{entity}.keys.npy"
 
 

@@ -30,7 +30,7 @@ class IngestSummary(Shown):
 
 
 def begun(store: Path, found: Discovery) -> IngestSummary:
-    """That of an ingest which has looked for its files, and read none of them yet."""
+    """The summary of an ingest that has found its files and read none of them yet."""
     return IngestSummary(store, passed_over=list(found.passed_over), failed=list(found.unreadable))
 
 

@@ -1,4 +1,4 @@
-"""What recorded use leaves open: use of containers no file lists, and containers without use."""
+"""Gaps of recorded use: use of containers that no file lists, and containers without use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
 
 
 def strangers(con: DuckDBPyConnection) -> str:
-    """What is recorded of the use of containers that no file lists."""
+    """The recorded use of containers that no file lists."""
     [(samples, containers, name)] = con.sql(_STRANGERS).fetchall()
     if not samples:
         return ""
@@ -49,7 +49,7 @@ def strangers(con: DuckDBPyConnection) -> str:
 
 
 def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
-    """Of how many containers use is not recorded, or only that of one resource; and a sentence."""
+    """The number of containers without recorded use, or with that of one resource; a sentence."""
     [(containers, cpu, memory)] = con.sql(_SILENT).fetchall()
     parts = [
         f"{count:,} {'have' if count > 1 else 'has'} no recorded use of {what}"

@@ -234,7 +234,7 @@ def _finished(finish: Callable[[], None]) -> Iterator[None]:
 def _readers(
     crew: Crew | None, jobs: int | None, files: Sequence[TraceFile], memory_bytes: int
 ) -> Iterator[Crew]:
-    """Those who are there already, unless they are more than the memory bears; else new ones."""
+    """The readers at hand, unless they are more than the memory bears; else new ones."""
     fits = crew is not None and (
         not isinstance(crew, Workers) or crew.size <= memory_bytes // _WORKER_BYTES
     )
@@ -257,7 +257,7 @@ def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Cr
 
 
 def _sort_memory(crew: Crew, memory_bytes: int) -> int:
-    """What each sort may take of the memory, the processes themselves and reading left aside."""
+    """The memory of each sort, without that of the processes themselves and of reading."""
     if crew.size == 1 or not isinstance(crew, Workers):
         return memory_bytes - _PROCESS_BYTES
     return (memory_bytes - _COORDINATOR_BYTES) // crew.size - _PROCESS_BYTES

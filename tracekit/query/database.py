@@ -205,7 +205,7 @@ class Database:
         return self.frame(sql, variables).item()
 
     def _bound(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyRelation | None:
-        """What a statement gives, of views that are there in time."""
+        """The result of a statement; the views it reads are made first."""
         self._views.make_for(cursor, sql)
         try:
             return cursor.sql(sql)

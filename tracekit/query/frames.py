@@ -1,4 +1,4 @@
-"""What DuckDB answers as a polars frame; what no frame can hold is told by its column."""
+"""DuckDB's answers as polars frames; an error names the column that no frame can hold."""
 
 import re
 from collections import Counter

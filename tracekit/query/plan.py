@@ -39,7 +39,7 @@ class Prices:
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """What one pass over a store on an object store takes.
+    """The cost of one pass over a store on an object store.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class TablePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class EnginePlan:
-    """What an engine would take for one pass over all tables.
+    """The cost of one pass over all tables for an engine.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def _cut_short(line: list[bytes | memoryview]) -> bytes:
 
 
 def _from_line_end(pieces: list[bytes | memoryview]) -> bytes:
-    """What follows a line that was cut short, from its end on."""
+    """The pieces after a line that was cut short, from its end on."""
     whole = b"".join(pieces)
     return whole[whole.index(b"\n") :]
 

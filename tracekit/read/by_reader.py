@@ -249,7 +249,7 @@ def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
 
 @contextmanager
 def _as_error(file: TraceFile, match: ClusterMatch) -> Iterator[None]:
-    """What a reader raises at a file that is not as it should be, as one clear error."""
+    """Turns a reader's exception at a malformed file into one clear error."""
     try:
         with damaged_as_error(file.path):
             yield

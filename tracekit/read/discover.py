@@ -73,7 +73,7 @@ class Discovery:
 
     @property
     def size_bytes(self) -> int:
-        """Of all trace tables together."""
+        """The size of all trace tables together."""
         return sum(file.size_bytes for file in self.files)
 
 
@@ -234,7 +234,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
 
 
 def start_of(stream: Readable) -> bytes:
-    """As much of a file as a ``Head`` shows."""
+    """The part of a file that a ``Head`` shows."""
     start = b""
     while len(start) < _LONGEST_HEADER and (data := stream.read(_LONGEST_HEADER - len(start))):
         start += data

@@ -1,4 +1,4 @@
-"""What a trace file may ask of its reader, so that no file can take memory or time without end.
+"""Limits on trace files, so that no file can take memory or time without end.
 
 Real archives hold one CSV whose lines have some 300 bytes. Each limit is thousands of times more.
 """

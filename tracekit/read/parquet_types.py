@@ -1,4 +1,4 @@
-"""What the columns of a Parquet file become: a value has the fate that its text has in a CSV."""
+"""Types of Parquet columns: a value is treated as its text would be in a CSV."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a line of a file is made of, as arrays that compiled loops can follow."""
+"""The layout of a file's lines, as arrays that compiled loops can follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

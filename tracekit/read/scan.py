@@ -176,7 +176,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
 
 @compiled
 def _plain_end(text: UInt8Array, at: int) -> int:
-    """Where the plain ASCII from ``at`` on ends: at a comma, a line end, or a byte out of place."""
+    """The end of the plain ASCII from ``at`` on: a comma, a line end, or a byte out of place."""
     while True:
         byte = text[at]
         if byte == _COMMA or byte < _SPACE or byte >= _DELETE:

@@ -1,4 +1,4 @@
-"""What lies in a folder, searched whole: files, links to folders followed, and what is neither."""
+"""Searches a whole folder: files, links to folders, and whatever is neither."""
 
 import os
 from collections import deque
@@ -11,7 +11,7 @@ from tracekit.opened import sort_of
 
 @dataclass
 class Searched:
-    """What was found; hidden names, which begin with a dot, are left out.
+    """The result of a search; hidden names, which begin with a dot, are left out.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a sizing study is given: settings, a trained network, policies."""
+"""Inputs of a sizing study: settings, a trained network, policies."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def choose(texts: Sequence[str], model: Model | None) -> list[SizingPolicy]:
 
 
 def left_out(policies: Sequence[SizingPolicy]) -> str | None:
-    """What to say when the agent was not among them for want of torch."""
+    """A sentence if the agent is missing because torch is not installed."""
     if any(isinstance(policy, Ddqn) for policy in policies):
         return None
     if importlib.util.find_spec("torch") is not None:

@@ -1,4 +1,4 @@
-"""What a simulation came to: the quantities of the study's table 7."""
+"""Measures of a simulation: the quantities of the study's table 7."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a sizing policy is, and what it may know.
+"""The interface of sizing policies, and the data they may know.
 
 A policy is a frozen dataclass: its fields are its parameters, its class says where it comes from
 and what it reads. ``start`` gives a sizer, which lives for one simulation and sets the limits of
@@ -23,7 +23,7 @@ Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a sizer may know before the first period.
+    """The data that a sizer may know before the first period.
 
     Parameters
     ----------

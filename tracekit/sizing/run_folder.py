@@ -33,7 +33,7 @@ FRAMES = ("table", "summary", "differences", "containers", "limits", "training",
 
 
 def manifest_of(study: Study) -> dict[str, Any]:
-    """What was compared: seeds, the set, every parameter with its value, and the verdict."""
+    """The manifest of a comparison: seeds, the set, every parameter with its value, the verdict."""
     return {
         "schema": SCHEMA,
         "tool_version": VERSION,

@@ -30,7 +30,7 @@ from tracekit.sizing.world.simulation import Simulation
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Study(Shown):
-    """What a comparison came to; frames are described in ``run_folder``."""
+    """The result of a comparison; frames are described in ``run_folder``."""
 
     display: ClassVar[str] = "sizing"
 
@@ -144,7 +144,7 @@ def _train(
 
 
 def model_name(policy: Ddqn, seed: int) -> str:
-    """What a trained model's file is called: ``seed-0``, and the parameters that are not default.
+    """The name of a trained model's file: ``seed-0``, and the parameters that are not default.
 
     ``epochs`` and ``pretraining`` are left out of the name; they are in the file.
     """

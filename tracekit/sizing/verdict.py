@@ -1,4 +1,4 @@
-"""What the comparison says in sentences, worst news first, and whether the study's order holds."""
+"""The comparison in sentences, worst news first, and whether the study's order holds."""
 
 from dataclasses import dataclass
 
@@ -114,7 +114,7 @@ def _claims(
 
 
 def sentences(summary: pl.DataFrame, differences: pl.DataFrame) -> list[str]:
-    """What to print first: who the agent does not beat, then whom it does, then the order."""
+    """The first sentences: rivals that the agent does not beat, those it beats, the order."""
     said = [verdict.sentence() for verdict in verdicts(summary, differences)]
     order = claims(summary)
     if order.height:

@@ -107,7 +107,7 @@ def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | 
 
 
 def lacking(head: Head) -> TracekitError | None:
-    """What a file lacks that has the name of a table of one's own; None for any other file."""
+    """The columns missing in a file named like a table of one's own; None for any other file."""
     for source in all_sources().values():
         for file in source.files if isinstance(source, ClusterSource) else ():
             missing = file.lacks(head)

@@ -1,4 +1,4 @@
-"""What a source is made of whose files are read by code: kinds of files, and what a reader yields.
+"""Sources whose files are read by code: kinds of files, and the batches that a reader yields.
 
 A reader turns one file into batches of rows of the base tables. It need not check values: every
 batch goes through the rules of its table, and a row that breaks one goes to the rejects with the

@@ -1,4 +1,4 @@
-"""What a trace release is made of: tables, archives."""
+"""A trace release: tables, archives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Self
 
 @dataclass(frozen=True, kw_only=True)
 class Archives:
-    """Where the archives of one table lie in a release.
+    """The archives of one table in a release.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def long(
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What a row must not be.
+    """A rule that rows must keep.
 
     Parameters
     ----------

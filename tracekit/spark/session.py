@@ -60,7 +60,7 @@ def check_engine(engine: str | None) -> None:
 
 
 def master_of(engine: str) -> str:
-    """What Spark calls a master: ``spark://HOST:PORT``, or what stands behind ``spark:``."""
+    """Spark's name of a master: ``spark://HOST:PORT``, or the text behind ``spark:``."""
     if engine.startswith("spark://"):
         return engine
     master = engine.removeprefix("spark:")

@@ -1,4 +1,4 @@
-"""What is wrong with the broken rows of files, in sentences: said by ``ingest``, as it takes them.
+"""Sentences on the broken rows of files, for ``ingest``.
 
 The rows themselves are in the view ``reject``.
 """
@@ -12,7 +12,7 @@ _KINDS_TOLD = 5
 
 
 def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
-    """What is wrong with broken rows: a sentence for each file, table and kind, most rows first."""
+    """A sentence on broken rows for each file, table and kind, most rows first."""
     kinds = [
         (defect.rows, entry, defect)
         for entry in entries

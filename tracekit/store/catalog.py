@@ -88,7 +88,7 @@ def _named(digest: str, written: Path) -> Path:
 
 
 def _digest(con: DuckDBPyConnection, target: str) -> str:
-    """What the bound views hang on."""
+    """The digest that the bound views depend on."""
     import duckdb  # noqa: PLC0415 - as above
 
     columns = con.execute(_COLUMNS, [target]).fetchall()

@@ -132,7 +132,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
 
 
 def _of_no_node(capacity: pl.DataFrame) -> Iterator[str]:
-    """What no node states, although sizes of other resources are stated."""
+    """Resources that no node states, although it states others."""
     stated = set(capacity.filter(pl.col("amount") > 0)["resource"])
     for name, assumption in _ASSUMED.items():
         if stated and name not in stated:
@@ -179,7 +179,7 @@ def _left_out(store: Store) -> Iterator[str]:
 
 
 def _preferences(store: Store) -> Iterator[str]:
-    """What containers would rather have, and no policy weighs."""
+    """Preferences of containers that no policy weighs."""
     parts = read(store, "container").select("container", pl.col("not_held").str.split(", "))
     wishes = parts.explode("not_held").filter(pl.col("not_held").str.starts_with(PREFERRED))
     count = wishes["container"].n_unique()

@@ -52,23 +52,23 @@ def open_store(path: str | Path) -> Store:
 
 
 def others(folder: Path) -> list[Path]:
-    """What lies in the folder of a store and is none of its own: runs, notes."""
+    """Entries in a store's folder that are not its own: runs, notes."""
     half_written = {f".{name}.new" for name in _OWN}
     return sorted(one for one in folder.iterdir() if one.name not in _OWN | half_written)
 
 
 def part_path(table: str, part: int) -> str:
-    """Where a source file's rows lie, relative to the store."""
+    """The path of a source file's rows, relative to the store."""
     return f"tables/{table}/part-{part:05d}.parquet"
 
 
 def rejects_path(table: str, part: int) -> str:
-    """Where a source file's rejects lie, relative to the store."""
+    """The path of a source file's rejects, relative to the store."""
     return f"rejects/{table}/part-{part:05d}.parquet"
 
 
 def dimension_path(entity: str, first_key: int) -> str:
-    """Where an entity's ids from a key on lie, relative to the store."""
+    """The path of an entity's ids from a key on, relative to the store."""
     return f"{DIMENSIONS}/{entity}/part-{first_key:010d}.parquet"
 
 

@@ -20,7 +20,7 @@ def is_moment(manifest: Manifest) -> bool:
 
 
 def told(manifest: Manifest) -> str:
-    """That they are left aside, a sentence; empty where they are not."""
+    """A sentence if nodes' use is left aside as too short; empty otherwise."""
     if not is_moment(manifest):
         return ""
     nodes, containers = (_span_ms(_of(manifest, f"{one}_amount")) for one in ("node", "container"))

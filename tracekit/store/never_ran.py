@@ -23,19 +23,19 @@ def says_so(store: Store) -> bool:
 
 
 def waits() -> pl.Expr:
-    """Of rows of the table ``container``: who has no node, and did not leave."""
+    """True for rows of ``container`` without a node that did not leave."""
     return pl.col("node").is_null() & pl.col("departure_ms").is_null()
 
 
 def never_ran(store: Store) -> pl.DataFrame:
-    """Those who have no node in any row of ``container``; a row each, none where nobody says so."""
+    """Containers without a node in all rows, a row each; none if no file says so."""
     rows = read(store, "container").sort("time_ms", "position", maintain_order=True)
     lasting = rows.unique("container", keep="last", maintain_order=True)
     return lasting.filter(waits() & says_so(store))
 
 
 def told(store: Store) -> str:
-    """Who never had a node: how many of which services, what they ask for; empty for nobody."""
+    """A sentence on containers that never had a node: counts by service and requests, or empty."""
     return told_of(never_ran(store), read(store, "container_resource"))
 
 

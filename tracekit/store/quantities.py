@@ -1,4 +1,4 @@
-"""What a store records of the quantities that an analysis or a replay may want."""
+"""The quantities that a store records for analyses and replays."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ def quantities(store: Store) -> dict[str, str]:
 
 
 def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """What two parts of a store come to: of each quantity the better known."""
+    """The quantities of two parts of a store together: the better known of each."""
     order = (RECORDED, INFERRED, ABSENT)
     return {
         name: min(kind, before.get(name, ABSENT), key=order.index) for name, kind in more.items()

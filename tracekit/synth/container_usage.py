@@ -47,7 +47,7 @@ class UsageHour:
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseState:
-    """Where the noise of CPU and memory stands, arrays of shape (containers,)."""
+    """The state of the noise of CPU and memory, arrays of shape (containers,)."""
 
     cpu: FloatArray
     memory: FloatArray

@@ -55,7 +55,7 @@ def _above(plan: NodePlan, block: NodeBlock) -> list[tuple[int, int]]:
 
 
 def _place(block: NodeBlock, at: int, step: int) -> int:
-    """Where the sample of the ``at``-th node of a group stands among its rows."""
+    """The position of the ``at``-th node's sample among the rows of its group."""
     return step * len(block.members) + at
 
 

@@ -112,7 +112,7 @@ def _writers(jobs: int, taken: Crew | None) -> Iterator[Crew | None]:
 
 
 def _fitting_jobs(preset: Preset) -> int:
-    """As many as pay; a small trace is done before another process has begun."""
+    """The number of jobs that pays; a small trace is done before another process has begun."""
     if preset.containers * preset.steps < FEW_ROWS:
         return 1
     job_bytes = JOB_BYTES + JOB_BYTES_PER_CONTAINER * preset.containers

@@ -153,7 +153,7 @@ def binding_table(world: World, planted: Planted) -> pl.DataFrame:
 
 
 def monitoring_table(world: World, planted: Planted) -> pl.DataFrame:
-    """What a monitor would say: the rows that ``tracekit fit --binding`` takes."""
+    """The rows of a monitor, as ``tracekit fit --binding`` takes them."""
     table = pl.DataFrame(
         {
             "instance_id": world.containers.ids,

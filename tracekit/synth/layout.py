@@ -84,7 +84,7 @@ CALL = Layout(
 
 @dataclass(frozen=True, kw_only=True)
 class FileShape:
-    """What is peculiar about one file.
+    """The peculiarities of one file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What nodes have and containers ask for: sizes that differ, as in published clusters.
+"""Capacities and requests that differ, as in published clusters.
 
 *Nodes*: the machine types of a Google cell of 12,583 machines (Reiss et al., SoCC 2012, table 1;
 those above 0.5 % of the cell): half-sized machines with a half, a quarter or three quarters of the
@@ -70,7 +70,7 @@ HALF_SHARE = 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSizes:
-    """What nodes have.
+    """The capacities of nodes.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class NodeSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceSizes:
-    """What a container of each service asks for and may use; int64, shape (services, resources)."""
+    """Requests and limits of each service's containers; int64, shape (services, resources)."""
 
     request: IntArray
     limit: IntArray

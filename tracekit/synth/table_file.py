@@ -32,7 +32,7 @@ class Defect:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What a written file holds: ``rows`` counts all lines but the header."""
+    """The receipt of a written file: ``rows`` counts all lines but the header."""
 
     path: Path
     table: str

@@ -1,4 +1,4 @@
-"""What is written independently of everything else: an hour, half an hour, some call files."""
+"""Tasks that write independently of each other: an hour, half an hour, some call files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from tracekit.synth.world import World
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What a task wrote: receipts of its archives, and for an hour its sums."""
+    """The result of a task: receipts of its archives, and for an hour its sums."""
 
     receipts: list[Receipt] = field(default_factory=list)
     sums: HourSums | None = None
@@ -44,7 +44,7 @@ class Task(Protocol):
 
     @property
     def name(self) -> str:
-        """What it writes, for progress."""
+        """The name of its output, for progress."""
 
     @property
     def archives(self) -> int:

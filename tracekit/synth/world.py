@@ -53,7 +53,7 @@ def _bursts(rng: np.random.Generator, preset: Preset, steady: BoolArray) -> Floa
 
 @dataclass(frozen=True)
 class Room:
-    """What nodes have, int64 (nodes, resources), and what services ask for, (services, resources).
+    """Capacities, int64 (nodes, resources), and requests, (services, resources).
 
     The capacity is that of empty nodes.
     """
@@ -166,7 +166,7 @@ class World:
     cpu_signal: FloatArray
 
     def node_share(self, resource: int) -> FloatArray:
-        """What part of its node each container may use at most, shape (containers,)."""
+        """The largest share of its node that each container may use, shape (containers,)."""
         limit = self.service_sizes.limit[self.containers.service, resource]
         return np.asarray(limit / self.node_sizes.capacity[self.containers.node, resource])
 

@@ -1,4 +1,4 @@
-"""What containers there are: when they come and go, where they ran, where they may run."""
+"""Containers: when they come and go, where they ran, where they may run."""
 
 from tracekit.tables import Column, Table
 

@@ -1,4 +1,4 @@
-"""What tracekit can be asked to do: one file per verb, holding the function of its name.
+"""The verbs of tracekit: one file per verb, holding the function of its name.
 
 The command line and ``import tracekit`` offer the same verbs: a subcommand is a call of one of
 these functions, and the printing of what comes back. A verb opens folders, makes workers and

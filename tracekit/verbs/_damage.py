@@ -1,8 +1,7 @@
-"""What is damaged in a folder that tracekit wrote: asked once a verb has failed, answered by file.
+"""Finds the damaged file in a folder that tracekit wrote, once a verb has failed.
 
-A verb reads its folders in good faith. Only when something unforeseen stops it are they looked at:
-each file is read whole, held to what its folder's document says of it, and the first that is not
-what was written is named.
+A verb does not check the folders it reads. If it fails unexpectedly, this module reads every file
+and compares it with the folder's document. It names the first file that differs.
 """
 
 import json
@@ -146,7 +145,7 @@ def _all_ids(folder: Path, files: list[Path], count: int) -> Callable[[], Tracek
 
 
 def _unreadable(path: Path, hint: str) -> TracekitError | None:
-    """What keeps a Parquet file from being read to its end."""
+    """The error that stops a Parquet file from being read to its end."""
     try:
         with open_file(path) as raw, pq.ParquetFile(raw) as file:
             for group in range(file.num_row_groups):

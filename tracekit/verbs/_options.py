@@ -1,4 +1,4 @@
-"""What the command line asks for: a verb's parameters say it in their annotations.
+"""Options of the command line: a verb's parameters carry them in their annotations.
 
 ``jobs: Annotated[int, Option("Processes side by side.", minimum=1)] = 1``. A subcommand is made
 from this; see ``tracekit.cli._asked``. What a package below takes as well is declared there, in its

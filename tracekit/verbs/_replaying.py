@@ -53,7 +53,7 @@ def replay_by(
     fit: Path | None = None,
     progress: Progress = SILENT,
 ) -> Run:
-    """As ``replay``, by a crew that is there already, or by this process.
+    """As ``replay``, by a given crew, or by this process.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class _Asked(NamedTuple):
 
 
 class _How(TypedDict):
-    """What one order of arrival and several are replayed with."""
+    """The settings shared by one order of arrival and several."""
 
     seed: int
     replayer: Replayer
@@ -144,7 +144,7 @@ def _replayed(
 def _asked(
     policies: Sequence[str], repeats: int | None, repeated: Sequence[str], *, follow: bool
 ) -> _Asked:
-    """As many orders as an interval needs where no number is given.
+    """The number of orders: as many as an interval needs, unless one is given.
 
     Of ``all`` policies those that are compared first meet them: the others are many, and some slow.
     """
@@ -166,7 +166,7 @@ def _more_than(repeats: int, up_to: int | None) -> int | None:
 
 
 def _cost(policies: int, repeated: int, repeats: int) -> str:
-    """What repeats cost, and how to do without."""
+    """A sentence on the cost of repeats, and how to do without."""
     whole = policies + repeated * (repeats - 1)
     return (
         f"{whole:,} replays: {repeated:,} of {policies:,} policies meet {repeats:,} orders of"
@@ -190,7 +190,7 @@ def _repeated(
     load: Workload,
     rebalance: Sequence[RebalancePolicy],
 ) -> Sequence[Entrant]:
-    """Those of the chosen that meet every order of arrival; production among them."""
+    """The chosen policies that meet every order of arrival; production among them."""
     if not names:
         return chosen
     wanted = choose_policies(names, load, rebalance)

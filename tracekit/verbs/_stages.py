@@ -58,7 +58,7 @@ class CallStage:
 
 @dataclass(frozen=True)
 class FitStage:
-    """What neighbours cost, into a folder; none where the store has not what it takes.
+    """Fits the cost of neighbours into a folder; skipped where the store lacks the data.
 
     Parameters
     ----------
@@ -167,6 +167,6 @@ def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterat
 
 
 def _tell(task: Task, name: str, done: Future[None]) -> None:
-    """What failed is told by what it raises."""
+    """Reports a failed stage by its error."""
     if not done.cancelled() and done.exception() is None:
         task.advance(1, name)

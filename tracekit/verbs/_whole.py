@@ -138,7 +138,7 @@ def _crew(jobs: int) -> Iterator[Crew]:
 
 
 def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
-    """What there is to do but replays; ``alone`` when there are none, and the cores are free."""
+    """The stages besides replays; ``alone`` when there are no replays, and the cores are free."""
     from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage  # as above
 
     stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
@@ -169,7 +169,7 @@ def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progre
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is replayed, as ``tracekit.verbs.run.run`` takes it."""
+    """The settings of replays, as ``tracekit.verbs.run.run`` takes them."""
 
     policies: Sequence[str]
     repeats: int | None

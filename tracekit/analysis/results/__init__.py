@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """What a result is computed from: the rows of queries, and the store where they do not do.
+    """The inputs of a result: rows of queries, and the store where rows are not enough.
 
     ``seed`` and a result's own label give its random numbers, so that no result changes another.
     """
@@ -37,7 +37,7 @@ class Inputs:
         return labelled(self.seed, label)
 
     def once(self, function: Callable[[Inputs], T]) -> T:
-        """What the function makes of these inputs, computed once for all results that ask."""
+        """The function's value for these inputs, computed once for all results."""
         with self._one_at_a_time:
             if function not in self._done:
                 self._done[function] = function(self)

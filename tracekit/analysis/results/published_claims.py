@@ -1,4 +1,4 @@
-"""What the study of the trace reports of nodes and containers, beside what is so in this store.
+"""Claims of the study about nodes and containers, beside the same numbers of this store.
 
 Source: Yao et al., C.S.A. 2023 32(4), section 2, on 13,000 nodes over 12 hours. Counts are set
 beside each other as ratios, so that a store of any size can be judged.

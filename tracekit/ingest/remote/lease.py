@@ -98,7 +98,7 @@ def leased(store: Path) -> Iterator[Lease]:
 
 
 def _renew(lease: Lease, done: threading.Event) -> None:
-    """What goes wrong here shows when the next file is committed, or mends itself."""
+    """Renews the lease. An error here shows when the next file is committed, or passes."""
     while not done.wait(RENEWED_S):
         with suppress(Exception):
             lease.check()

@@ -28,7 +28,7 @@ def get_file(source: Path, target: Path) -> None:
 
 
 def get_bytes(target: Path) -> bytes | None:
-    """What is there, if anything is."""
+    """The bytes of the object, None where there is none."""
     try:
         data: bytes = filesystem(target).cat_file(within(target))
     except FileNotFoundError as error:
@@ -41,8 +41,9 @@ def get_bytes(target: Path) -> bytes | None:
 def put_over(target: Path, data: bytes, before: bytes | None) -> None:
     """Put an object where ``before`` was put last; None: where there is none.
 
-    The server refuses when another was quicker, if it knows conditional puts; else what is there is
-    looked at before and after, which leaves a moment between. Raises OvertakenError.
+    A server that knows conditional puts refuses when another writer was quicker. With any other
+    server the object is read before and after, which leaves a moment between. Raises
+    OvertakenError.
     """
     condition = _condition(target, before)
     if get_bytes(target) != before:
@@ -76,7 +77,7 @@ def _put(target: Path, data: bytes, **options: Any) -> None:
 
 
 def _condition(target: Path, before: bytes | None) -> dict[str, Any]:
-    """What is there now, looked at before its bytes are, so that these bytes are those."""
+    """The condition of a put: the object is still the version whose bytes were read."""
     if before is None:
         return {"mode": "create"}
     if not _is_s3(target):

@@ -82,7 +82,7 @@ class Workbench:
         self._manifest = after
 
     def _known(self, manifest: Manifest) -> dict[str, str]:
-        """What the store records with the parts that are here, before they go."""
+        """The record of the parts that are here, before they go."""
         here = [e for e in manifest.sources if (self.folder / part_path(e.table, e.part)).exists()]
         brought = dataclasses.replace(manifest, sources=tuple(here))
         self._quantities = together(self._quantities, quantities(Store(self.folder, brought)))

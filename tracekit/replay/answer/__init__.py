@@ -1,1 +1,1 @@
-"""What a run answers: repeats, how policies stand, which one is best and how sure that is."""
+"""The answer of a run: repeats, standings of policies, the best one and how sure that is."""

@@ -30,7 +30,7 @@ _UNTOLD = ("_stranded_share", "_debris_full_fraction")
 
 
 def meaning(told: Decision) -> str:
-    """What the measure of the answer means, where its title does not say it."""
+    """The meaning of the answer's measure, where its title does not say it."""
     measure = find_measure(told.criterion)
     if measure is None or not told.chosen or not measure.name.endswith(_UNTOLD):
         return ""
@@ -47,7 +47,7 @@ def sentence(found: Results, told: Decision) -> str:
 
 
 def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str:
-    """What to use, or to keep, beside production where it is known."""
+    """The policy to use, or to keep, beside production where it is known."""
     first = told.chosen[0]
     always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
     value = f"{standing_text(measure, row)}{always}"
@@ -84,7 +84,7 @@ def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str
 
 
 def _any_of(told: Decision) -> str:
-    """That nothing tells apart those that hold the load, which is told where others do not."""
+    """A sentence if policies that hold the load tie, and others do not hold it."""
     first = told.chosen[0]
     why = "which clusters run already" if first == USUAL else "one of them"
     others = sum(len(one.names) for one in told.left_out)
@@ -98,7 +98,7 @@ def _any_of(told: Decision) -> str:
 
 
 def runner_up(found: Results, told: Decision) -> str:
-    """Whom the choice is compared with where production is not known; empty for nobody.
+    """The policy that the choice is compared with if production is unknown; empty for none.
 
     The best simple rule; where one of them is the choice, the next best that may be chosen; where
     none other may be chosen, the next best that may not.
@@ -126,7 +126,7 @@ def _beside(found: Results, told: Decision) -> str:
 
 
 def alike(found: Results, told: Decision) -> str:
-    """Those that the orders do not tell from the first, each with its own number; or nothing."""
+    """The policies that the orders do not separate from the first, with numbers; or nothing."""
     measure = find_measure(told.criterion)
     if measure is None or not told.chosen:
         return ""
@@ -182,7 +182,7 @@ def _cost(found: Results, told: Decision) -> str:
 
 
 def _blind(found: Results, told: Decision) -> str:
-    """That the first reads use and never saw any, a sentence; or nothing."""
+    """A sentence if the first policy reads use and never saw any; or nothing."""
     first = told.chosen[0]
     known: Mapping[str, Any] = next(
         (one for one in found.manifest.get("policies", []) if one["policy"] == first), {}

@@ -20,14 +20,14 @@ _LEAST = 0.01
 
 
 def decimals(reach: float | None, plain: int = _PLAIN, most: int = _MOST) -> int:
-    """So many decimals as half an interval allows, as the terminal has them, up to ``most``."""
+    """The number of decimals that half an interval allows, as on the terminal, up to ``most``."""
     if not reach or not math.isfinite(reach):
         return plain
     return min(allowed(reach), most)
 
 
 def scale(measure: Measure) -> float:
-    """What a value is multiplied by before it is shown: shares are shown in percent."""
+    """The factor of a value when it is shown: shares are shown in percent."""
     return 100.0 if measure.share else 1.0
 
 

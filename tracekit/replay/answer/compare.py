@@ -74,7 +74,7 @@ def differences(found: Results) -> pl.DataFrame:
 
 
 def _families(found: Results, one: str, other: str) -> list[str | None]:
-    """Of each measure the family that a pair is of; none where the two place alike."""
+    """The family of a pair by measure; none where the two place alike."""
     if one == other:
         return [None] * len(found.measures)
     pairs, _ = differences_of(found)
@@ -159,7 +159,7 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
 
 
 def _barred(found: Results, rivals: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Those that may not be chosen for what they do to nodes; none where that leaves no two.
+    """The rivals that may not be chosen; none if fewer than two would be left.
 
     Little of what may go wrong is left to comparisons with them, so they would hardly ever be told
     from the best, and stand "within chance" of it wherever they are.

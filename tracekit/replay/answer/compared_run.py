@@ -1,4 +1,4 @@
-"""What of a run folder is compared with that of another."""
+"""The parts of a run folder that are compared with another's."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _SIZES = ("nodes", "containers", "steps", "step_ms")
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRun:
-    """What of a run folder is compared."""
+    """The parts of a run folder that are compared."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -68,7 +68,7 @@ def compared_run(folder: Path) -> ComparedRun:
 
 
 def _no_run(folder: Path) -> TracekitError:
-    """What the folder really is, and what to do."""
+    """The error for a folder that is no run: what it is, and what to do."""
     try:
         document = json.loads(read_bytes(folder / MANIFEST))
     except (OSError, ValueError):
@@ -120,7 +120,7 @@ def _said(name: str, settings: dict[str, Any]) -> str:
 
 
 def other_workload(differs: Sequence[str]) -> str:
-    """That the runs do not replay the same, a sentence; empty where their workloads are as large.
+    """A sentence if the runs replay different workloads; empty if these are of one size.
 
     Parameters
     ----------

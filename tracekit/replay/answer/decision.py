@@ -54,7 +54,7 @@ class Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What can be told.
+    """The decision, and its reasons.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class _Kept:
-    """That production is kept: in words, by which measure, and what comes nearest to it."""
+    """The advice to keep production: words, the measure, and the nearest policy."""
 
     answer: str = ""
     criterion: str = ""
@@ -121,7 +121,7 @@ class _Kept:
 
 
 def decision(run: Results | Run | Path | str) -> Decision:
-    """What a run lets one decide."""
+    """The decision that follows from a run."""
     found = results(run)
     barred = left_out(found)
     out = {name for one in barred for name in one.names}
@@ -182,7 +182,7 @@ def _best(
 
 
 def _in_order(found: Results, fit: Sequence[tuple[str, ...]], measure: str) -> tuple[Standing, ...]:
-    """Those of the policies that met orders enough, none told from another, in their order."""
+    """The policies that met enough orders and cannot be told apart, in their order."""
     rows = (standings(found, measure).row(names[0]) for names in fit)
     return preferred(found, [row for row in rows if row is not None and row.orders >= FEWEST])
 
@@ -208,7 +208,7 @@ def _less_overload(found: Results, policy: str) -> bool:
 
 
 def _fewer_nodes(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
-    """Those that use the fewest nodes, where that is fewer than production uses beyond chance."""
+    """The policies with the fewest nodes, if production uses more beyond chance."""
     if not (found.known(OBSERVED, NODES) and fit):
         return ()
     # a node that holds no container is in use by what no container explains: it cannot go
@@ -262,7 +262,7 @@ def _measures(found: Results, policy: str, simple: str) -> tuple[Told, ...]:
 
 
 def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> _Kept:
-    """That no policy is better than production, where that holds the load itself."""
+    """The advice to keep production, if it holds the load and no policy is better."""
     if not _production_holds(found, barred):
         return _Kept()
     keep = "Keep the placement of production: no policy is better beyond chance."

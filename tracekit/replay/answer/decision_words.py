@@ -1,4 +1,4 @@
-"""What a decision says in sentences: the answer, or why there is none; what is not told."""
+"""A decision in sentences: the answer, or why there is none; what stays open."""
 
 from collections.abc import Mapping, Sequence
 
@@ -55,7 +55,7 @@ def answer(
 
 
 def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:
-    """What the first comes to, beside the best mean where that is another's, a clause."""
+    """A clause: the value of the first, beside the best mean if that is another's."""
     one, first = found.measures[measure], best[0]
     sign = 1 if one.first == "low" else -1
     top = min(best, key=lambda row: sign * row.mean)
@@ -123,7 +123,7 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
 
 
 def _alone(found: Results, names: Sequence[str]) -> str:
-    """What may be said of the one way to place that may be chosen: beside production, if known."""
+    """A sentence on the only policy that may be chosen, beside production if that is known."""
     if OBSERVED in names:
         return f"{listed([name for name in names if name != OBSERVED])} place as production does"
     ours = "policy that may be chosen" if len(names) == 1 else "policies that may be chosen"
@@ -163,7 +163,7 @@ def not_told(found: Results) -> list[str]:
 
 
 def _unmovable(found: Results) -> list[str]:
-    """Of which resources no policy can move much, a clause each."""
+    """A clause for each resource that no policy can change much."""
     movable = found.manifest.get("workload", {}).get("movable") or {}
     return [
         f"only {share:.1%} of the {words_of(resource)} in use can be moved by any policy"
@@ -173,7 +173,7 @@ def _unmovable(found: Results) -> list[str]:
 
 
 def blind_told(decisions: Mapping[str, int]) -> list[str]:
-    """Who read use before there was any; ``decisions`` made so, by policy."""
+    """The policies that read use before there was any; ``decisions`` made so, by policy."""
     by_count: dict[int, list[str]] = {}
     for policy, count in decisions.items():
         if count:

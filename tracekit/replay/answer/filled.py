@@ -1,4 +1,4 @@
-"""What is so whatever chance adds: of one recorded order, and of nodes that fill until the end."""
+"""Facts that chance does not change: one recorded order, and nodes that fill until the end."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _NAMED = 3
 
 
 def filled(found: Results) -> str:
-    """What a reader wants to know of nodes before any interval, in a sentence; empty otherwise.
+    """A sentence on nodes that fill until the end; empty otherwise.
 
     Where containers never leave, a mean over time is far below what they need in the end. Where
     every order is the recorded one there is no interval, but the counts are what they are.
@@ -65,7 +65,7 @@ def _each(found: Results, name: str) -> str:
 
 
 def _waiting(found: Results) -> str:
-    """Who leaves containers without a node, a clause; or nothing."""
+    """A clause on the policies that leave containers without a node; or nothing."""
     left = [
         f"{policy} {found.of(policy, 'pending').mean():,.0f}"
         for policy in _ours(found)

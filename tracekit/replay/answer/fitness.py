@@ -46,7 +46,7 @@ def rule(found: Results) -> str:
 
 
 def allowed(found: Results) -> float | None:
-    """In how many node-steps nodes may be overloaded at the mean; None where it is not known."""
+    """The number of node-steps in which nodes may be overloaded on average; None if unknown."""
     return (
         most_overload(_usual(found, OVERLOAD), _node_steps(found))
         if OVERLOAD in found.measures
@@ -110,7 +110,7 @@ def _why(found: Results, policy: str) -> str:
 
 
 def _breach(found: Results, policy: str) -> str:
-    """What a policy does that it may not, by the mean of the orders that it met; else empty."""
+    """The limit that a policy breaks, by the mean of the orders that it met; else empty."""
     if found.waited(policy):
         return "left containers waiting"
     for name, one in found.measures.items():
@@ -160,7 +160,7 @@ def _beyond_chance(found: Results) -> frozenset[tuple[str, str]]:
 
 
 def _usual(found: Results, name: str) -> float | None:
-    """What production comes to; None where it is not known."""
+    """Production's value; None where it is not known."""
     return _mean(found, OBSERVED, name) if found.known(OBSERVED, name) else None
 
 

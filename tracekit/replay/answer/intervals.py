@@ -76,7 +76,7 @@ def _still(found: Results, one: str, other: str) -> BoolArray:
 
 
 def _least(found: Results) -> FloatArray:
-    """What no value goes below, by measure: the bound, where there is one; else 0."""
+    """The lowest possible value by measure: the bound, where there is one; else 0."""
     bound = found.summary.filter(policy=BOUND)
     known = [
         bound[name].item() if bound.height and name in bound.columns else None
@@ -118,7 +118,7 @@ def interval_of(found: Results, policy: str) -> Means:
 
 @functools.lru_cache(maxsize=4)
 def _ceilings(found: Results) -> FloatArray:
-    """What no value goes beyond, by measure: 1 for a share of a whole that none exceeds."""
+    """The highest possible value by measure: 1 for a share of a whole."""
     most = np.max([values.max(axis=0) for values in found.values.values()], axis=0)
     whole = np.array([name.endswith(_OF_A_WHOLE) for name in found.measures])
     return np.where(whole & (most <= 1.0), 1.0, np.inf)

@@ -28,7 +28,7 @@ def of_answer(found: Results) -> list[Measure]:
 
 
 def may_answer(found: Results) -> list[Measure]:
-    """Those that may tell which policy is best: one end is better, and they are of use."""
+    """The measures that may decide which policy is best: one end is better, and they are of use."""
     return [
         one
         for one in of_answer(found)

@@ -1,4 +1,4 @@
-"""What rebalancers did, and what that bought, in sentences."""
+"""The moves of rebalancers and their effect, in sentences."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ def moved(summary: pl.DataFrame, *, orders: int = 1) -> list[str]:
 
 
 def bought(found: Results) -> list[str]:
-    """Of each rebalancer that is replayed beside its policy alone, what it makes better and worse.
+    """The effect of each rebalancer that is replayed beside its policy alone.
 
     Beyond chance, of the measures that may answer and of those that keep a policy from being
     chosen. Empty where too few orders were met to tell, or no such pair was replayed.

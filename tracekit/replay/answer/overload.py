@@ -14,7 +14,7 @@ SLIGHT = 1e-4
 
 
 def most_overload(production: float | None, node_steps: float) -> float:
-    """In how many node-steps nodes may be overloaded.
+    """The number of node-steps in which nodes may be overloaded.
 
     As in production, or in ``SLIGHT`` of all, whichever is more; never where production is not
     known, as nothing says then that any overload is bearable.

@@ -72,7 +72,7 @@ def _decides(found: Results, stands: dict[str, Standings]) -> Standings | None:
 
 
 def _place(stand: Standings, decides: Standings | None) -> int:
-    """What decides first, then what every run shows, then the others."""
+    """Orders columns: the deciding measure, then those that every run shows, then the others."""
     if stand is decides:
         return -1
     return ALWAYS.index(stand.measure) if stand.measure in ALWAYS else len(ALWAYS)
@@ -92,7 +92,7 @@ def _short(found: Results) -> list[Measure]:
 
 
 def _weight(found: Results, stand: Standings) -> tuple[bool, bool, bool]:
-    """What comes first: what tells, of that what may answer; last what is the same for all."""
+    """Orders measures: first those that separate policies, last those equal for all."""
     measure = found.measures[stand.measure]
     return (not stand.tells, not separates(found.summary, measure), measure.group != "answer")
 
@@ -123,7 +123,7 @@ def _head(measure: Measure) -> str:
 
 
 def _of_one_order(found: Results, most: int) -> list[str]:
-    """What rows without an interval are."""
+    """A note on rows without an interval."""
     once = [name for name in found.policies if found.orders(name) < most]
     barred = sum(barred_for_good(found, name) for name in once)
     open_ones = len(once) - barred

@@ -40,7 +40,7 @@ def undecided(run: Results | Run) -> bool:
 
 
 def added(met: int, up_to: int) -> str:
-    """What is done about it, a line."""
+    """A line on what is done about it."""
     return (
         f"{met} orders of arrival leave open which policy is best: {up_to - met} more, so that it"
         " is looked twice, each time at half of what may go wrong"
@@ -127,7 +127,7 @@ def repeat_replay(
 
 @dataclasses.dataclass
 class _Met:
-    """What came in the first order, and in the others of the policies that met them."""
+    """The results of the first order, and of the others for the policies that met them."""
 
     first: Run
     again: list[Entrant]
@@ -180,7 +180,7 @@ def _told(more: Sequence[Entrant], repeats: int) -> str:
 
 
 def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
-    """Of each policy one hash over all orders that it met."""
+    """One hash per policy over all orders that it met."""
     parts: dict[str, list[bytes]] = {}
     for plan, one in done:
         parts.setdefault(str(plan.policy), []).append(one.digest.encode())
@@ -188,7 +188,7 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
 
 
 def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
-    """What a replay gives to the repeats."""
+    """The row of a replay among the repeats."""
     return {**one.row, "repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
 
 

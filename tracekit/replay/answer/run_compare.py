@@ -53,7 +53,7 @@ _THRESHOLD_SCHEMA = {
 
 
 def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
-    """What changed from one run to another.
+    """The changes from one run to another.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 def _volumes(
     workload: Workload, most: tuple[float, float]
 ) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-    """What is used at each settled step and the room for it, and the same of what is requested."""
+    """Use at each settled step and the room for it; the same for requests."""
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
     room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
@@ -104,7 +104,7 @@ def _settled(workload: Workload) -> IntArray:
 
 
 def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:
-    """What is asked for, rounded down, and the room there is, rounded up."""
+    """The demand, rounded down, and the room, rounded up."""
     present = workload.present_but_daemons(step)
     use = np.floor(workload.use_at(step)[:, present].T).astype(np.int64)
     own = np.floor(workload.background[:, step].T).astype(np.int64)

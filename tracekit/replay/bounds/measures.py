@@ -46,7 +46,7 @@ _SAID = ("time_ms", "settled")
 
 
 class Bounds(NamedTuple):
-    """What holds for every placement.
+    """Bounds that hold for every placement.
 
     Parameters
     ----------

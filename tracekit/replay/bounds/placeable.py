@@ -1,4 +1,4 @@
-"""Who no policy can place that respects requests: a bound that counts them bounds nothing.
+"""Containers that no policy can place within requests: no bound may count them.
 
 A container that is larger than every node; and a gang of which empty nodes together take fewer than
 must start at once, however few of it are left (``replay.engine.queueing.Gangs.needed``). That is

@@ -60,7 +60,7 @@ def cost_bounds(requested: IntArray, workload: Workload) -> FloatArray | None:
 
 
 def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
-    """What parts of nodes cost at least that have room for what is asked, shape (steps,).
+    """The least cost of parts of nodes with room for the requests, shape (steps,).
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def _policy(case: str, name: str | None) -> type[PlacementPolicy]:
 
 
 def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    """What of ``expected`` is not so in ``found``, within the tolerances it states.
+    """The differences of ``found`` from ``expected``, beyond the tolerances it states.
 
     Under a key that ends in ``_subset_of`` the list found must hold nothing but what is expected.
     A key that ends in ``_min`` or ``_max``, and that is not found itself, bounds the number found

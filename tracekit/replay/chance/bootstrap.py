@@ -20,7 +20,7 @@ class Interval:
     high: FloatArray
 
     def separated(self, repeats: int) -> BoolArray:
-        """Where the interval excludes 0; nowhere with fewer than ``FEWEST`` repeats."""
+        """True where the interval excludes 0; never with fewer than ``FEWEST`` repeats."""
         apart = (self.low > 0) | (self.high < 0)
         return np.asarray(apart & (repeats >= FEWEST))
 

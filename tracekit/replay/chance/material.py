@@ -12,7 +12,7 @@ _LEAST_SHARE, _LEAST_OF_RESOURCE = 0.001, 0.005
 
 
 def too_near(measure: Measure, middles: Sequence[float]) -> str:
-    """That what policies differ by is too little to count; empty where it is not."""
+    """A sentence if policies differ by too little to count; empty otherwise."""
     apart, least = max(middles) - min(middles), least_apart(measure)
     if apart < MATERIAL * max(map(abs, middles)):
         return f"policies differ by less than {MATERIAL:.0%}"

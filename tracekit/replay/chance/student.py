@@ -236,8 +236,8 @@ def quantile(freedom: FloatArray | float, outside: FloatArray | float) -> FloatA
 def _error(samples: FloatArray, *, counted: bool) -> FloatArray:
     """The standard error of each mean; NaN with one repeat.
 
-    What is counted in whole numbers is known to half of one: a difference of two counts carries
-    at least the variance of two roundings, 1/6, or six counts that happen to be equal were sure.
+    A count is exact to half a unit, so the difference of two counts has a variance of at least that
+    of two roundings, 1/6. Without it, six equal counts would have no error at all.
     """
     count = len(samples)
     if count < 2:
@@ -262,7 +262,7 @@ def _tail(mean: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArra
 
 
 def _of_one_sign(differences: FloatArray) -> BoolArray:
-    """Where the sign test, by itself, is below 0.05; repeats without a difference count for no."""
+    """True where the sign test alone is below 0.05; equal repeats do not count."""
     from scipy.special import bdtr  # noqa: PLC0415 - slow to import
 
     count = len(differences)

@@ -14,7 +14,7 @@ from tracekit.replay.view.snapshot import Container, Snapshot
 
 @dataclass
 class WindowStart:
-    """Where the next search for nodes with room starts, for policies that score some nodes only."""
+    """The start of the next search for nodes with room, for policies that score some nodes only."""
 
     start: int = 0
 

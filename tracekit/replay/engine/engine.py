@@ -327,7 +327,7 @@ class Engine:
         return self._pinned is not None and bool(self._pinned[index] >= 0)
 
     def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
-        """As ``_retry``, a gang at a time; of a gang that partly runs only the others are tried."""
+        """As ``_retry``, gang by gang; of a gang that partly runs, the others are tried."""
         those, self._pending = np.array(waiting, dtype=np.int64), []
         for start, end in gangs.together(those):
             some = those[start:end]

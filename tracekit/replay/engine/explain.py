@@ -24,7 +24,7 @@ OWN_FILTER = "the policy's own filter"
 
 @dataclass(frozen=True, kw_only=True)
 class NodeVerdict:
-    """What became of a node: its score and the parts of it, or why it was removed."""
+    """The verdict on a node: its score and the parts of it, or why it was removed."""
 
     node: str
     score: float | None

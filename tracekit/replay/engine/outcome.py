@@ -1,4 +1,4 @@
-"""What a policy did in one replay."""
+"""The outcome of one policy's replay."""
 
 from dataclasses import dataclass, field
 

@@ -90,7 +90,7 @@ class PlainPlacer:
         """Nothing is kept that could be out of date."""
 
     def _proposed(self, indices: IntArray, now: int) -> Sequence[Proposal | None]:
-        """What a batched policy proposes for each of a batch; None where there is no such thing."""
+        """A batched policy's proposal for each container of a batch; None for other policies."""
         if self._batched is None:
             return [None] * len(indices)
         state = self._state

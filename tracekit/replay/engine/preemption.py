@@ -22,7 +22,7 @@ _SHIFT = 2**31
 
 
 class Preemption:
-    """Who would have to go, and from where, for a container."""
+    """The containers to evict for another one, and their node."""
 
     def __init__(self, state: ReplayState, priority: IntArray) -> None:
         load = state.workload
@@ -83,7 +83,7 @@ class Preemption:
     def _on(
         self, node: int, index: int, lower: IntArray, allowed: IntArray
     ) -> tuple[list[int], int]:
-        """Whom to evict from a node, and how many of them against a budget.
+        """The containers to evict from a node, and how many of them against a budget.
 
         Empty where that does not help, or nobody must.
         """
@@ -119,7 +119,7 @@ class Preemption:
         return room and (open_nodes is None or bool(open_nodes[node]))
 
     def _cost(self, victims: list[int], node: int) -> tuple[int, ...]:
-        """What is compared, the least is best."""
+        """The key of comparison; the least is best."""
         priorities = [int(self._priority[one]) for one in victims]
         highest = max(priorities)
         since = min(

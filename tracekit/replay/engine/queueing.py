@@ -1,4 +1,4 @@
-"""Who waits and in which turn: priorities, gangs and their patience, and times known beforehand."""
+"""The queue and its order: priorities, gangs and their patience, and times known beforehand."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ class Gangs:
         return runs(self._gang[indices])
 
     def waiting(self, pending: Sequence[int], new: int) -> IntArray:
-        """Those of the new container's gang that came at another time and wait."""
+        """Members of the new container's gang that came at another time and wait."""
         found = (
             [at for at in pending if self._gang[at] == self._gang[new]] if self._spread[new] else []
         )
@@ -71,7 +71,7 @@ class Gangs:
 
 
 def turns(load: Workload) -> Callable[[int], int] | None:
-    """What waiting containers are sorted by, lowest first; None where all have one priority.
+    """The sort key of waiting containers, lowest first; None where all have one priority.
 
     The priority of a gang is the highest of its members.
     """

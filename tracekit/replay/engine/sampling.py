@@ -63,7 +63,7 @@ def add_up(load: Workload, containers: Positions, node: Positions, steps: range)
 
 
 class Counted(NamedTuple):
-    """What was counted from scratch.
+    """Amounts counted from scratch.
 
     Parameters
     ----------

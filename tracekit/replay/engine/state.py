@@ -16,7 +16,7 @@ from tracekit.replay.workload.workload import Workload
 
 
 class ReplayState:
-    """What the engine changes, and the views a policy gets of it.
+    """The engine's state, and the views a policy gets of it.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class ReplayState:
         return found if self.lost is None else [*found, ("lost", self.lost.copy())]
 
     def kind(self, index: int) -> Hashable:
-        """What sets a container apart from others of its size: what constraints know of it."""
+        """The kind of a container among those of its size: equal kinds meet equal constraints."""
         return None if self._limits is None else self._limits.kind(index)
 
     def check_conservation(self) -> None:
@@ -202,7 +202,7 @@ class ReplayState:
         return self._snapshot(now, self.policy, self._residents.on(nodes))
 
     def usage_epoch(self, now: int) -> tuple[int, int | None]:
-        """What changes whenever measurements that the policy knows change, or their age does."""
+        """A value that changes when the policy's measurements or their age change."""
         own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
         return (
             self.samples.history.known(now, self.policy),
@@ -258,7 +258,7 @@ class ReplayState:
         reader: PlacementPolicy | RebalancePolicy,
         shown: IntArray | None = None,
     ) -> Snapshot:
-        """What a reader sees, of all containers that run or of those to be shown alone."""
+        """A reader's view of all running containers, or of some of them."""
         reads = reader.reads
         if "usage" in reads:
             self._measure()
@@ -311,7 +311,7 @@ class ReplayState:
         )
 
     def _stays(self, at: IntArray, now: int) -> BoolArray | None:
-        """Whom no rebalancer can evict: daemons, and those whose budgets allow none."""
+        """Containers that no rebalancer can evict: daemons, and those whose budgets allow none."""
         load = self.workload
         stays = None if load.daemon is None else load.daemon[at]
         if load.budgets is None:
@@ -332,6 +332,6 @@ class ReplayState:
 
 
 def _readers(policy: PlacementPolicy, rebalance: RebalancePolicy | None) -> list[Reader]:
-    """Who looks back on measurements."""
+    """The policies that look back on measurements."""
     readers: list[Reader] = [policy] if "usage" in policy.reads else []
     return [*readers, rebalance] if rebalance and "usage" in rebalance.reads else readers

@@ -161,7 +161,7 @@ class CompiledPlacer:
         return STALE if self._eager or containers > -STALE else -1
 
     def _terms(self, now: int) -> FloatArray:
-        """What the kernel needs of measured usage, shape (terms, nodes)."""
+        """The kernel's terms of measured usage, shape (terms, nodes)."""
         if self._kernel.terms is None:
             return np.zeros((0, self._state.workload.nodes))
         return self._kernel.terms(self._state.snapshot(now))

@@ -163,7 +163,7 @@ class CompiledSampler:
 
 
 class _Made(NamedTuple):
-    """What one compiled call writes.
+    """The arrays that one compiled call writes.
 
     Parameters
     ----------

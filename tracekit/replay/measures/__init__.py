@@ -137,7 +137,7 @@ def _each(name: str, measure: Measure, resources: Iterable[str]) -> list[Measure
 
 
 def words_of(resource: str) -> str:
-    """What sentences call a resource."""
+    """The word for a resource in sentences."""
     # of thousandths shares are the same, and nobody speaks of them
     name = resource.removesuffix("_milli")
     return _WORDS.get(name, name.replace("_", " "))

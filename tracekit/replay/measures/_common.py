@@ -1,4 +1,4 @@
-"""What measures of moves share, and what measures of nodes in use share."""
+"""Parts shared by measures of moves and by measures of nodes in use."""
 
 from typing import Any
 

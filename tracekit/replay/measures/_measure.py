@@ -1,4 +1,4 @@
-"""What a measure is: how it is taken, in words, and which end is better."""
+"""A measure: how it is taken, its words, and which end is better."""
 
 from __future__ import annotations
 

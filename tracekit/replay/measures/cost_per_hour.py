@@ -1,4 +1,4 @@
-"""What the nodes in use cost, their mean over the steps."""
+"""The cost of the nodes in use, as a mean over the steps."""
 
 import numpy as np
 

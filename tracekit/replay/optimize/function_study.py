@@ -124,7 +124,7 @@ _Results = dict[_Series, tuple[FloatArray, list[int]]]
 
 
 def _done(series: Sequence[_Series], known: _Results, crew: Crew, task: Task) -> _Results:
-    """What comes of each series; what is known already is not done again."""
+    """The result of each series; known results are not computed again."""
     waiting = {
         one: crew.submit(one, lambda *_: task.advance(1)) for one in series if one not in known
     }

@@ -1,4 +1,4 @@
-"""What a search minimises: a cost over a box, asked for many positions in one call."""
+"""The problem of a search: a cost over a box, computed for many positions in one call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who is better over runs: a rank test of one search against each of its rivals."""
+"""Ranks searches over runs: a rank test of one search against each of its rivals."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args

@@ -1,4 +1,4 @@
-"""What every population search is: parameters, a first population, and one iteration of it."""
+"""The interface of population searches: parameters, a first population, one iteration."""
 
 import abc
 from dataclasses import dataclass

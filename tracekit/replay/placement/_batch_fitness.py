@@ -86,7 +86,7 @@ def _taken_before(
     node: int,
     extra: FloatArray,
 ) -> None:
-    """What the first containers of the batch take of a node."""
+    """The amounts that the first containers of the batch take of a node."""
     # column by column: an assignment to a slice costs as much as a look at a node
     for column in range(len(extra)):
         extra[column] = 0.0
@@ -250,7 +250,7 @@ def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
 
 
 def mover(box: FloatArray, order: IntArray, case: Case) -> Move:
-    """What moves those candidates whose proposed position, brought into the box, costs less.
+    """The function that moves candidates to cheaper proposed positions, brought into the box.
 
     Parameters
     ----------

@@ -25,11 +25,11 @@ class SplitPolicy(PlacementPolicy):
     joint: ClassVar[bool] = True
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """What each of ``nodes`` decides alone, shape (candidates,)."""
+        """The part that each of ``nodes`` decides alone, shape (candidates,)."""
         raise NotImplementedError
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """What all candidates decide together, shape (candidates,)."""
+        """The part that all candidates decide together, shape (candidates,)."""
         raise NotImplementedError
 
     def together(self, alone: Scores, joined: Scores) -> Scores:

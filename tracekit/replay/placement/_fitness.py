@@ -34,7 +34,7 @@ PENALTY = 10.0
 
 
 def suits_left(asked: Any, left: Any, weight: Any) -> Any:
-    """What a container adds to fitness by how little it takes of what is left."""
+    """The fitness of a container by how little it takes of the rest."""
     some = left > 0
     share = either(some & (asked > 0), asked / either(some, left, 1.0), 0.0)
     return weight * (1.0 - share)
@@ -47,7 +47,7 @@ def load_with(asked: Any, used: Any, total: Any) -> Any:
 
 
 def suits_load(load: Any, tcrit: Any, weight: Any) -> Any:
-    """What a container adds to fitness by how far the load stays below the critical one."""
+    """The fitness of a container by how far the load stays below the critical one."""
     return weight * (tcrit - load)
 
 
@@ -137,7 +137,7 @@ class FitnessPolicy(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """What each resource adds: by what is left of it, and by its load."""
+        """The share of each resource in fitness: by its rest, and by its load."""
         ground = self.ground(snapshot, nodes)
         remaining, load = self._parts(ground, container)
         labels = {resource: name for name, resource in FOUR.items()}

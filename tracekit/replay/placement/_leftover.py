@@ -1,4 +1,4 @@
-"""What a node has left of cpu and memory once a container is placed; nothing of what it lacks.
+"""The cpu and memory left on a node once a container is placed; 0 where it lacks some.
 
 Adding millicores to MiB mixes units, yet it is what AccaSim's Best_Fit does, and its choices can
 be compared with ours one by one. Adding fractions of each node's own size is free of units.
@@ -27,7 +27,7 @@ WEIGHTS = {
 
 
 def amount_left(size: Any, wanted: Any) -> Any:
-    """What is left over of a resource."""
+    """The amount of a resource that is left."""
     return size - wanted
 
 

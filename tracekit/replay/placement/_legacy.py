@@ -1,4 +1,4 @@
-"""What the priorities of kubernetes before 1.22 counted: cpu and memory, by non-zero requests.
+"""Priorities of kubernetes before 1.22: they counted cpu and memory by non-zero requests.
 
 Source: kubernetes v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.go.
 """
@@ -65,7 +65,7 @@ def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) 
 
 
 def free_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """What is left free of a resource on a scale to ``constants[0]``; 0 where it is too little."""
+    """The free share of a resource on a scale to ``constants[0]``; 0 where it is too little."""
     return quotient(np.maximum(size - wanted, 0) * constants[0], size)
 
 
@@ -76,7 +76,7 @@ class TenthsPolicy(PlacementPolicy):
     max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
 
     def best_score(self) -> float | None:
-        """As large as is asked for."""
+        """The configured maximum."""
         return self.max_score
 
     def of_tenths(self, part: Callable[..., Any], better: Literal["emptier", "fuller"]) -> Formula:

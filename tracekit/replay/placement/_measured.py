@@ -1,4 +1,4 @@
-"""What is used of a resource on each node: measured where it is, else what is requested.
+"""Use of a resource on each node: measured if known, else requested.
 
 Workloads measure cpu and memory. Of network and disk most say nothing; then the requests of the
 containers on a node stand for their use, which is an assumption of this project.

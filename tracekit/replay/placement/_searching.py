@@ -142,7 +142,7 @@ class BatchFitness:
         return self._judge(nodes, self._case)
 
     def mover(self, order: IntArray) -> Move:
-        """What moves candidates to better proposals, by the fitness on nodes in this order."""
+        """The function that moves candidates to better proposals, by the fitness on these nodes."""
         size, nodes = self._case.kinds.shape
         box = np.stack([np.zeros(size), np.full(size, float(nodes))])
         return self._mover(box, order, self._case)

@@ -1,4 +1,4 @@
-"""What the Trimaran plugins share: amounts of pods and nodes, and load with its spread.
+"""Shared parts of the Trimaran plugins: amounts of pods and nodes, and load with its spread.
 
 Source: scheduler-plugins 903da7df, pkg/trimaran/resourcestats.go and apis/config/v1/defaults.go.
 """
@@ -18,7 +18,7 @@ from tracekit.replay.workload.resources import BASE, amounts
 
 @dataclass(frozen=True, kw_only=True)
 class Claims:
-    """What pods claim of cpu and memory; a limit is never below its request.
+    """Pods' claims of cpu and memory; a limit is never below its request.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def effective_limit(pod: Pod) -> dict[str, int]:
 
 
 def pod_claims(container: Container) -> Claims:
-    """What the waiting container claims, shape (2,)."""
+    """The claims of the waiting container, shape (2,)."""
     if container.pod is None:
         request = container.request[:2]
         return Claims(request=request, limit=np.maximum(container.limit[:2], request))
@@ -48,7 +48,7 @@ def pod_claims(container: Container) -> Claims:
 
 
 def node_claims(snapshot: Snapshot, nodes: IntArray) -> Claims:
-    """What the containers on each node claim together, shape (candidates, 2)."""
+    """The claims of the containers on each node together, shape (candidates, 2)."""
     if snapshot.recorded is None:
         return Claims(request=snapshot.requested[nodes, :2], limit=snapshot.limits[nodes, :2])
     sums = [pods_claims(snapshot.recorded.pods[at]) for at in nodes]
@@ -59,7 +59,7 @@ def node_claims(snapshot: Snapshot, nodes: IntArray) -> Claims:
 
 
 def pods_claims(pods: tuple[Pod, ...]) -> Claims:
-    """What pods claim together, shape (2,); each limit is raised to its request first."""
+    """The claims of pods together, shape (2,); each limit is raised to its request first."""
     each = [_claims(pod) for pod in pods]
     nothing = np.zeros(2, dtype=np.int64)
     return Claims(
@@ -88,7 +88,7 @@ def portion(amount: Any, capacity: Any) -> Any:
 
 
 def metric_provider(arguments: Mapping[str, Any]) -> str:
-    """Where metrics come from when neither a provider nor a watcher's address is given."""
+    """The source of metrics when neither a provider nor a watcher's address is given."""
     given = arguments.get("metric_provider") or ""
     named = given.get("type") or "" if isinstance(given, Mapping) else str(given)
     return named or ("" if arguments.get("watcher_address") else "KubernetesMetricsServer")

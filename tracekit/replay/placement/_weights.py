@@ -23,7 +23,7 @@ NOISE = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What a judgement matrix comes to: weights of sum 1 and how far it contradicts itself."""
+    """The result of a judgement matrix: weights of sum 1 and how far it contradicts itself."""
 
     weights: FloatArray
     lambda_max: float
@@ -75,7 +75,7 @@ def entropy_weights(matrix: FloatArray) -> FloatArray:
 
 
 def gain_of(told: Any, rows: Any) -> Any:
-    """What a column tells, by the sum of ``s ln s`` of its shares; 0 where that is rounding."""
+    """The information of a column: the sum of ``s ln s`` of its shares; 0 if that is rounding."""
     gain = 1.0 + told / np.log(np.maximum(rows, 2))
     return either((rows > 1) & (gain >= NOISE), gain, 0.0)
 

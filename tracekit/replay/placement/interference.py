@@ -207,7 +207,7 @@ class Interference(PlacementPolicy):
             object.__setattr__(self, "fit", _Beside(folder))
 
     def address(self) -> str:
-        """With the folder beside the store, which the name does not tell."""
+        """The spelling with the folder beside the store, which the name leaves out."""
         told = super().address()
         if not isinstance(self.fit, _Beside):
             return told

@@ -24,5 +24,5 @@ class MostRequested(TenthsPolicy):
 
 
 def taken_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """What is requested of a resource on a scale to ``constants[0]``; 0 where it is too much."""
+    """The requested share of a resource on a scale to ``constants[0]``; 0 where it is too much."""
     return quotient(wanted * constants[0], size) * (wanted <= size)

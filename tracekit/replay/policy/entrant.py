@@ -1,4 +1,4 @@
-"""What a replay compares: a placement policy, alone or with one that rebalances behind it.
+"""An entrant of a replay: a placement policy, alone or with a rebalancer behind it.
 
 Spelled ``NAME[param=value,...]``, or ``NAME[...]+REBALANCER[...]``; in place of ``NAME`` a profile,
 ``0.7*NAME+0.3*NAME``.
@@ -42,7 +42,7 @@ class Rebalanced:
 
     @property
     def reads(self) -> frozenset[Reads]:
-        """What the placement policy looks at."""
+        """The data that the placement policy reads."""
         return self.placement.reads
 
     @property
@@ -57,17 +57,17 @@ class Rebalanced:
 
     @property
     def source(self) -> str:
-        """Where both come from."""
+        """The sources of both."""
         return f"{self.placement.source}; {self.rebalance.source}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of its results must know."""
+        """Notes for a reader of its results."""
         return (*self.placement.notes, *self.rebalance.notes)
 
     @property
     def file(self) -> str | None:
-        """Where a user's own placement policy is written."""
+        """The file of a user's own placement policy."""
         return self.placement.file
 
     def written_in(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ Entrant = PlacementPolicy | Rebalanced
 
 
 def parse_entrant(text: str) -> Entrant:
-    """What a text spells; ``str`` of it is the same text again.
+    """The entrant that a text spells; ``str`` of it is the same text again.
 
     Raises TracekitError for an unknown name or parameter, or for production with a rebalancer.
     """
@@ -127,7 +127,7 @@ def check_spelled(texts: Iterable[str], rebalance: Iterable[str] = ()) -> None:
 
 
 def _two_policies(first: str, second: str) -> TracekitError | None:
-    """What to write where the second is a placement policy too."""
+    """The hint where the second is a placement policy too."""
     try:
         parse_policy(second)
     except TracekitError:
@@ -150,7 +150,7 @@ def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Rebalance
 
 
 def halves(entrant: Entrant) -> tuple[PlacementPolicy, RebalancePolicy | None]:
-    """Who places, and who rebalances if anybody does."""
+    """The placement policy, and the rebalancer if there is one."""
     if isinstance(entrant, Rebalanced):
         return entrant.placement, entrant.rebalance
     return entrant, None
@@ -189,7 +189,7 @@ FOLDER = "fit"
 
 
 def fit_beside(store: Path | str) -> Path:
-    """Where the fit of a store is looked for."""
+    """The folder in which the fit of a store is expected."""
     return Path(store).resolve().parent / FOLDER
 
 

@@ -83,7 +83,7 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
 
 
 def _spelled_out(path: Path, given: Mapping[str, str], *, lacking: bool) -> dict[str, str]:
-    """What is given, with that an extender is left out: a row so named is not what people run."""
+    """The given settings, with a note that an extender is left out: a cluster runs it."""
     if "without" in given and not (lacking and given["without"] == _EXTENDER):
         raise TracekitError(
             f"without of {path.name} is '{given['without']}', but no such part of it is left out",

@@ -64,7 +64,7 @@ def cut(text: str) -> tuple[str, str | None]:
 
 
 def terms_of(text: str) -> list[str]:
-    """What stands between the '+' outside brackets."""
+    """The parts between the '+' outside brackets."""
     found, depth, start = [], 0, 0
     for at, character in enumerate(text):
         depth += (character == "[") - (character == "]")

@@ -65,7 +65,7 @@ class Part:
         return policy.joint or own or policy.best_score() is None
 
     def scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """What is multiplied by the weight."""
+        """The scores that the weight multiplies."""
         if self.how == "as_is":
             skipped = self.policy.skips(snapshot, container)
             return self._none(nodes) if skipped else self._normalized(snapshot, container, nodes)
@@ -110,13 +110,13 @@ class Profile(PlacementPolicy):
         return found
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:
-        """Where no part has anything to say."""
+        """True where no part has anything to say."""
         return all(part.policy.skips(snapshot, container) for part in self.parts)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """What each policy gives, before its weight; one named twice has a number."""
+        """Each policy's scores before its weight; a policy named twice has a number."""
         found: dict[str, FloatArray] = {}
         for part in self.parts:
             name = f"{part.policy.name()}{_ENDINGS[part.how]}"
@@ -213,7 +213,7 @@ def _check(policy: PlacementPolicy) -> None:
 
 
 def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
-    """What the class says of itself; a step that no part has is left to the base.
+    """The attributes of the class; a step that no part has is left to the base.
 
     Engines look at the class to see which steps a policy has of its own.
     """

@@ -1,4 +1,4 @@
-"""What every placement policy promises, checked on small clusters drawn at random.
+"""Promises of every placement policy, checked on small clusters drawn at random.
 
 The project's tests ask it of every policy in the registry, and a user's own file is asked the same
 before it may decide anything. A broken promise is a TracekitError that says what was seen.
@@ -283,7 +283,7 @@ def _scored(policy: PlacementPolicy, case: Case, nodes: IntArray) -> Any:
 
 
 def _teaching(kind: type[PlacementPolicy], call: Callable[[], Any]) -> Any:
-    """What the call gives; what goes wrong in the policy's own lines is told with its line."""
+    """The call's value; an error in the policy's own lines is reported with its line."""
     try:
         return call()
     except (ScoreError, OwnPolicyError, PromiseError):

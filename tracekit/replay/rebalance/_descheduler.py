@@ -27,7 +27,7 @@ class Descheduler(RebalancePolicy):
     in_all: ClassVar[int | None] = None
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """What each plugin evicts, in turn."""
+        """The containers that each plugin evicts, in turn."""
         seen = _guarded(snapshot, self.below)
         left, found = np.arange(len(snapshot.placed.node)), np.empty(0, dtype=np.int64)
         for part in self.parts:

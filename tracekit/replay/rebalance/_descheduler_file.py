@@ -48,7 +48,7 @@ _OF_PLUGIN = {
 
 @dataclass(frozen=True)
 class Evictor:
-    """What holds for every plugin: ``nodeFit``, and up to which priority a pod may go."""
+    """Settings of every plugin: ``nodeFit``, and the highest priority of a pod that may go."""
 
     node_fit: bool = False
     below: int = CRITICAL

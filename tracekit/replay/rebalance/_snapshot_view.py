@@ -125,7 +125,7 @@ def _capacity(snapshot: Snapshot, names: tuple[str, ...]) -> FloatArray:
 def _amounts(
     snapshot: Snapshot, names: tuple[str, ...], source: UsageSource
 ) -> tuple[FloatArray, IntArray | None]:
-    """What nodes use, shape (nodes, resources), and what each container brings."""
+    """The use of nodes, shape (nodes, resources), and of each container."""
     if source == "prometheus":
         share = np.nan_to_num(snapshot.usage.latest(snapshot.resources.index(CPU)), nan=0.0)
         return np.trunc(100.0 * np.clip(share, 0.0, 1.0))[:, None], None

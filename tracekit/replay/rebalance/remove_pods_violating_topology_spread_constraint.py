@@ -60,7 +60,7 @@ class RemovePodsViolatingTopologySpreadConstraint(RebalancePolicy):
         return fitting(snapshot, found, asked=self.node_fit)
 
     def _moved(self, rows: list[list[int]]) -> list[int]:
-        """What goes from full domains to empty ones; the last of a row goes first."""
+        """Containers that go from full domains to empty ones; the last of a row goes first."""
         mean = sum(map(len, rows)) / max(len(rows), 1)
         order = sorted(rows, key=len)
         low, high, found = 0, len(order) - 1, []

@@ -32,11 +32,11 @@ _NUMBERS = {"Int64", "Float64"}
 
 
 class DamagedReplayError(ValueError):
-    """What is kept of a replay is not what was put there."""
+    """A kept replay is damaged."""
 
 
 class OtherLayoutError(ValueError):
-    """What is kept of a replay has other columns, types or measures than a replay gives now."""
+    """A kept replay has other columns, types or measures than a replay gives now."""
 
 
 class Kept:
@@ -87,12 +87,12 @@ class Kept:
 
 
 def kept_folder(out: Path) -> Path:
-    """Where the finished replays of a run lie until the run folder is written."""
+    """The folder of a run's finished replays until the run folder is written."""
     return out.parent / f".{out.name}.unfinished"
 
 
 def _place(path: Path) -> str:
-    """What a replay is the replay of, as its path says it."""
+    """The path of a kept replay, by everything that it depends on."""
     return f"{path.parent.name}/{path.name}"
 
 

@@ -1,4 +1,4 @@
-"""What requests know of the use that no container explains, in sentences."""
+"""Sentences on what is reserved for the use that no container explains."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _LITTLE = 0.05
 
 
 def shares(load: Workload) -> dict[str, dict[str, float]]:
-    """Of each resource what background takes on average, and what is kept for it.
+    """The mean background use of each resource, and the amount reserved for it.
 
     Shares of what the nodes have; for the manifest.
     """
@@ -28,7 +28,7 @@ def shares(load: Workload) -> dict[str, dict[str, float]]:
 
 
 def background(found: Mapping[str, Any]) -> str:
-    """What use no container explains takes, and of which resource it is kept, in sentences.
+    """Sentences on the use that no container explains, and on the amounts reserved for it.
 
     Empty where there is little such use.
 
@@ -57,7 +57,7 @@ def background(found: Mapping[str, Any]) -> str:
 
 
 def spread(used: Mapping[str, float]) -> str:
-    """Where the use that no container explains goes when its node does, in a sentence.
+    """A sentence on where the use that no container explains goes when its node is removed.
 
     Empty where there is little such use.
 
@@ -76,7 +76,7 @@ def spread(used: Mapping[str, float]) -> str:
 
 
 def not_free(found: Mapping[str, Any]) -> str:
-    """That a node without containers is not free for that, in a sentence.
+    """A sentence: a node without containers still has such use.
 
     Empty where there is little use that no container explains.
 

@@ -95,7 +95,7 @@ def _fractions(
 
 
 def _means(load: Workload) -> tuple[FloatArray, FloatArray]:
-    """Of each container and of each node's background the mean use, shape (2, many).
+    """The mean use of each container and of each node's background, shape (2, many).
 
     A container counts 0 where it is not there, so that the means of those on a node add up.
     """

@@ -29,7 +29,7 @@ from tracekit.seeds import stream
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """What came of one policy: its rows of the run's frames.
+    """The result of one policy: its rows of the run's frames.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where containers went, as frames: in few bytes between processes, with names in a run folder."""
+"""Placements as frames: in few bytes between processes, with names in a run folder."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Who does the replays of a run: this process, several, or a cluster; and what is done already."""
+"""Does the replays of a run in this process, several, or a cluster; keeps those done already."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -61,7 +61,7 @@ class Replayer:
         return [one for at in done if (one := found.get(at) or done[at]) is not None]
 
     def _known(self, planned: Sequence[Planned], progress: Progress) -> dict[int, Replayed | None]:
-        """What was kept of each plan; what cannot be used is said, and replayed anew."""
+        """The kept replay of each plan; one that cannot be used is reported, and replayed again."""
         done: dict[int, Replayed | None] = dict.fromkeys(range(len(planned)))
         other = 0
         for at, plan in enumerate(planned if self._kept else ()):
@@ -124,7 +124,7 @@ class Replayer:
 
 
 def _result(future: Future[Replayed], plan: Planned) -> Replayed:
-    """What a worker found; one lost under a user's own policy was lost by it, as a rule."""
+    """A worker's result; if a worker dies under a user's own policy, the policy is named."""
     try:
         return future.result()
     except LostWorkerError as error:

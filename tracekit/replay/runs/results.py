@@ -1,4 +1,4 @@
-"""What is asked of a run that is done: its measures by policy and order, equal placements as one.
+"""Results of a finished run: measures by policy and order, equal placements as one.
 
 A run folder, or a run in memory, gives the same.
 """
@@ -50,7 +50,7 @@ class Results:
 
     @functools.cached_property
     def values(self) -> dict[str, FloatArray]:
-        """Of each policy its measures, shape (orders, measures); NaN for what is not known."""
+        """The measures of each policy, shape (orders, measures); NaN where unknown."""
         names = list(self.measures)
         repeated = _by_policy(self.repeats, names)
         once = _by_policy(self.summary, names)
@@ -69,7 +69,7 @@ class Results:
 
     @property
     def covers(self) -> tuple[str, ...]:
-        """What differs between repeats."""
+        """The causes of differences between repeats."""
         return tuple(self.manifest.get("repeats_cover") or ())
 
     @property
@@ -129,7 +129,7 @@ def too_few(found: Results) -> str:
 
 
 def results(run: Results | Run | Path | str) -> Results:
-    """What is asked of a run, from its folder or itself."""
+    """The results of a run, from its folder or itself."""
     if isinstance(run, Results):
         return run
     if isinstance(run, Path | str):
@@ -138,7 +138,7 @@ def results(run: Results | Run | Path | str) -> Results:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """What of the manifest is asked here; the whole of it takes a bound to be proven."""
+    """The parts of the manifest that are read here; the whole of it would need a proven bound."""
     return {
         "seed": run.seed,
         "repeats_cover": list(run.covers),

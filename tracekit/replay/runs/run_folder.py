@@ -28,7 +28,7 @@ FRAMES = ("summary", "steps", "placements", "nodes", "timing", "repeats", "diffe
 
 
 def manifest_of(run: Run) -> dict[str, Any]:
-    """What the run was: seed, workload with its assumptions, policies with every parameter."""
+    """The manifest of a run: seed, workload with its assumptions, policies with every parameter."""
     load = run.workload
     return {
         "schema": SCHEMA,

@@ -88,7 +88,7 @@ class Threshold:
         )
 
     def sides(self, base: Row, new: Row, observed: Row | None = None) -> list[float | None]:
-        """What is compared, from left to right; None where a value lacks. Raises as ``met``."""
+        """The compared values, from left to right; None where a value lacks. Raises as ``met``."""
         values = _Values(self, {"base": base, OBSERVED: observed or {}}, new)
         return [values.of(side) for side in (self.condition.left, *self.condition.comparators)]
 
@@ -245,7 +245,7 @@ def _alike(name: str, known: Sequence[str]) -> str:
 
 
 class _Values:
-    """What the parts of a threshold's expression are worth for one policy."""
+    """The values of the parts of a threshold's expression for one policy."""
 
     def __init__(self, threshold: Threshold, others: Mapping[str, Row], new: Row) -> None:
         self._threshold, self._others, self._new = threshold, others, new

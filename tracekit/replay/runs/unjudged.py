@@ -1,4 +1,4 @@
-"""What production came to in the time that is not judged, while containers still arrive."""
+"""Production's peak in the time that is not judged, while containers still arrive."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _SPAN = "arrival_span_ms"
 
 
 def told_of(load: Workload) -> dict[str, Any]:
-    """What a document says of the workload in sentences."""
+    """A document's sentences on the workload."""
     return {
         **({"told": list(load.told)} if load.told else {}),
         **({"left_out": list(load.left_out)} if load.left_out else {}),

@@ -1,4 +1,4 @@
-"""What can differ between repeats: orders of arrival and drawn sizes."""
+"""Sources of differences between repeats: orders of arrival and drawn sizes."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ ALIKE = (
 
 
 def varying(load: Workload) -> list[str]:
-    """What differs between two orders of arrival of a workload; nothing where all is recorded."""
+    """The differences between two orders of arrival of a workload; none where all is recorded."""
     differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers else False
     return [*([ORDER] if differs else []), *([] if load.doubt is None else [SIZES])]
 

@@ -1,4 +1,4 @@
-"""Who never found a node, and what was in the way: of each policy, and in sentences.
+"""Containers that never found a node, and the reasons: by policy, and in sentences.
 
 What is in the way is told of the end of the replay, as kube-scheduler tells it of a pod that waits
 ("0/300 nodes are available: 297 Insufficient cpu, 3 untolerated taint").
@@ -29,7 +29,7 @@ GANG = "gang"
 
 
 def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, Any]:
-    """Who never found a node under a policy, by service and request; empty for nobody.
+    """Containers that never found a node under a policy, by service and request.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
 
 
 def _numbers(load: Workload, placements: pl.DataFrame) -> IntArray:
-    """Where each container was placed last, -1 for never; shape (containers,)."""
+    """The last node of each container, -1 for none; shape (containers,)."""
     at = {name: number for number, name in enumerate(load.node_ids)}
     nodes = placements["node"].replace_strict(at, default=-1, return_dtype=pl.Int64)
     return nodes.fill_null(-1).to_numpy()
@@ -122,7 +122,7 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
 
 
 def waiting_told(policies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Of each policy that never placed some containers who they are and what was in the way.
+    """Sentences on the containers that each policy never placed, and on the reasons.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _kind_text(kind: Mapping[str, Any]) -> str:
 
 
 def _why(name: str, nodes: int, most_free: Mapping[str, int]) -> str:
-    """What is in the way on so many nodes."""
+    """The reasons on so many nodes."""
     have, are = ("has", "is") if nodes == 1 else ("have", "are")
     on = count(nodes, "node")
     if name.startswith(NOBODY):

@@ -1,1 +1,1 @@
-"""What a policy is shown when it decides: the cluster at a moment, and the container."""
+"""A policy's view when it decides: the cluster at a moment, and the container."""

@@ -47,7 +47,7 @@ _FEW = 64
 
 
 def lacking(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Where a node has too little of a resource left, shape (nodes, resources); of all or some."""
+    """Whether nodes have too little left, shape (nodes, resources); of all or some."""
     chosen = slice(None) if nodes is None else nodes
     left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
     return np.asarray((left < container.request) & (container.request > 0))

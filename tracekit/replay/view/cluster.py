@@ -76,7 +76,7 @@ class Cluster:
         domains: NodeDomains | None = None,
         lost: BoolArray | None = None,
     ) -> Snapshot:
-        """What a policy may see now; read-only views of this state."""
+        """The policy's view now; read-only views of this state."""
         shown = self._shown
         return Snapshot(
             time_ms=time_ms,

@@ -1,4 +1,4 @@
-"""What every policy of a replay has, whether it places or moves: a name and parameters."""
+"""Base of every policy of a replay, whether it places or moves: a name and parameters."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a Kubernetes pod requests: containers, sidecars, init containers, overhead.
+"""Requests of a Kubernetes pod: containers, sidecars, init containers, overhead.
 
 Source: resource helpers of kubernetes v1.34 (PodRequests). A pod is what is placed; a workload's
 container is a pod with one container.
@@ -33,11 +33,11 @@ class Pod:
     overhead: Amounts = field(default_factory=dict)
 
     def request(self) -> dict[str, int]:
-        """What the filter counts: ``max(containers + sidecars, init peak) + overhead``."""
+        """The filter's request: ``max(containers + sidecars, init peak) + overhead``."""
         return self._total({})
 
     def nonzero_request(self) -> dict[str, int]:
-        """What scoring counts: each container's missing cpu and memory replaced by a default.
+        """The request as scoring counts it: missing cpu and memory are replaced by a default.
 
         An explicit 0 stays 0; a pod without containers counts as nothing.
         """

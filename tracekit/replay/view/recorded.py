@@ -1,4 +1,4 @@
-"""What a recorded case tells of a cluster beyond a snapshot's arrays: pods and raw metrics."""
+"""Data of a recorded case beyond a snapshot's arrays: pods and raw metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What nodes have room for: by resource what requests may take, and which containers still fit.
+"""Room on nodes: the amount of each resource for requests, and which containers still fit.
 
 What is free on a node is of use to a container only where all that it asks for is free there. How
 much that is lost to shows over the shapes of the workload's own containers, after the fragmentation
@@ -76,7 +76,7 @@ class Room:
         return self._closed.copy(), self._full.copy()
 
     def closed_over(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
-        """As ``closed`` says of one stretch after another, found in one go.
+        """As ``closed``, of many stretches at once.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Room:
         self._closed[:, changed], self._full[changed] = self._closed_of(changed, held)
 
     def _closed_of(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, BoolArray]:
-        """As ``closed``, of some nodes that hold this much, shape (some, resources)."""
+        """As ``closed``, for some nodes with these amounts, shape (some, resources)."""
         fit, some = self._fitting(self._whole[nodes] - held)
         before = self._fit_empty[nodes]
         share = np.divide(fit, before, out=np.ones_like(fit), where=before > 0)
@@ -146,7 +146,7 @@ def measured_columns(load: Workload) -> tuple[int, ...]:
 
 
 def measured_names(load: Workload) -> tuple[str, ...]:
-    """What measures of each are called after: ``cpu``, ``memory``, ``network``."""
+    """The names of resources in measures: ``cpu``, ``memory``, ``network``."""
     return tuple(short_names([load.resources[at] for at in measured_columns(load)]))
 
 

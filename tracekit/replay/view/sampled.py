@@ -64,7 +64,7 @@ def requested_on(
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """What the nodes hold from one move to the next: a row for each stretch, however long it is.
+    """The content of nodes between moves: a row for each stretch, however long it is.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Held:
 
     @cached_property
     def free(self) -> FloatArray:
-        """What nodes have beyond requests, shape (stretches, measured, nodes)."""
+        """The amount beyond requests, shape (stretches, measured, nodes)."""
         return np.maximum(self.room.capacity - self.taken, 0.0)
 
     @cached_property
@@ -199,7 +199,7 @@ class Sampled:
 
     @cached_property
     def held(self) -> Held:
-        """What nodes held in each of the stretches."""
+        """The content of nodes in each of the stretches."""
         if self.known is not None:
             return self.known
         return Held(load=self.load, stretches=self.stretches, room=Room(self.load))

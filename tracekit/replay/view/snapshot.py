@@ -1,4 +1,4 @@
-"""What a policy may see when it decides: the cluster as it stands, and past measurements.
+"""A policy's view when it decides: the cluster now, and past measurements.
 
 The future is not hidden here, it is absent: arrays hold what has been committed, and usage is
 copied up to the metric time. Every array is read-only. What a policy did not declare in ``reads``
@@ -203,7 +203,7 @@ class Snapshot:
 
     @property
     def calls(self) -> CallWeights:
-        """Who calls whom; the policy must read 'calls'."""
+        """The calls between services; the policy must read 'calls'."""
         return _declared(self.known_calls, "calls")
 
     @property

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NodeUsage(Protocol):
-    """What monitoring knows; fractions are of node capacity, NaN where nothing was measured.
+    """Data of the monitoring; fractions are of node capacity, NaN where nothing was measured.
 
     ``column`` is the column of the resource, ``samples`` how many of the newest samples count
     (fewer where the history is shorter). Every answer has shape (nodes,).
@@ -106,7 +106,7 @@ class SeriesUsage:
 
 
 class Reader(Protocol):
-    """Who looks back on measurements: a placement or a rebalance policy."""
+    """A policy that looks back on measurements: of placement or rebalancing."""
 
     def metric_time_ms(self, now_ms: int) -> int:
         """Newest time whose measurements it may have."""
@@ -158,7 +158,7 @@ class History:
         return bisect_right(self._times, until, 0, self._steps)
 
     def usage(self, now: int, reader: Reader) -> SeriesUsage:
-        """What the reader may know at a time, as far back as it looks."""
+        """The measurements that the reader may know at a time, as far back as it looks."""
         known = self.known(now, reader)
         asked = (known, reader.metric_samples())
         if asked not in self._kept:

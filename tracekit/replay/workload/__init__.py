@@ -1,1 +1,1 @@
-"""What is replayed: nodes, containers, their sizes, times and use, wherever they come from."""
+"""Workloads: nodes, containers, their sizes, times and use, from any source."""

@@ -59,7 +59,7 @@ def _scaled(load: Workload, factor: FloatArray) -> Float32Array:
 
 
 def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array:
-    """What the containers recorded on a node leave of its use, never below 0."""
+    """The use of a node beyond its recorded containers, never below 0."""
     assert doubt.node_use is not None  # noqa: S101 - the caller looked
     rest = np.zeros_like(doubt.node_use)
     # a replica in a larger load shares its original's column, and only that one was measured

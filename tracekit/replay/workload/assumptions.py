@@ -1,4 +1,4 @@
-"""What the trace does not say and the replay needs: every assumption a named parameter.
+"""Assumptions for data that the trace lacks and the replay needs, as named parameters.
 
 CTM21 holds no sizes, requests or limits; usage is in fractions of them. The defaults are readings
 of this project where the sources are silent; every report prints them beside its results.

@@ -28,7 +28,7 @@ _HUNDRED = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Budgets:
-    """Who is under which budgets.
+    """The budgets of each container.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Budgets:
         return np.where(expected > 0, np.maximum(healthy - wanted, 0), 0)
 
     def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
-        """Of containers that are evicted one after another, who is evicted against a budget."""
+        """Which of these containers, evicted one after another, break a budget."""
         left, found = allowed.copy(), []
         for one in those:
             own = self.of[one][self.of[one] >= 0]
@@ -75,7 +75,7 @@ class Budgets:
         return found
 
     def granted(self, those: IntArray, allowed: IntArray) -> IntArray:
-        """Of containers that somebody asks to evict, in this order, those that may be."""
+        """The containers that may be evicted among those asked for, in this order."""
         left, kept = allowed.copy(), []
         for one in those.tolist():
             own = self.of[one][self.of[one] >= 0]
@@ -86,7 +86,7 @@ class Budgets:
         return np.array(kept, dtype=np.int64)
 
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
-        """Of these containers, those that nobody may evict now."""
+        """Which of these containers must not be evicted now."""
         own = self.of[those]
         spent = np.append(allowed < 1, False)  # the last is that of -1
         held: BoolArray = spent[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
@@ -159,7 +159,7 @@ def _rows(text: str) -> list[Mapping[str, Any]]:
 
 
 def budgets_of(stated: pl.Series) -> Budgets | None:
-    """Who is under which budgets, by the column ``rules``; None where nobody is.
+    """The budgets of each container, by the column ``rules``; None where there are none.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Who calls whom, as a workload knows it: the weights of a call graph between services."""
+"""The calls of a workload: the weights of a call graph between services."""
 
 from dataclasses import dataclass
 

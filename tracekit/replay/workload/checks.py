@@ -1,4 +1,4 @@
-"""What makes a workload impossible, said in one line each."""
+"""Checks of impossible workloads; each error is one line."""
 
 from collections.abc import Mapping
 
@@ -121,7 +121,7 @@ def check_usage(
 
 
 def _first_bad(there: BoolArray, amounts: Float32Array) -> int | None:
-    """Of what is there, the first with an amount that is no number of 0 or more."""
+    """The first entry with an amount that is no number of 0 or more."""
     cpu, memory = ((amount >= 0) & (amount < np.inf) for amount in amounts)
     bad = there & ~(cpu & memory)
     return int(np.argmax(bad)) if bad.any() else None

@@ -1,4 +1,4 @@
-"""Where nodes stand: rack, domain and zone, as far as a workload says."""
+"""The place of nodes: rack, domain and zone, as far as a workload knows them."""
 
 from __future__ import annotations
 

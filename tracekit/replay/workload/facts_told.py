@@ -1,4 +1,4 @@
-"""What was counted while a workload was made, in words; terminal and report say the same."""
+"""Words for the counts made while a workload is built; terminal and report share them."""
 
 from collections.abc import Mapping
 
@@ -67,7 +67,7 @@ _FURTHER = {
 
 
 def bending(facts: Mapping[str, int]) -> list[str]:
-    """What bends the numbers of a replay, in the order of the words; nothing of what is 0."""
+    """The facts that distort a replay's numbers, in the order of the words; none that is 0."""
     return [f"{facts[name]:,} {words}" for name, words in _BENDING.items() if facts.get(name)]
 
 
@@ -110,17 +110,17 @@ def rests_on(store: Store, *needed: str) -> dict[str, str]:
 
 
 def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """What requests rest on: of all resources together the least known, and of each."""
+    """The origin of requests: the least certain of all resources, and that of each."""
     return _each("requests", rests)
 
 
 def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """What the sizes of nodes rest on, likewise."""
+    """The origin of nodes' sizes, likewise."""
     return _each("node sizes", rests)
 
 
 def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
-    """What is kept free for use that no container explains; nothing where nothing is kept."""
+    """The origin of reserved amounts; empty where nothing is reserved."""
     return (
         {}
         if reserved is None

@@ -52,7 +52,7 @@ _FORM = "write WHAT@TIME, for example lost=3@2h, lost=zone:b@50%, lost=node-7@90
 
 @dataclass(frozen=True)
 class _Loss:
-    """What is lost, as it is written, and when after the beginning."""
+    """A loss: the lost thing as it is written, and the time after the beginning."""
 
     what: str
     after_ms: int

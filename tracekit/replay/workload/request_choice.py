@@ -30,7 +30,7 @@ Requests = Annotated[
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen; ``place`` is the folder of ``sized`` or the file."""
+    """The chosen source of requests; ``place`` is the folder of ``sized`` or the file."""
 
     kind: Kind
     place: Path | None = None

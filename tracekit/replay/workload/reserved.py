@@ -42,7 +42,7 @@ def reserved_of(
     capacity: IntArray,
     held: IntArray,
 ) -> IntArray | None:
-    """What each node keeps for its background; None where nothing is kept.
+    """The amount that each node reserves for its background; None where none is reserved.
 
     Parameters
     ----------

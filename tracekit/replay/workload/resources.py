@@ -53,12 +53,12 @@ def amount_text(amount: float, resource: str) -> str:
 
 
 def noun(resource: str) -> str:
-    """What is counted in a column that is not of bytes."""
+    """The unit of a column that is not of bytes, as a noun."""
     return "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
 
 
 def column_of(resources: Sequence[str], name: str) -> int | None:
-    """Where a resource stands, under its own name or another that it goes by; None for nowhere."""
+    """The column of a resource, under its own name or an alias; None where there is none."""
     for known in (name, *_SAME.get(name, ())):
         if known in resources:
             return list(resources).index(known)
@@ -66,7 +66,7 @@ def column_of(resources: Sequence[str], name: str) -> int | None:
 
 
 def lacking(wanted: Iterable[str], resources: Sequence[str]) -> list[str]:
-    """Those of the wanted that a workload has under no name."""
+    """The wanted resources that a workload has under no name."""
     return [name for name in wanted if column_of(resources, name) is None]
 
 

@@ -62,7 +62,7 @@ _NESTED: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class SharedWorkload:
-    """Where a workload lies that was shared."""
+    """The place of a shared workload."""
 
     folder: Path
 

@@ -1,4 +1,4 @@
-"""Where a workload comes from, in so few words that another process can read it again."""
+"""The source of a workload, short enough to send to another process that reads it again."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from tracekit.store import open_store
 
 
 class Source(Protocol):
-    """Where a workload can be read, again and again; two that are equal give the same one."""
+    """A source from which a workload can be read again; equal sources give equal workloads."""
 
     def load(self) -> Workload:
         """Read the workload."""
@@ -99,7 +99,7 @@ def source_of(
     gangs: bool = False,
     calls: bool = False,
 ) -> WorkloadSource:
-    """Where a workload is to be read, with paths that hold in another process too."""
+    """The source of a workload, with paths that hold in another process too."""
     return WorkloadSource(
         None if store is None else place(store).resolve(),
         None if workload is None else resolved(str(workload)),

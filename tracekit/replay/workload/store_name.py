@@ -1,4 +1,4 @@
-"""What a workload out of a store is called."""
+"""The name of a workload out of a store."""
 
 from tracekit.store import Store
 

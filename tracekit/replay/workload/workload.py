@@ -239,7 +239,7 @@ class Workload:
 
     @property
     def allocatable(self) -> IntArray:
-        """What requests may take of each node, shape (nodes, resources)."""
+        """The amount of each node that requests may take, shape (nodes, resources)."""
         return self.capacity if self.reserved is None else self.capacity - self.reserved
 
     def use_at(self, step: int) -> Float32Array:

@@ -163,7 +163,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
 
 
 def _unlike(frame: pl.DataFrame) -> str:
-    """Where recorded sets are of another size than the others, that they are; else empty."""
+    """A sentence if the recorded binding has another number of vCPUs than the others."""
     bound = dict(frame.select("policy", pl.col("vcpus").fill_null(0.0)).iter_rows())
     return unlike_recorded(bound)
 

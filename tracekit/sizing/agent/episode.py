@@ -52,7 +52,7 @@ class Backdater:
 
 
 class Agent(Protocol):
-    """What an epoch asks of the agent in training."""
+    """The interface of the agent in training, as an epoch needs it."""
 
     policy: Ddqn
     settings: Settings

@@ -39,7 +39,7 @@ def make_network(channels: int, cycles: int, actions: int, seed: int) -> Any:
 
 
 def act(network: Any, states: Any) -> Any:
-    """What ``network(states)`` gives, up to rounding, in half the time for a few states.
+    """``network(states)`` up to rounding, in half the time for a few states.
 
     Each convolution as one product of matrices: over the three cycles beside each other.
     """

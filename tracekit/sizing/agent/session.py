@@ -104,7 +104,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to."""
+    """The result of a training."""
 
     model: Model
     log: tuple[Epoch, ...]

@@ -24,7 +24,7 @@ FIRST_BETA = 0.4
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch came to; ``reward`` is a container's sum over its cycles, on average."""
+    """The result of one epoch; ``reward`` is a container's sum over its cycles, on average."""
 
     phase: str
     epoch: int

@@ -48,7 +48,7 @@ def greedy(q: Float32Array, allowed: BoolArray) -> IntArray:
 
 
 def one_step(allowed: BoolArray, limit: FloatArray, sizes: FloatArray) -> BoolArray:
-    """Of the allowed sizes those at most one core and one GB from the present limit."""
+    """The allowed sizes at most one core and one GB from the present limit."""
     near = (np.abs(sizes[None] - limit[:, None]) <= 1).all(axis=2)
     return allowed & near
 

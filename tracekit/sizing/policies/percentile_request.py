@@ -54,5 +54,5 @@ class Fixed:
         self._wanted = wanted
 
     def size(self, view: View) -> FloatArray:
-        """What was decided at the start."""
+        """The sizes decided at the start."""
         return self._wanted[view.due]

@@ -20,7 +20,7 @@ _REPLICATES = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What requests came to; sums, by window, service and resource unless told.
+    """The judgement of requests; sums, by window, service and resource unless stated.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def windows_of(use: RecordedUse) -> list[slice]:
 
 
 def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
-    """What requests of services come to on recorded use.
+    """The judgement of services' requests on recorded use.
 
     Parameters
     ----------

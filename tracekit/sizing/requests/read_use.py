@@ -81,7 +81,7 @@ def read_use(store: Store) -> RecordedUse:
 
 
 def _ran(store: Store) -> Sizes:
-    """What the store says of sizes, without containers that never had a node."""
+    """The store's sizes, without containers that never had a node."""
     found = sizes_of(store)
     ran = found.containers.join(never_ran(store), on="container", how="anti", maintain_order="left")
     return dataclasses.replace(found, containers=ran)

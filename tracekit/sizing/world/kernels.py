@@ -1,4 +1,4 @@
-"""What the compiled environment works on: the world as it is, and the state as it goes.
+"""Data of the compiled environment: the fixed world and the changing state.
 
 ``room`` resizes and ``periods`` runs; neither calls the other, since compiled code is kept on disk
 under the file it stands in.
@@ -13,7 +13,7 @@ CHANNELS = 20
 
 
 class World(NamedTuple):
-    """What does not change.
+    """The fixed data.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
-    """What changes; shapes (containers, ...), ``node_*`` (nodes, ...), series (..., periods, 2).
+    """The changes; shapes (containers, ...), ``node_*`` (nodes, ...), series (..., periods, 2).
 
     Parameters
     ----------

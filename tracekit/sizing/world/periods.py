@@ -88,7 +88,7 @@ def upstream_use(
 def close_cycles(
     world: World, state: State, due: IntArray, now: int, largest: FloatArray, out: FloatArray
 ) -> None:
-    """What each container's cycle that ended at ``now`` looked like, shape (due, channels)."""
+    """The channels of each container's cycle that ended at ``now``, shape (due, channels)."""
     for k in range(len(due)):
         at = due[k]
         begin, row = state.began[at], out[k]

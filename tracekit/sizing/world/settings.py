@@ -1,4 +1,4 @@
-"""What the study leaves open, as named parameters: cycles, sizes, nodes, reward."""
+"""Parameters that the study leaves open: cycles, sizes, nodes, reward."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -79,7 +79,7 @@ class Settings:
         return np.asarray(np.clip(np.ceil(np.asarray(wanted) - 1e-9), 1.0, self.largest))
 
     def coefficients(self) -> FloatArray:
-        """What the compiled reward reads."""
+        """The coefficients of the compiled reward."""
         return np.array(
             [
                 self.alpha0,

@@ -79,7 +79,7 @@ class Simulation:
             room.put(self.arrays, at, node, 1.0, 1.0)
 
     def state(self, containers: IntArray) -> Float32Array:
-        """What the agent sees of these containers, shape (containers, 20, 8): eqs 5-8."""
+        """The agent's view of these containers, shape (containers, 20, 8): eqs 5-8."""
         return self.arrays.history[containers].astype(np.float32)
 
     def possible(self, containers: IntArray) -> BoolArray:

@@ -1,4 +1,4 @@
-"""What a sizer sees at a decision: the past, unless it is the oracle."""
+"""A sizer's view at a decision: the past, unless it is the oracle."""
 
 from dataclasses import dataclass
 
@@ -39,11 +39,11 @@ class View:
 
     @property
     def overflowed(self) -> BoolArray:
-        """In which resource their last cycle overflowed, shape (due, 2)."""
+        """Whether their last cycle overflowed, by resource, shape (due, 2)."""
         return self.simulation.arrays.overflowed[self.due]
 
     def served(self, since: int) -> FloatArray:
-        """What every container was served from a period on, shape (containers, periods, 2)."""
+        """The amounts served to containers from a period on, shape (containers, periods, 2)."""
         begin = self.simulation.start + since
         return self.simulation.arrays.served[:, begin : self.simulation.now]
 

@@ -1,4 +1,4 @@
-"""What is around the containers of a pod, and counts their use again."""
+"""Leaves out the series of the cgroup around a pod's containers: they count the same use twice."""
 
 import functools
 import re

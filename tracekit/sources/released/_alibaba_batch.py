@@ -113,7 +113,7 @@ def read_tasks(opened: Opened, form: BatchForm) -> Read:
 
 
 def _beside_instances(opened: Opened, form: BatchForm) -> Read:
-    """What of the tasks reaches no instance: broken lines, and in one row how many have none."""
+    """Rejects of tasks: broken lines, and in one row the number of tasks without an instance."""
     instances = opened.beside["instances"]
     small = sum(one.path.stat().st_size for one in instances) <= _MOST_INSTANCE_BYTES
     named = [
@@ -141,7 +141,7 @@ def _beside_instances(opened: Opened, form: BatchForm) -> Read:
 
 
 def _named(raw: pl.DataFrame, form: BatchForm) -> pl.DataFrame:
-    """With the name of each instance: its job, task and name or line; a further try is another."""
+    """Adds each instance's name: its job, task and name or line; a further try is another."""
     own = pl.col("name") if "name" in raw.columns else pl.col("line").cast(pl.String)
     job, task = pl.col("job").fill_null(""), pl.col("task").fill_null("")
     if form.unique_names:

@@ -39,7 +39,7 @@ def capacities(types: pl.DataFrame) -> pl.DataFrame:
 
 
 def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
-    """What each VM type requests, in the unit of the capacities: the median over its machines.
+    """The request of each VM type, in the unit of the capacities: the median over its machines.
 
     In whole steps, rounded down; ``sizes`` are the capacities before they are rounded.
     """

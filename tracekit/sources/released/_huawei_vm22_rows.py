@@ -131,7 +131,7 @@ class Made:
         return new
 
     def capacity(self, node: str, line: int, time_ms: int, resource: str, amount: float) -> None:
-        """What a node has of a resource."""
+        """A node's capacity of a resource."""
         self.add(
             "node_resource", line, time_ms=time_ms, node=node, resource=resource, amount=amount,
             unit=_UNITS[resource],
@@ -140,7 +140,7 @@ class Made:
     def request(
         self, container: str, line: int, time_ms: int, resource: str, amount: float
     ) -> None:
-        """What a container requests of a resource."""
+        """A container's request of a resource."""
         self.add(
             "container_resource", line, time_ms=time_ms, container=container, resource=resource,
             request=amount, unit=_UNITS[resource],
@@ -154,7 +154,7 @@ class Made:
         resource: str,
         amounts: FloatArray,
     ) -> None:
-        """What a container used of a resource, shapes (samples,)."""
+        """A container's use of a resource, shapes (samples,)."""
         self._samples.append(
             pl.DataFrame({"time_ms": times_ms, "amount": amounts}).with_columns(
                 container=pl.lit(container),

@@ -1,4 +1,4 @@
-"""What another file says of each thing that a file names, found without holding rows in Python."""
+"""Looks up in another file the things that a file names, without holding rows in Python."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""What readers of delimited files share: which file it is, times, states that repeat."""
+"""Shared parts of readers of delimited files: recognition, times, states that repeat."""
 
 import json
 import re

@@ -120,7 +120,7 @@ def read_instances(opened: Opened) -> Read:
 
 
 def read_apps(opened: Opened) -> Read:
-    """What the instances of each application ask for and use; they stand in another file."""
+    """Requests and use of each application's instances, which stand in another file."""
     deployed = opened.beside.get("instances", ())
     if not deployed:
         raise TracekitError(
@@ -163,7 +163,7 @@ def read_rules(opened: Opened) -> Read:
 
 
 def _known(opened: Opened, word: str, column: str) -> list[Rule]:
-    """That what a column names stands in another file, where that is at hand."""
+    """The rule that names of a column stand in another file, where that is at hand."""
     files, form = opened.beside.get(word, ()), FORMS[word]
     if not files:
         return []
@@ -172,13 +172,13 @@ def _known(opened: Opened, word: str, column: str) -> list[Rule]:
 
 
 def one_of_file(column: str, names: pl.Series, file: str) -> Rule:
-    """That what a column names, if it names something, is one of the names in another file."""
+    """The rule that names of a column, where it has one, are among those of another file."""
     known = names.drop_nulls().unique().to_list()
     return Rule(column=column, broken=~pl.col(column).is_in(known), expected=f"one of {file}")
 
 
 def curves(raw: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-    """With the demand curves as lists of numbers, as many points in each."""
+    """Adds the demand curves as lists of numbers, with equally many points each."""
     made = raw.with_columns(
         pl.col(name).str.split("|").cast(pl.List(pl.Float64), strict=False).alias(f"{name}_curve")
         for name in ("cpu", "memory")

@@ -70,7 +70,7 @@ _RULES = (
 
 @dataclass(kw_only=True)
 class _Life:
-    """What is known of the machine after some blocks of its file."""
+    """The state of the machine after some blocks of its file."""
 
     first_ms: int
     last_ms: int
@@ -99,7 +99,7 @@ def read_vm(opened: Opened) -> Read:
 
 
 def _measured(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """With times in ms, cores in use, and both directions of the disk as one."""
+    """Adds times in ms, cores in use, and the sum of both directions of the disk."""
     seconds = pl.col("time") <= _LARGEST_SECONDS
     busy = pl.col("used_mhz") / pl.col("provisioned_mhz") * pl.col("cores")
     idle = (pl.col("provisioned_mhz") <= 0) & pl.col("used_mhz").is_not_null()

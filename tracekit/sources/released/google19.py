@@ -88,7 +88,7 @@ def _instances(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
 
 
 def _requests(rows: pl.DataFrame) -> Read:
-    """What alloc instances and free tasks reserve; a task in an alloc reserves nothing itself."""
+    """Reservations of alloc instances and free tasks; a task in an alloc has none itself."""
     sizes = rows.unnest("resource_request")
     numbers, broken = numeric(sizes, ("cpus", "memory"), "container_resource")
     yield from broken

@@ -42,7 +42,7 @@ def _stem(opened: Opened) -> str:
 
 
 def _each(opened: Opened, table: str, take: Callable[[Made, Row, int], None]) -> Read:
-    """What a function makes of each row; rows that it finds wrong go to the rejects of a table."""
+    """A function's result for each row; rows that it refuses go to the rejects of a table."""
     made = Made()
     for at, (line, row) in enumerate(rows(opened, table)):
         if not isinstance(row, Row):

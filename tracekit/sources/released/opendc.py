@@ -84,7 +84,7 @@ def _time_unit(opened: Opened) -> int:
 
 
 def read_fragments(opened: Opened) -> Read:
-    """What tasks use: a fragment begins where the one of the same task before it ends.
+    """Use of tasks: a fragment begins where the previous one of its task ends.
 
     Raises
     ------

@@ -130,7 +130,7 @@ def read_group_tag(opened: Opened) -> Read:
 
 
 def read_sensor(opened: Opened) -> Read:
-    """What instances used on average, at the time when they began."""
+    """Mean use of instances, at the time when they began."""
     begun = Known(opened.beside.get("instances", ()), _INSTANCES, ("name",), ("start",))
     rule = Rule(
         column="name",
@@ -147,7 +147,7 @@ def read_sensor(opened: Opened) -> Read:
 
 
 def read_machine_metric(opened: Opened) -> Read:
-    """What a machine used on average while an instance ran on it, at the instance's beginning."""
+    """Mean use of a machine while an instance ran on it, at the instance's beginning."""
     for raw, broken in frames(opened, _METRICS):
         yield from broken
         made = raw.with_columns(ms("start").alias("time_ms"))

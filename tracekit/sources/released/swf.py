@@ -57,7 +57,7 @@ _KEYS = ("time_ms", "container")
 
 @dataclass(kw_only=True)
 class _Log:
-    """What the comments say, and the widest job so far."""
+    """The comments' settings, and the widest job so far."""
 
     keys: dict[str, str] = field(default_factory=dict)
     widest: float = 0.0
@@ -132,7 +132,7 @@ def _frame(rows: list[tuple[float, ...]]) -> pl.DataFrame:
 
 
 def _jobs(frame: pl.DataFrame) -> pl.DataFrame:
-    """With what a job asks for: processors, bytes of all of them together, seconds."""
+    """Adds a job's requests: processors, bytes of all of them together, seconds."""
     wide = frame.with_columns(
         pl.max_horizontal("requested_processors", "allocated_processors").alias("processors"),
         # a job that ended at once or was cancelled before it began takes a second

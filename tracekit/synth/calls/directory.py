@@ -1,4 +1,4 @@
-"""Who may call whom: every service has a few fixed targets for each type of call."""
+"""Possible calls: every service has a few fixed targets for each type of call."""
 
 from dataclasses import dataclass
 

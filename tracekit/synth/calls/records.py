@@ -1,4 +1,4 @@
-"""What the trace records of each call: one end or both, names known or not, files and order."""
+"""Records of calls in the trace: one end or both, names known or not, files and order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ class CallPart:
 
 @dataclass(frozen=True, kw_only=True)
 class CallWorld:
-    """What call files are made from."""
+    """The inputs of call files."""
 
     preset: Preset
     seeds: Seeds

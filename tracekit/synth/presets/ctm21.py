@@ -1,4 +1,4 @@
-"""As many rows as the real trace: 139 M of containers, 370 M of rates, 19 M of nodes, 816 M calls.
+"""The size of the real trace: 139 M rows of containers, 370 M of rates, 19 M of nodes, 816 M calls.
 
 About 88 GB packed (the real one has 61 GiB: its rates and calls pack better). Its archives of
 container usage are as large as the real ones; so are its traces on average (48 rows), though they

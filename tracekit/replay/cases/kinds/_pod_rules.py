@@ -81,7 +81,7 @@ def _fits(pod: Document, node: Document, free: Mapping[str, float]) -> bool:
 
 
 def _free(node: Document, pods: Sequence[Document], here: BoolArray) -> dict[str, float]:
-    """What is left of each resource of a node by requests."""
+    """The amount of each resource that requests leave on a node."""
     free = dict(node.get("allocatable") or node.get("capacity") or {})
     for index in np.flatnonzero(here).tolist():
         for name, amount in {**(pods[index].get("requests") or {}), PODS: 1}.items():

@@ -51,7 +51,7 @@ _RULES = {"requests": effective_request, "limits": effective_limit}
 
 @kind("what a pod requests or is limited to", {"pod": _shapes.POD, "which": s.one_of(*_RULES)})
 def pod_effective_resource(question: Question) -> Answer:
-    """What a pod requests, or its limits, to Trimaran.
+    """A pod's requests, or its limits, as Trimaran counts them.
 
     ``{"cpu_milli", "memory_bytes"}``.
     """

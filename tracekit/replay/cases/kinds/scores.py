@@ -68,13 +68,13 @@ def _table(
 
 @kind("the score of every node", _shapes.CLUSTER)
 def score(question: Question) -> Answer:
-    """What each node scores for a pod, as Score() would return it."""
+    """The score of each node for a pod, as Score() would return it."""
     return answer_scores(question)
 
 
 @kind("the score of every node before it is normalised", _shapes.CLUSTER)
 def raw_score(question: Question) -> Answer:
-    """What each node scores before NormalizeScore, often a cost."""
+    """The score of each node before NormalizeScore, often a cost."""
     return answer_scores(question)
 
 

@@ -1,4 +1,4 @@
-"""What stands in for the parts that a kernel does not have; never called."""
+"""Placeholders for the parts that a kernel does not have; never called."""
 
 import numpy as np
 

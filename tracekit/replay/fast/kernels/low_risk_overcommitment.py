@@ -40,7 +40,7 @@ _SIGNATURE = "double (double, double, double, int"
 
 
 def betainc_address() -> int | None:
-    """Where the function is in memory; None where this scipy does not offer it so."""
+    """The function's address in memory; None where this scipy does not offer it."""
     for name, capsule in cython_special.__pyx_capi__.items():
         if name.endswith("betainc") and _SIGNATURE in repr(capsule):
             return int(get_cython_function_address("scipy.special.cython_special", name))

@@ -78,7 +78,7 @@ class EagleSearch(Search[Flock]):
         iteration: int,
         rng: np.random.Generator,
     ) -> None:
-        """What a stage proposes, mutated or followed by a mutation if it is that stage's turn."""
+        """A stage's proposals; in the stage's turn they are mutated, or followed by a mutation."""
 
         def mutated(positions: FloatArray) -> FloatArray:
             return t_mutation(positions, iteration, flock.problem, rng, anchor=self.t_anchor)

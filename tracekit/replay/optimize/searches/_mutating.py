@@ -1,4 +1,4 @@
-"""What the rivals have in common: each iteration may end with a mutation by Student's t."""
+"""Base of the rivals: each iteration may end with a mutation by Student's t."""
 
 from dataclasses import dataclass
 from typing import Annotated, TypeVar

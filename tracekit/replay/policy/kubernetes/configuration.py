@@ -80,7 +80,7 @@ _POINTS = (
 
 @dataclass
 class Translated:
-    """What a document says here.
+    """A document, translated.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
 
 
 def _paths(unread: list[str], chosen: str) -> list[str]:
-    """Those of the document, and of the profile that is replayed, not of the others."""
+    """The paths of the document and of the replayed profile, not of the others."""
     return [one for one in unread if not one.startswith("profiles[") or one.startswith(chosen)]
 
 
@@ -206,7 +206,7 @@ def _notes(
     filtering: Mapping[str, int],
     named: set[str],
 ) -> list[str]:
-    """What is not as the real scheduler would do it."""
+    """Notes on differences from the real scheduler."""
     strange = sorted(named - _KNOWN_PLUGINS)
     silent = [f"{name} ({SILENT[name]})" for name in scoring if name in SILENT]
     notes = []

@@ -63,7 +63,7 @@ _KNOWN = {name for names in _RULES.values() for name in names} | {
 
 
 def translated(document: Mapping[str, object]) -> Translated:
-    """What the document says here."""
+    """The document, translated."""
     top = Given(document, "")
     top.known("hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates")
     found = Translated()

@@ -1,4 +1,4 @@
-"""What each score plugin of kube-scheduler and of scheduler-plugins is here.
+"""The policy here for each score plugin of kube-scheduler and of scheduler-plugins.
 
 A function per plugin, named as it, makes a policy of the plugin's arguments; defaults are the
 plugin's own. Source: kubernetes v1.34 pkg/scheduler/apis/config, scheduler-plugins 903da7df
@@ -157,5 +157,5 @@ def _weights(given: Given, key: str, default: Pairs = (("cpu", 1), ("memory", 1)
 
 
 def _metrics(given: Given) -> None:
-    """Where measurements come from is the workload's matter."""
+    """Accepts the source of measurements and ignores it: measurements are the workload's."""
     given.known("metricProvider", "watcherAddress")

@@ -1,4 +1,4 @@
-"""What the TBESK paper says of imbalance and use, judged on what came out here.
+"""Claims of the TBESK paper on imbalance and use, judged by the results here.
 
 The paper's figures are "on the whole" (section 5.3.1): over all numbers of containers, not when the
 last has come. Both are judged here, each under its name.
@@ -62,14 +62,14 @@ def claims_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def verdict(low: float, high: float) -> str:
-    """What an interval says of a claim that TBESK is less imbalanced."""
+    """The verdict of an interval on a claim that TBESK is less imbalanced."""
     if high < 0:
         return "direction agrees"
     return "direction is the opposite" if low > 0 else "no difference seen"
 
 
 def statements_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
-    """What the paper says in words, with a number that can prove it wrong.
+    """Statements of the paper in words, each with a number that can refute it.
 
     That TBESK's imbalance falls at first: its relative change over the first quarter of the
     numbers of containers. That use of cpu and of memory hardly differs between TBESK, LRA and BRA:

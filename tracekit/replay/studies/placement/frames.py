@@ -1,4 +1,4 @@
-"""What a placement study found, as frames: by number of containers, by resource, by claim."""
+"""Frames of a placement study: by number of containers, by resource, by claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ EVERY = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """What one policy made of one set.
+    """One policy's placement of one set.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What each change of an assumption does to the answer and to the ranks of policies.
+"""The effect of each changed assumption on the answer and on the ranks of policies.
 
 What decides is ``runs.decision`` alone: who is barred, whether production is kept, who is chosen.
 """
@@ -29,7 +29,7 @@ TURNED = (BARRED, KEPT, OTHER)
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """What a run would answer with.
+    """The answer of a run.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Answered:
 
 
 def answered(found: Results) -> Answered:
-    """What the decision of a run with these results is."""
+    """The decision of a run with these results."""
     told = decision(found)
     return Answered(
         names=told.chosen or ((OBSERVED,) if told.nearest else ()),
@@ -166,7 +166,7 @@ def ranked(
 
 
 def _ranks(found: Results, measure: str) -> dict[str, dict[str, Any]]:
-    """Of each policy its mean, interval and rank, the best first."""
+    """Mean, interval and rank of each policy, the best first."""
     stand = standings(found, measure)
     return {
         policy: {
@@ -207,7 +207,7 @@ def _rank(found: Results, stand: Standings, row: Standing) -> float:
 def moved_by(
     ranks: pl.DataFrame, answers: Mapping[str, Answered], problems: Mapping[str, str]
 ) -> pl.DataFrame:
-    """What each change does to the answer and the ranks under the defaults; the largest first."""
+    """The effect of each change on the answer and the ranks; the largest first."""
     usual = answers[BASE]
     base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []

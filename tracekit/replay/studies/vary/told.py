@@ -30,7 +30,7 @@ _NAMED = 5
 
 
 def question(study: Study) -> str:
-    """What was asked."""
+    """The question of the study."""
     changes = study.frames["changes"].height
     keep = ", or to keep production" if study.about["beside_production"] else ""
     return (
@@ -75,14 +75,14 @@ def answer(study: Study, *, most: int = 3) -> str:
 
 
 def _within_chance(told: Sequence[dict[str, str]], usual: str) -> str:
-    """That under some change another goes first, within chance, a clause; or nothing."""
+    """A clause if another policy leads under some change, within chance; or nothing."""
     ahead = [row["change"] for row in told if row["answer"].partition(",")[0] != usual]
     ahead = [] if usual == KEEP else ahead
     return f", or within chance of the first (with {few(ahead)})," if ahead else ""
 
 
 def _turned(study: Study, row: dict[str, str]) -> str:
-    """What a change makes of the answer, a clause."""
+    """A clause on the answer under a change."""
     usual = "production" if keeps(study) else study.about["answer"][0]
     if row["stands"] == BARRED:
         return f"{usual} is barred ({row['why']})"
@@ -92,7 +92,7 @@ def _turned(study: Study, row: dict[str, str]) -> str:
 
 
 def outcome(row: Mapping[str, str]) -> str:
-    """What becomes of the answer under a change, in a word or two."""
+    """The answer under a change, in a word or two."""
     if row["stands"] in {SAME, UNTOLD}:
         return str(row["stands"])
     return f"barred: {row['answer']}" if row["stands"] == BARRED else str(row["answer"])
@@ -111,7 +111,7 @@ def subject(study: Study) -> str:
 
 
 def sure(study: Study) -> str:
-    """What the ranks rest on, and under which changes nothing is told."""
+    """The basis of the ranks, and the changes that leave the answer open."""
     orders = study.about["repeats"]
     if orders < FEWEST:
         met = "one order" if orders == 1 else f"{orders} orders"
@@ -128,7 +128,7 @@ def sure(study: Study) -> str:
 
 
 def following(study: Study) -> list[tuple[str, str]]:
-    """What to do next, and the command for it."""
+    """The next step, and the command for it."""
     about = study.about
     words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
     asked = " ".join(map(shlex.quote, words))

@@ -30,7 +30,7 @@ def like_nodes(load: Workload, count: int) -> IntArray:
 
 
 def spread_over(those: IntArray, count: int) -> IntArray:
-    """So many picks of nodes, one after the other, spread evenly over their order, (count,)."""
+    """Picks of ``count`` nodes, spread evenly over their order, shape (count,)."""
     at = np.floor((np.arange(1, count + 1) * _STEP % 1.0) * len(those)).astype(np.int64)
     return np.asarray(those[at])
 

@@ -93,7 +93,7 @@ def _times(before: FloatArray, after: FloatArray, words: Sequence[str]) -> str:
 
 
 def _use(load: Workload) -> FloatArray:
-    """What each container uses of CPU and memory, added up over the steps, (2, containers)."""
+    """The use of CPU and memory of each container, summed over the steps, (2, containers)."""
     found = np.zeros((2, load.containers))
     for step in range(len(load.times_ms)):
         np.add(found, load.use_at(step), out=found, where=load.present(step)[None])
@@ -101,7 +101,7 @@ def _use(load: Workload) -> FloatArray:
 
 
 def mark_for(names: Iterable[str]) -> str:
-    """What stands before the number of a copy in its name, so that no original has that name."""
+    """The mark before a copy's number in its name, so that no original has that name."""
     mark, taken = "+", set(names)
     while any(mark in name for name in taken):
         mark += "+"

@@ -60,7 +60,7 @@ def _all_background(load: Workload, nodes: IntArray) -> Float32Array:
 
 
 def _all_reserved(reserved: IntArray, load: Workload, nodes: IntArray) -> IntArray:
-    """What is kept for the background of all nodes on those that stay, (kept, resources)."""
+    """The amount reserved on the nodes that stay for the background of all, (kept, resources)."""
     stays, left = reserved[nodes], reserved[_gone(load, nodes)].sum(axis=0)
     for column in np.flatnonzero(left):
         part = _parts(load.capacity[nodes, column], stays[:, column])
@@ -106,7 +106,7 @@ def beside_daemons(load: Workload) -> Workload:
 
 
 def room_beside_daemons(load: Workload) -> IntArray:
-    """What requests may take beside daemons that are there all the time, (nodes, resources)."""
+    """The room for requests beside daemons that are there all the time, (nodes, resources)."""
     if load.daemon is None or load.pinned is None:
         return load.allocatable
     at, node = _daemons(load)

@@ -57,12 +57,12 @@ class RulesOfTheirOwn(RulesAboutOthers):
 
     @property
     def awaits(self) -> BoolArray:
-        """Those that state a rule."""
+        """The containers that state a rule."""
         return self.related.stating
 
 
 class _RulesKeeper(CountingKeeper):
-    """What keepers of these know of each container's class: rules it states, rules that mean it."""
+    """Base of keepers: the rules that each class of containers states, and those that mean it."""
 
     def __init__(self, rules: RulesAboutOthers, nodes: int) -> None:
         self._of = rules.related.of.tolist()
@@ -103,7 +103,7 @@ class PodAffinity(RulesOfTheirOwn):
 
 
 class AffinityKeeper(_RulesKeeper):
-    """Who runs where of those whom each rule means."""
+    """Counts on each node the containers that each rule means."""
 
     def __init__(self, rules: PodAffinity, nodes: int) -> None:
         super().__init__(rules, nodes)
@@ -164,7 +164,7 @@ class PodAntiAffinity(RulesAboutOthers):
 
     @property
     def name(self) -> str:
-        """As it was given."""
+        """The given name."""
         return self.label
 
     @property
@@ -178,7 +178,7 @@ class PodAntiAffinity(RulesAboutOthers):
 
 
 class AntiAffinityKeeper(_RulesKeeper):
-    """Who runs where of those that state a rule, and of those whom it means."""
+    """Counts on each node the containers that state a rule, and those that it means."""
 
     def __init__(self, rules: PodAntiAffinity, nodes: int) -> None:
         super().__init__(rules, nodes)

@@ -1,4 +1,4 @@
-"""Where containers may run at all: selectors and taints, read once for each distinct statement."""
+"""The nodes open to containers: selectors and taints, read once per distinct statement."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Allowed(Constraint):
 
     @property
     def name(self) -> str:
-        """As it was given."""
+        """The given name."""
         return self.label
 
     @property
@@ -77,7 +77,7 @@ class Allowed(Constraint):
         return replace(self, mask=self.mask[:, nodes], reasons=why)
 
     def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
-        """What closes nodes to a container, in words where they are known, with these nodes."""
+        """The reasons that close these nodes to a container, in words where they are known."""
         return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
 
     def keeper(self, nodes: int) -> AllowedKeeper:
@@ -98,10 +98,10 @@ class AllowedKeeper:
         return np.asarray(self._rows[self._of[index]])
 
     def add(self, index: int, node: int) -> None:
-        """Who runs where changes nothing."""
+        """Does nothing: placements do not matter here."""
 
     def remove(self, index: int, node: int) -> None:
-        """Who runs where changes nothing."""
+        """Does nothing: placements do not matter here."""
 
 
 T = TypeVar("T")
@@ -278,7 +278,7 @@ def nowhere(
 
 
 def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
-    """What closes the nodes that are large enough to a container."""
+    """The reasons that close large enough nodes to a container."""
     masks = {reason: mask for one in parts for reason, mask in one.why(index, len(large)).items()}
     counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
     return ", ".join(told(reason, count) for reason, count in counts.items() if count)

@@ -1,4 +1,4 @@
-"""What containers require of other containers, read from the columns of the table ``container``.
+"""Rules of containers on other containers, read from the columns of the table ``container``.
 
 Source: k8s.io/api core/v1 (PodAffinityTerm, TopologySpreadConstraint, ContainerPort) and
 apimachinery pkg/labels, v1.34. A container that lacks a label meets NotIn and DoesNotExist.
@@ -39,7 +39,7 @@ class Whom:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What a container requires of others.
+    """A container's requirement on others.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _port(text: str) -> Port:
 
 
 class Wearers:
-    """Who wears which labels: distinct pairs of namespace and labels, by their positions.
+    """Labels of containers: distinct pairs of namespace and labels, by their positions.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Wearers:
         return found
 
     def _having(self, asked: Requirement) -> IntArray:
-        """Who has the label at all, or with one of the values."""
+        """The wearers of the label, with any value or with one of the values."""
         if asked.operator in ("Exists", "DoesNotExist"):
             return _positions([self._keys.get(asked.key, [])])
         return _positions([self._pairs.get((asked.key, value), []) for value in asked.values])

@@ -89,7 +89,7 @@ class Together(Grouped):
 
 
 class TogetherKeeper(CountingKeeper):
-    """In which domains each group is: one, unless some were put elsewhere unasked."""
+    """The domains of each group: one, unless some were put elsewhere without a check."""
 
     def __init__(self, together: Together, nodes: int) -> None:
         self._group, self._domain = together.group.tolist(), together.domain.tolist()

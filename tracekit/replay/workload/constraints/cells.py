@@ -23,7 +23,7 @@ Taken = list[tuple[int, int, int]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells(Constraint):
-    """What cells there are, and who is bound to how many of them.
+    """The cells, and how many of them each container is bound to.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Cells(Constraint):
 
     @property
     def about(self) -> BoolArray:
-        """Who is bound to cells."""
+        """The containers that are bound to cells."""
         return np.asarray(self.numa_cells > 0)
 
     @property
@@ -79,16 +79,16 @@ class Cells(Constraint):
         return replace(self, capacity=self.capacity[nodes])
 
     def choosing(self, cell: CellChoice) -> Self:
-        """With cells chosen like this."""
+        """A copy that chooses cells in this way."""
         return replace(self, cell=cell)
 
     def keeper(self, nodes: int) -> CellsKeeper:
-        """What each cell has left."""
+        """The keeper of what is left of each cell."""
         return CellsKeeper(self, nodes)
 
 
 class CellsKeeper:
-    """What is left of each cell, and which cells each container got."""
+    """The rest of each cell, and the cells that each container got."""
 
     def __init__(self, cells: Cells, nodes: int) -> None:
         self._cells = cells

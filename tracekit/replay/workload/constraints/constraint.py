@@ -54,12 +54,12 @@ class Constraint:
 
     @property
     def name(self) -> str:
-        """What it is called where it closed a node."""
+        """The constraint's name where it closed a node."""
         raise NotImplementedError
 
     @property
     def kinds(self) -> IntArray:
-        """What sets containers of equal request apart, shape (containers,).
+        """The kind of each container among those of equal request, shape (containers,).
 
         The same, below 1 of cells and below 0 of all else, for those it is not about.
         """
@@ -93,11 +93,11 @@ class Constraint:
         return self
 
     def keeper(self, nodes: int) -> Keeper:
-        """What follows one replay on so many nodes."""
+        """The keeper for one replay on so many nodes."""
         raise NotImplementedError
 
     def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
-        """What closes nodes to a container while nothing runs, with these nodes."""
+        """The reasons that close these nodes to a container while nothing runs."""
         return {self.name: ~self.keeper(nodes).open(index)}
 
 

@@ -47,11 +47,11 @@ class Constraints:
         return Constraints(parts=kept) if kept else None
 
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
-        """What follows one replay on so many nodes, under a policy that chooses cells so."""
+        """The keeper for one replay on so many nodes, under a policy that chooses cells so."""
         return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)
 
     def kind(self, index: int) -> Hashable:
-        """What makes two containers of equal request differ."""
+        """The kind of a container among those of equal request."""
         return tuple(int(part.kinds[index]) for part in self.parts)
 
     @functools.cached_property
@@ -120,6 +120,6 @@ class ConstraintsKeeper:
 
     @property
     def free_cells(self) -> IntArray | None:
-        """What is left of every cell, shape (nodes, cells, 2), a read-only view; None: no cells."""
+        """The rest of every cell, shape (nodes, cells, 2), a read-only view; None: no cells."""
         found = [one for one in self._keepers if isinstance(one, CellsKeeper)]
         return found[0].free if found else None

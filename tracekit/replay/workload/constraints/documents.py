@@ -12,7 +12,7 @@ class DocumentError(ValueError):
 
 
 def parsed(text: str) -> object:
-    """What the text says; raises ValueError where it is not JSON."""
+    """The document in the text; raises ValueError where it is not JSON."""
     read: object = json.loads(text)
     return read
 

@@ -1,4 +1,4 @@
-"""What selectors ask of nodes and what taints close, evaluated as Kubernetes does.
+"""Selectors and taints of nodes, evaluated as Kubernetes does.
 
 Source: k8s.io/apimachinery pkg/labels/selector.go and component-helpers nodeaffinity, v1.34. A node
 that lacks the label meets NotIn and DoesNotExist, and no other requirement; Gt and Lt compare
@@ -26,7 +26,7 @@ _KEPT = 4096
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a selector asks of one label."""
+    """A selector's requirement on one label."""
 
     key: str
     operator: str

@@ -23,7 +23,7 @@ _MOST = 1024
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reasons:
-    """What closes nodes to containers that state the same.
+    """The reasons that close nodes to containers of one statement.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class _Made:
 
 
 def _unmet(asked: Requirement) -> str:
-    """What nodes do that do not meet a requirement."""
+    """Words for nodes that do not meet a requirement."""
     name = _name(asked)
     if asked.key in NAMES and asked.operator == "In":
         return f"are not {name}"

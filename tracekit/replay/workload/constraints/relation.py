@@ -1,4 +1,4 @@
-"""Who states a rule and whom it means: containers by classes, rules by numbers."""
+"""The containers that state a rule and those it means: by classes, rules by numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -121,7 +121,7 @@ class Tally:
         self._counts: dict[int, IntArray] = {}
 
     def change(self, rule: int, node: int, more: int) -> None:
-        """So many more containers on the node."""
+        """Count so many more containers on the node."""
         domain = self._domains[self._by[rule]][node]
         if domain >= 0:
             self.counts(rule)[domain] += more

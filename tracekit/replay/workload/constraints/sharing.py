@@ -126,7 +126,7 @@ class _About:
 
 
 class SharingKeeper(CountingKeeper):
-    """Who shares a node with whom, kept so that the nodes closed to a service are at hand.
+    """Follows which services share a node, so that the nodes closed to a service are at hand.
 
     Holds two counts per service and node; a change costs the number of rules about its service, a
     question one row.

@@ -1,4 +1,4 @@
-"""What containers state of others and wear themselves, each distinct statement once."""
+"""Statements of containers on others and their own labels, each distinct one once."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -52,7 +52,7 @@ class Stated:
 
 
 def stated_in(containers: pl.DataFrame) -> Stated | None:
-    """What the columns namespace, labels and rules say; None where no container states a rule."""
+    """The columns namespace, labels and rules, read; None where no container states a rule."""
     texts = texts_of(containers, "rules")
     if not any(texts):
         return None
@@ -97,7 +97,7 @@ def texts_of(containers: pl.DataFrame, name: str) -> list[str]:
 
 
 def read_cell(read: Callable[[str], T], containers: pl.DataFrame, at: int, column: str) -> T:
-    """What a container's column says; raises TracekitError that names it where it cannot be."""
+    """A container's column, read; raises TracekitError that names the column if it is invalid."""
     text = str(containers[column][at])
     try:
         return read(text)

@@ -1,4 +1,4 @@
-"""What loaders share: a table of containers in order of arrival becomes a workload."""
+"""Shared parts of loaders: a table of containers in order of arrival becomes a workload."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -135,7 +135,7 @@ def _rows(opened: Opened, form: Delimited) -> pl.DataFrame:
 
 
 def _positions(names: pl.Series, known: pl.Series) -> IntArray:
-    """Where each name stands among the known, -1 for none."""
+    """The position of each name among the known, -1 for none."""
     table = pl.DataFrame({"name": known, "at": np.arange(len(known))}).unique("name", keep="first")
     named = pl.DataFrame({"name": names})
     found = named.join(table, on="name", how="left", maintain_order="left")["at"]

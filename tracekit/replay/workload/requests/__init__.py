@@ -1,1 +1,1 @@
-"""What containers ask for: recorded, one size for all, inferred, chosen by size, or of a file."""
+"""Requests of containers: recorded, one size for all, inferred, chosen by size, or of a file."""

@@ -1,4 +1,4 @@
-"""What containers ask for, as arrays, and the answer of an assumption laid over it."""
+"""Requests of containers as arrays, and an assumption's values laid over them."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from tracekit.store import Store
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What containers ask for, in some order of theirs.
+    """The requests of containers, in some order of theirs.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What an assumption says of containers, in the same order; NaN where it says nothing.
+    """An assumption's values for containers, in the same order; NaN where it has none.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def raised(request: IntArray, limit_factor: float) -> IntArray:
 
 
 def overlaid(asked: Asked, told: Told, limit_factor: float) -> Asked:
-    """What containers ask for once an assumption has its say; elsewhere all stays.
+    """The requests with an assumption's values in place; the others stay.
 
     A container that is told a request and no limit has the limit that ``limit_factor`` gives.
     Resources that ``asked`` does not have are added after its own.
@@ -148,7 +148,7 @@ def _widened(asked: Asked, resources: tuple[str, ...]) -> Asked:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a store records of these nodes and of the containers that it lists.
+    """The store's records of these nodes and of the containers that it lists.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Recorded:
         return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy())
 
     def asked(self, container_ids: Sequence[str], plain: Asked) -> Asked:
-        """What containers ask for; one of which nothing is recorded asks for what ``plain`` says.
+        """The requests of containers; one without any record has that of ``plain``.
 
         Fractions of use are of the limit, where none is recorded of the request.
         """

@@ -43,7 +43,7 @@ _LIMITS = "limits.parquet"
 def chosen(
     choice: Choice, container_ids: Sequence[str], services: Sequence[str], full: FloatArray
 ) -> Told:
-    """What ``size`` chose for these containers; the limit is the request.
+    """The requests that ``size`` chose for these containers; the limit is the request.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def chosen(
 def _recommended(
     folder: Path, policy: str | None, container_ids: Sequence[str], services: Sequence[str]
 ) -> Told:
-    """What a study by recorded use recommends; its own choice where no policy is named."""
+    """The requests that a study recommends, by its own choice of policy if none is named."""
     study = read_study(folder)
     if study.name != REQUESTS_STUDY:
         raise _no_result(folder)
@@ -200,7 +200,7 @@ def laid_over(
     limit_factor: float,
     of_use: bool,
 ) -> Asked:
-    """What containers ask for once the choice has its say.
+    """The requests of containers after the choice.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
 
 
 def _asked(load: Workload, choice: Choice, assumptions: WithRequests) -> Asked:
-    """What the containers of a workload ask for before the choice has its say."""
+    """The requests of a workload's containers before the choice."""
     request, limit = load.request.copy(), load.limit.copy()
     rests = dict.fromkeys(load.resources, "recorded")
     if choice.kind == "uniform":

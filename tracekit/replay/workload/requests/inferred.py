@@ -34,7 +34,7 @@ _FEWEST_TOLD = 4
 def inferred(
     store: Store, services: Sequence[str], capacity: IntArray, limit_factor: float, *, of_use: bool
 ) -> Told:
-    """What usage tells of the containers of these services, as ``analyze`` tells it.
+    """The sizes of these services' containers, inferred from usage as ``analyze`` does.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _told(made: SizeDoubt) -> Told:
 
 
 def _whole(recorded: dict[str, Capacities], capacity: IntArray) -> FloatArray:
-    """What shares of a node are of: millicores and bytes, shape (2,)."""
+    """The size that shares of a node refer to: millicores and bytes, shape (2,)."""
     found = []
     for at, name in enumerate(_RESOURCES):
         one = recorded.get(name)
@@ -158,7 +158,7 @@ def _untold(groups: int) -> _One:
 
 
 def _columns(sums: Sums, names: Mapping[int, str], groups: Sequence[str]) -> IntArray:
-    """Where the estimate has each group, -1 for nowhere."""
+    """The estimate's position of each group, -1 for none."""
     position = {names.get(int(key)): at for at, key in enumerate(sums.services)}
     return np.array([position.get(name, -1) for name in groups], dtype=np.int64)
 

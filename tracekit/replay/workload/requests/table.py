@@ -38,7 +38,7 @@ _MOST = 2.0**55
 def listed(
     choice: Choice, container_ids: Sequence[str], services: Sequence[str], *, whole: bool
 ) -> Told:
-    """What the file says of these containers.
+    """The file's values for these containers.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def listed(
 
 
 def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tuple[str, ...]:
-    """Who is in the file and is not replayed, a sentence: what it says of them changes nothing."""
+    """A sentence on containers of the file that are not replayed: their values change nothing."""
     known = set(ids)
     strange = [name for name in names.to_list() if name not in known]
     if not strange:

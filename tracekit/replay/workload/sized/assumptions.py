@@ -1,4 +1,4 @@
-"""What a store with sizes still leaves open; ``--assume name=value`` sets one."""
+"""Assumptions for a store with sizes; ``--assume name=value`` sets one."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Who is replayed of a store with sizes: nodes, containers with their lives, what they ask for."""
+"""The replayed part of a store with sizes: nodes, containers with lives and requests."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class Replayed:
 
 
 def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:
-    """Who is replayed; raises TracekitError where there is no node or no container."""
+    """The nodes and containers to replay; raises TracekitError where there are none."""
     found = sizes_of(store)
     nodes = _nodes(found, assumptions)
     span = measured(store, CONTAINERS) or measured(store, NODES)
@@ -113,7 +113,7 @@ def _without_daemons(life: Lives, found: Sizes) -> Lives:
 
 
 def _shown(names: pl.Series, where: IntArray) -> IntArray:
-    """Where production ran containers; nowhere when it is known of few of those it placed.
+    """The node that each container ran on in production; none at all if few are known.
 
     A row of production that lacks most containers compares with nothing.
     """

@@ -1,4 +1,4 @@
-"""What the tables of a store say beside sizes: rules, gangs, priorities; domains, prices."""
+"""Reads what tables hold beside sizes: rules, gangs, priorities; domains, prices."""
 
 import json
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _GROUPS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """As the fields of a workload of these names."""
+    """The fields of a workload of these names."""
 
     constraints: Constraints | None = None
     gang: IntArray | None = None
@@ -43,7 +43,7 @@ class Rules:
     domains: NodeDomains | None = None
 
     def pinned(self, where: IntArray, stays: BoolArray) -> IntArray | None:
-        """Where containers are put that no policy is asked about, -1 for others; None of none.
+        """The nodes of containers that no policy places, -1 for others; None if there are none.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ def rules_of(
     capacity: IntArray,
     ran: BoolArray | None = None,
 ) -> Rules:
-    """What the tables say beside sizes, less what the assumptions leave out.
+    """The rules in the tables, less those that the assumptions leave out.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _priority_of(recorded: pl.Series) -> IntArray | None:
 
 
 def evicts_nobody_of(stated: pl.Series) -> BoolArray | None:
-    """Who evicts nobody whatever its priority, by the column ``rules``; None where all may."""
+    """Containers that never evict others, by the column ``rules``; None where all may."""
     texts = [one for one in stated.drop_nulls().unique() if NEVER_PREEMPTS in one]
     never = [
         text
@@ -122,7 +122,7 @@ def _held_rules(
     request: IntArray,
     capacity: IntArray,
 ) -> Constraints | None:
-    """What the tables say of who may run where, less what the assumptions leave out."""
+    """The constraints in the tables, less those that the assumptions leave out."""
     if not found.nodes.height:
         return None
     left_out = [
@@ -160,7 +160,7 @@ def _gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
 
 
 def _prices_of(nodes: pl.DataFrame) -> FloatArray | None:
-    """What each node costs, NaN where it is not recorded; None where it is of none."""
+    """The price of each node, NaN where it is not recorded; None where none is."""
     prices = nodes["price_per_hour"].cast(pl.Float64)
     if prices.null_count() == len(prices):
         return None

@@ -1,4 +1,4 @@
-"""Who of a store with sizes is set aside: who never ran, who asks for more than any node has."""
+"""Containers that are set aside: they never ran, or ask for more than any node has."""
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,7 @@ def without_waiting(
 
 
 def _told(rows: pl.DataFrame, requests: pl.DataFrame, *, left_out: bool) -> str:
-    """Who waited in production, and what becomes of them."""
+    """Sentences on containers that waited in production, and on what becomes of them."""
     one = rows.height == 1
     it = "it" if one else "them"
     waited = never_ran.told_of(rows, requests)

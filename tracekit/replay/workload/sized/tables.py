@@ -15,7 +15,7 @@ _MS = "time_ms"
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What a store says of sizes.
+    """The sizes that a store records.
 
     Attributes
     ----------

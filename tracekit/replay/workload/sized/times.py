@@ -191,7 +191,7 @@ def _all_before(
 def _waiting(
     there: IntArray, node: pl.Series, assumptions: SizedAssumptions, rng: np.random.Generator
 ) -> IntArray:
-    """What was there at the beginning, in the order in which it arrives."""
+    """The containers that were there at the beginning, in their order of arrival."""
     drawn = assumptions.order == "seeded" or (
         assumptions.order == "auto" and bool(node.gather(there).is_not_null().any())
     )

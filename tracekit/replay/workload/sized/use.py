@@ -24,7 +24,7 @@ _FRACTIONS = ("cpu_fraction", "memory_fraction")
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """Where the use of an entity is recorded: in amounts, in fractions of its size, or both.
+    """The record of an entity's use: in amounts, in fractions of its size, or both.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What containers of a store with sizes use, and nodes beyond them, over the replay's time."""
+"""Use of containers of a store with sizes, and of nodes beyond them, over the replay's time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Used:
 
 
 def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
-    """What is used, and what of each node is kept for the rest."""
+    """The use of containers, and the amount of each node reserved for other use."""
     use, capacity = _Recorded(store, who.life, assumptions), who.amounts.capacity
     found = use.of_containers(who.rows["container"], who.request)
     values, column, unknown = found.values, found.column, found.unknown

@@ -133,7 +133,7 @@ def _set_aside(shut_out: list[tuple[int, str]]) -> dict[str, int]:
 
 
 def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
-    """What each number of the replay rests on."""
+    """The origin of each number of the replay."""
     return {
         **rests_on(store, "use of containers"),
         **({"node sizes": ASSUMED} if who.amounts.assumed else {}),
@@ -146,7 +146,7 @@ def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
 def _told(
     store: Store, who: Replayed, budgets: Budgets | None, shut_out: list[tuple[int, str]]
 ) -> tuple[str, ...]:
-    """What a reader must know of the workload, a sentence each."""
+    """Notes on the workload, a sentence each."""
     return (
         *doubts(store, counted=frozenset({WITHOUT_USE, NEVER_RAN})),
         *who.life.told,
@@ -156,7 +156,7 @@ def _told(
 
 
 def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]:
-    """Who is not replayed, a sentence each."""
+    """Sentences on containers that are not replayed."""
     return (
         *too_large_told(who.found, who.amounts, who.too_large),
         *lacking_told(who.found, who.lacking),
@@ -166,7 +166,7 @@ def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]
 
 
 def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str, int]:
-    """What was left out, and what stands in for what is not known, in numbers."""
+    """Counts of what was left out, and of what stands in for unknown values."""
     found = who.found
     return {
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Amounts:
-    """What becomes of the fractions of a trace; ``settle`` may be called once.
+    """Turns the fractions of a trace into amounts; ``settle`` may be called once.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 class Places:
-    """What the rows of each container say of it, by column of the matrix.
+    """The rows' values for each container, by column of the matrix.
 
     The first row is that of the earliest time, then of the first node by id.
 

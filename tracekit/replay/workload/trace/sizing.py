@@ -21,7 +21,7 @@ from tracekit.units import MILLI_PER_CORE
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """What the nodes of a trace have and its containers ask for, in the order of the trace.
+    """Capacities of a trace's nodes and requests of its containers, in the order of the trace.
 
     Parameters
     ----------

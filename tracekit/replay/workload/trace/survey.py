@@ -1,4 +1,4 @@
-"""What a usage table holds, before its matrix is made: times, entities, step between samples.
+"""Surveys a usage table before its matrix is made: times, entities, step between samples.
 
 A stretch of rows of one entity with times that do not fall gives its gaps at once, and leaves its
 ends behind. Where the stretches of an entity follow each other, ends give the gaps between them;

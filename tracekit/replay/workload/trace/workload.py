@@ -100,7 +100,7 @@ def _assembled(
 def _rules_of(
     recorded: Recorded | None, trace: Trace, order: IntArray, request: IntArray, capacity: IntArray
 ) -> Rules:
-    """What is recorded beside the sizes; nothing without tables.
+    """The rules recorded beside the sizes; none without tables.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _rules_of(
 
 
 def _quantities(store: Store, sizing: Sizing, reserved: IntArray | None) -> dict[str, str]:
-    """What each number of the replay rests on."""
+    """The origin of each number of the replay."""
     return {
         **rests_on(store, "limits", "arrivals"),
         **nodes_rest_on(sizing.node_rests),
@@ -149,7 +149,7 @@ QUERY = "calls/service_edges"
 
 
 def calls_of_store(store: Store, services: tuple[str, ...]) -> CallWeights:
-    """Who calls whom among a workload's services, by the query of service edges.
+    """The calls between a workload's services, by the query of service edges.
 
     Raises
     ------
