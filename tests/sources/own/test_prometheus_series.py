@@ -45,7 +45,8 @@ def test_every_form_says_the_same(
         ((START + 30) * MS, "default/web-1", "memory", 220.0, "bytes"),
     ]
     assert found.rows("node", "node", "time_ms", "state", "zone") == [
-        ("n1", START * MS, "closed", "z")
+        ("n1", START * MS, "ready", "z"),
+        ("n1", (START + 30) * MS, "closed", "z"),
     ]
     assert found.rows("node_resource", "time_ms", "resource", "amount", "unit") == [
         (START * MS, "cpu", 8.0, "cores"),

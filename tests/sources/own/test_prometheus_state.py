@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from kubernetes_support import written
 from reading_support import read, recognised
-from series_support import CLUSTER, FORMS, MS, NAME, START, Made, as_range, at_times, of_pod
+from series_support import (
+    CLUSTER,
+    FORMS,
+    MS,
+    NAME,
+    START,
+    Made,
+    as_dump,
+    as_range,
+    at_times,
+    of_pod,
+)
 
 
 def _phases(uid: str | None, phase: str, since: int, *, samples: int = 9) -> list[Made]:
@@ -90,3 +101,30 @@ def test_sizes_that_the_scheduler_states_hold(tmp_path: Path) -> None:
     )
     found = read(NAME, written(tmp_path / "all.json", as_range([*CLUSTER, whole])))
     assert found.rows("container_resource", "container", "request") == [("default/web-1", 3.0)]
+
+
+def test_a_node_is_closed_from_the_time_on_at_which_it_was_cordoned(tmp_path: Path) -> None:
+    """Two Prometheus saw it; n2 is opened again, n3 was closed all the time."""
+    taint = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}
+    shut = {"n1": (0, 0, 1, 1), "n2": (0, 1, 1, 0), "n3": (1, 1, 1, 1)}
+    made: list[Made] = []
+    for at, replica in enumerate(("a", "b")):
+        for name, values in shut.items():
+            labels = {"node": name, "prometheus_replica": replica}
+            times = [(time + at, value) for time, value in at_times(*values)]
+            made.append(("kube_node_spec_unschedulable", labels, times))
+            if values[-1]:
+                made.append(
+                    ("kube_node_spec_taint", {**labels, **taint}, [(time, 1) for time, _ in times])
+                )
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump(made)))
+    rows = found.tables["node"].sort("node", "time_ms").select("node", "time_ms", "state").rows()
+    assert rows == [
+        ("n1", START * MS, "ready"), ("n1", (START + 60) * MS, "closed"),
+        ("n2", START * MS, "ready"), ("n2", (START + 30) * MS, "closed"),
+        ("n2", (START + 90) * MS, "ready"),
+        ("n3", START * MS, "closed"),
+    ]  # fmt: skip
+    marks = found.tables["node"].filter(node="n1").sort("time_ms")["taints"].to_list()
+    assert marks[0] is None
+    assert "unschedulable" in marks[1]

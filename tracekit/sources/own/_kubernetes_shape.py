@@ -127,6 +127,10 @@ def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
     return service_of(space, kind, name, (meta.get("labels") or {}).get("pod-template-hash"))
 
 
+#: The taint of a node that takes nothing new, which it has as long as it is so.
+CORDON_TAINT = "node.kubernetes.io/unschedulable"
+
+
 def node_rows(
     node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
 ) -> dict[str, Any]:

@@ -9,7 +9,13 @@ from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own._impossible_use import possible
 from tracekit.sources.own._kubernetes_requests import unit
 from tracekit.sources.own._kubernetes_roster import Roster, roster
-from tracekit.sources.own._kubernetes_shape import Rows, batches, node_rows, service_of
+from tracekit.sources.own._kubernetes_shape import (
+    CORDON_TAINT,
+    Rows,
+    batches,
+    node_rows,
+    service_of,
+)
 from tracekit.sources.own._prometheus_around import Outer, of_whole_pod
 from tracekit.sources.own._prometheus_halves import from_beside
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
@@ -199,13 +205,15 @@ def _nodes(name: str, node: NodeSeen, known: Roster) -> list[dict[str, Any]]:
     taints = [
         {"key": key, "value": value, "effect": effect}
         for (key, value, effect), last_ms in sorted(node.taints.items())
-        if known.state.ended_ms(node) is not None or last_ms >= node.last_ms
+        if known.state.ended_ms(node) is not None or known.state.lasts(last_ms, node)
     ]
-    row = node_rows(
-        name, node.first_ms, node.line, labels=labels, taints=taints, closed=node.closed[1]
-    )
+    rows = []
+    for at, (time, closed) in enumerate(node.states()):
+        marks = taints if closed else [one for one in taints if one["key"] != CORDON_TAINT]
+        since = time if at else node.first_ms
+        rows.append(node_rows(name, since, node.line, labels=labels, taints=marks, closed=closed))
     gone = known.state.ended_ms(node)
-    return [row] if gone is None else [row, {**row, "time_ms": gone, "state": "gone"}]
+    return rows if gone is None else [*rows, {**rows[-1], "time_ms": gone, "state": "gone"}]
 
 
 def _capacities(name: str, node: NodeSeen) -> list[dict[str, Any]]:

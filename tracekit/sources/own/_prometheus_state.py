@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources.own._kubernetes_requests import resource
 from tracekit.sources.own._prometheus_metrics import STATES
@@ -60,12 +62,23 @@ class PodSeen(Seen):
 
 @dataclass(kw_only=True)
 class NodeSeen(Seen):
-    """A node; ``resources`` are the values of each resource from when on."""
+    """A node; ``resources`` are the values of each resource from when on.
+
+    ``closed`` says when each series said anew whether it takes nothing new.
+    """
 
     labels: dict[str, str] = field(default_factory=dict)
     taints: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    closed: tuple[int, bool] = (-1, False)
+    closed: list[tuple[int, bool]] = field(default_factory=list)
     resources: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+
+    def states(self) -> list[tuple[int, bool]]:
+        """Whether it takes nothing new, from when on; the first holds from its beginning."""
+        found: list[tuple[int, bool]] = []
+        for time, closed in sorted(self.closed):
+            if not found or closed != found[-1][1]:
+                found.append((time, closed))
+        return found or [(self.first_ms, False)]
 
 
 @dataclass(kw_only=True)
@@ -99,6 +112,10 @@ class State:
         """Pod, uid and start of each life."""
         for (pod, uid), seen in self.pods.items():
             yield pod, uid, seen.first_ms if seen.created_ms is None else seen.created_ms
+
+    def lasts(self, last_ms: int, seen: Seen) -> bool:
+        """Whether what was seen last then was still there when the other was seen last."""
+        return last_ms >= seen.last_ms - int(_LATE_STEPS * self.step_ms)
 
     def ended_ms(self, seen: Seen) -> int | None:
         """When something was seen last, if that was before the end; None: it goes on."""
@@ -151,9 +168,13 @@ class _Reader:
             }
         elif name == "kube_node_spec_taint":
             taint = tuple(self._labels.get(key, "") for key in ("key", "value", "effect"))
-            node.taints[taint[0], taint[1], taint[2]] = self._last[0]
+            mark = taint[0], taint[1], taint[2]
+            node.taints[mark] = max(self._last[0], node.taints.get(mark, 0))
         elif name == "kube_node_spec_unschedulable":
-            node.closed = max(node.closed, (self._last[0], self._last[1] > 0))
+            closed = self._series.values > 0
+            anew = np.flatnonzero(np.diff(closed, prepend=~closed[:1]))
+            times = self._series.times_ms[anew].tolist()
+            node.closed += zip(times, closed[anew].tolist(), strict=True)
         else:
             kept = node.resources.setdefault(resource(self._labels.get("resource", "")), [])
             for time, value in zip(
