@@ -31,13 +31,15 @@ WITH asked AS (
 ),
 
 amounts AS (
+    -- files that overlap in time hold a sample twice
     SELECT
         container_key,
         resource,
         time_ms,
-        amount
+        avg(amount) AS amount
     FROM container_amount_keyed
     WHERE (resource = 'cpu' AND unit = 'cores') OR (resource = 'memory' AND unit = 'bytes')
+    GROUP BY container_key, resource, time_ms
 ),
 
 measured AS (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
+from kubernetes_support import answer, container, listed, node, pod, series, written
 
 from tracekit.ingest import ingest
 from tracekit.query import run
@@ -53,6 +56,22 @@ def test_amounts_are_weighted_by_time_and_summed_over_containers(found: pl.DataF
     assert rows["b"]["cpu_requested_cores"] == pytest.approx(4)
     assert rows["b"]["cpu_unused_cores"] == pytest.approx(3)
     assert rows["b"]["memory_unused_gib"] == pytest.approx(-0.5)
+
+
+def test_a_sample_that_two_files_hold_counts_once(tmp_path: Path) -> None:
+    """Files of days that overlap: a pod of 2 cores was said to request 2.5."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    pods = pod("web-1", nodeName="n1", containers=[container("2")])
+    written(folder / "cluster.json", listed(node("n1"), pods))
+    for day, minutes in ((1, range(3)), (2, range(2, 4))):
+        values = [(1_767_225_600 + 60 * at, 0.5) for at in minutes]
+        one = series(None, values, namespace="default", pod="web-1")
+        written(folder / f"container_cpu_in_use-{day}.json", answer(one))
+    ingest(folder, tmp_path / "store")
+    (row,) = run(open_store(tmp_path / "store"), "services/requests").to_dicts()
+    assert row["cpu_requested_cores"] == pytest.approx(2)
+    assert row["cpu_used_cores"] == pytest.approx(0.5)
 
 
 def test_the_figure_ranks_by_cores_and_its_share_is_of_sums(found: pl.DataFrame) -> None:
