@@ -194,10 +194,11 @@
       visible: !head.hasAttribute("data-later"),
     }));
   }
-  // What has no room stands in "Columns": the first two columns always stay.
+  // What has no room stands in "Columns": the first two columns always stay. A narrow window has
+  // room for hardly more than these: there a table scrolls sideways, beside its first column.
   function fitted(made) {
     const body = made.table().container().querySelector(".dt-scroll-body");
-    if (!body || !body.clientWidth) return;
+    if (!body || !body.clientWidth || body.clientWidth < NARROW_PX) return;
     let room = body.clientWidth + 1;
     const late = made.columns(":visible").indexes().toArray().filter((at, place) => {
       room -= made.column(at).header().offsetWidth;
@@ -246,7 +247,7 @@
     const made = new tracekit.DataTable(table, {
       paging: false, info: false, searching: many, order: [], autoWidth: false,
       scrollX: true, scrollCollapse: true, ...(table.tBodies[0].rows.length > LONG_ROWS ? { scrollY: "70vh" } : {}),
-      fixedColumns: heads.length > 3 ? { start: 1 } : false,
+      fixedColumns: heads.length > 2 ? { start: 1 } : false,
       layout: {
         topStart: { buttons: { buttons, dom: { button: { className: "button" } } } },
         topEnd: many ? "search" : null, bottomStart: null, bottomEnd: null,

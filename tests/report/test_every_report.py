@@ -111,7 +111,7 @@ def test_every_figure_has_caption_data_and_table(page: Parsed, html: str) -> Non
     for name in drawn:
         block = html[html.index(f'id="figure-{name}"') :]
         block = block[: block.index("</figure>")]
-        assert "<caption>" in block
+        assert "<caption><span>" in block
         assert "How to read this" in block
         assert f'download="{name}.csv"' in block
         assert "SELECT" in block

@@ -242,6 +242,37 @@ def test_tables_filter_choose_columns_and_go_out_as_csv(browser: Any, report: Pa
         assert '"Measure","Better","Formula"' in text
 
 
+def test_a_wide_table_scrolls_in_its_box_beside_its_first_column(
+    browser: Any, report: Path
+) -> None:
+    with opened(browser, report, width=390) as page:
+        page.goto(f"{report.as_uri()}#/words")
+        page.wait_for_selector("[id='/words'] .dt-scroll-body tbody th")
+        seen = page.evaluate(
+            """() => {
+              const boxes = [...document.querySelectorAll(".dt-scroll-body")];
+              const body = boxes.find((one) => one.scrollWidth > Math.max(one.clientWidth, 1));
+              const first = body.querySelector("tbody th");
+              const caption = body.closest(".dt-container").querySelector("caption > span");
+              const before = first.getBoundingClientRect().left;
+              body.scrollLeft = 200;
+              const box = body.getBoundingClientRect();
+              return {
+                wide: body.scrollWidth - body.clientWidth,
+                moved: first.getBoundingClientRect().left - before,
+                share: first.offsetWidth / body.clientWidth,
+                caption: caption.getBoundingClientRect().right - box.right,
+                page: document.documentElement.scrollWidth,
+              };
+            }"""
+        )
+    assert seen["wide"] > 0
+    assert abs(seen["moved"]) < 1
+    assert seen["share"] < 0.5
+    assert seen["caption"] <= 0
+    assert seen["page"] <= 390
+
+
 def test_what_is_taken_away_has_numbers_in_the_unit_of_their_name(
     browser: Any, report: Path
 ) -> None:

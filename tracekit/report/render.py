@@ -38,7 +38,7 @@ from tracekit.store.folder import open_store
 from tracekit.study import STUDY_FOLDER
 
 #: A text longer than this may end a line between the parts of a name.
-_LONG_NAME = 20
+_LONG_NAME = 10
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
