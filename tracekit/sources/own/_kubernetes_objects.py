@@ -8,10 +8,11 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Head, Opened
 from tracekit.sources.own._json_items import Cut, first_members, items, pieces
+from tracekit.sources.own._kubernetes_volumes import CLAIM, VOLUME
 
 _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
-_KINDS = ("Node", "Pod", "PodGroup", "PodDisruptionBudget")
+_KINDS = ("Node", "Pod", "PodGroup", "PodDisruptionBudget", VOLUME, CLAIM)
 _METRICS_API = "metrics.k8s.io/"
 
 

@@ -244,8 +244,8 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     labels = meta.get("labels") or {}
     gang = _gang(meta)
     budgets = known.budgets_of(pod)
-    not_held = [*filter(None, [rules.not_held(pod)]), *rules.unread(budgets)]
-    not_held += rules.preferred(spec)
+    volumes, unknown = known.volumes.of(pod)
+    not_held = rules.all_not_held(pod, budgets, volumes_unknown=unknown and not daemon)
     row = {
         "time_ms": arrival,
         "container": container,
@@ -260,7 +260,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "labels": json.dumps(dict(labels), sort_keys=True) if labels else None,
         "rules": rules.among(pod, budgets),
         "host_ports": rules.host_ports(spec),
-        "selector": None if daemon else rules.selector(spec),
+        "selector": None if daemon else rules.selector(spec, volumes),
         "tolerations": rules.tolerations(spec),
         "not_held": ", ".join(not_held) or None,
         "daemon": int(daemon),

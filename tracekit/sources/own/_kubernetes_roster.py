@@ -20,6 +20,7 @@ from tracekit.sources.own._kubernetes_listings import Listing, Together, togethe
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
 from tracekit.sources.own._kubernetes_requests import QuantityError, amount
 from tracekit.sources.own._kubernetes_rules import BUDGET
+from tracekit.sources.own._kubernetes_volumes import CLAIM, VOLUME, Volumes
 from tracekit.sources.own._prometheus_state import State, read_state
 
 _OBJECTS = "objects"
@@ -41,6 +42,8 @@ class Roster:
         How many of each PodGroup are enough.
     budgets : dict of str to dict
         What each PodDisruptionBudget says.
+    volumes : Volumes
+        Where the volumes of pods can be reached.
     state : State
         What kube-state-metrics recorded.
     addresses : dict of str to set of str
@@ -55,6 +58,7 @@ class Roster:
     sizes: dict[str, dict[str, float]] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    volumes: Volumes = field(default_factory=Volumes)
     state: State = field(default_factory=State)
     addresses: dict[str, set[str]] = field(default_factory=dict)
     together: Together = field(default_factory=Together)
@@ -198,6 +202,9 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
             least = (thing.value.get("spec") or {}).get("minMember")
             if isinstance(least, int):
                 known.groups[thing.name] = least
+        elif thing.kind in (VOLUME, CLAIM):
+            with contextlib.suppress(TypeError, AttributeError):
+                known.volumes.note({**thing.value, "kind": thing.kind})
         elif thing.kind == BUDGET:
             known.budgets[thing.name] = thing.value.get("spec") or {}
         else:

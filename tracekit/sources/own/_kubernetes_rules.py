@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.node_labels import HOSTNAME, ZONES
+from tracekit.sources.own._kubernetes_volumes import CLAIM, Terms, reached
 from tracekit.tables.container import PREFERRED
 
 _RACK = "/rack"
@@ -26,8 +27,11 @@ def rack(labels: Mapping[str, str]) -> str | None:
     return next((labels[key] for key in sorted(labels) if key.endswith(_RACK)), None)
 
 
-def selector(spec: Mapping[str, Any]) -> str | None:
-    """Alternatives of requirements on a node's labels, as JSON: nodeSelector and nodeAffinity."""
+def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | None:
+    """Alternatives of requirements on a node's labels, as JSON: nodeSelector and nodeAffinity.
+
+    And where the volumes of the pod can be reached.
+    """
     own = [
         {"key": key, "operator": "In", "values": [value]}
         for key, value in sorted((spec.get("nodeSelector") or {}).items())
@@ -40,9 +44,12 @@ def selector(spec: Mapping[str, Any]) -> str | None:
         ]
         for term in affinity.get("nodeSelectorTerms") or ()
     ]
-    if not own and not terms:
+    if not own and not terms and not volumes:
         return None
-    return json.dumps([[*own, *term] for term in terms] or [own])
+    where = [
+        [[_requirement(one, one.get("key")) for one in term] for term in some] for some in volumes
+    ]
+    return json.dumps(reached([[*own, *term] for term in terms] or [own], where))
 
 
 def tolerations(spec: Mapping[str, Any]) -> str | None:
@@ -57,6 +64,18 @@ def tolerations(spec: Mapping[str, Any]) -> str | None:
         for one in spec.get("tolerations") or ()
     ]
     return json.dumps(found) if found else None
+
+
+def all_not_held(
+    pod: Mapping[str, Any],
+    budgets: Sequence[tuple[str, Mapping[str, Any]]],
+    *,
+    volumes_unknown: bool,
+) -> list[str]:
+    """Everything that a pod states and the store cannot hold, by the fields' names."""
+    claims = [CLAIM] if volumes_unknown else []
+    required = [*filter(None, [not_held(pod)]), *claims, *unread(budgets)]
+    return [*required, *preferred(pod["spec"])]
 
 
 def unread(budgets: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:

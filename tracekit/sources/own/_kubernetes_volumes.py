@@ -1,0 +1,83 @@
+"""Where the persistent volumes of pods can be reached: what their claims add to a selector.
+
+Source: kubernetes v1.34 pkg/scheduler/framework/plugins volumebinding (spec.nodeAffinity of a bound
+volume) and volumezone (labels of a volume, whose value may name several zones).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracekit.node_labels import ZONES
+
+VOLUME, CLAIM = "PersistentVolume", "PersistentVolumeClaim"
+#: What sets zones apart in a label of a volume.
+_AND = "__"
+
+#: Alternatives, each a list of requirements as ``matchExpressions`` has them.
+Terms = Sequence[Sequence[Mapping[str, Any]]]
+
+
+@dataclass(kw_only=True)
+class Volumes:
+    """The volumes that kubectl printed, and which claim each is bound to."""
+
+    _terms: dict[str, Terms] = field(default_factory=dict)
+    _bound: dict[str, str] = field(default_factory=dict)
+
+    def note(self, value: Mapping[str, Any]) -> None:
+        """A volume or a claim."""
+        meta, spec = value["metadata"], value.get("spec") or {}
+        if value.get("kind") == CLAIM:
+            name = f"{meta.get('namespace') or 'default'}/{meta['name']}"
+            if spec.get("volumeName"):
+                self._bound[name] = str(spec["volumeName"])
+            return
+        self._terms[str(meta["name"])] = _terms_of(meta.get("labels") or {}, spec)
+        claim = spec.get("claimRef") or {}
+        if claim.get("name"):
+            self._bound[f"{claim.get('namespace') or 'default'}/{claim['name']}"] = meta["name"]
+
+    def of(self, pod: Mapping[str, Any]) -> tuple[list[Terms], bool]:
+        """Where each volume of a pod can be reached; and whether that is not known of some.
+
+        A volume that every node reaches has no terms.
+        """
+        names = [self._bound.get(one, "") for one in _claims(pod)]
+        known = [self._terms[name] for name in names if name in self._terms]
+        return [one for one in known if one], len(known) < len(names)
+
+
+def reached(alternatives: Sequence[Sequence[Any]], volumes: Sequence[Terms]) -> list[list[Any]]:
+    """Alternatives of a selector that hold where all volumes can be reached, too."""
+    found = [list(one) for one in alternatives] or [[]]
+    for terms in volumes:
+        found = [[*one, *term] for one in found for term in terms]
+    return found
+
+
+def _claims(pod: Mapping[str, Any]) -> list[str]:
+    """The claims that a pod names, ``namespace/name``."""
+    meta, spec = pod["metadata"], pod["spec"]
+    space = meta.get("namespace") or "default"
+    found = []
+    for one in spec.get("volumes") or ():
+        claim = (one.get("persistentVolumeClaim") or {}).get("claimName")
+        if not claim and one.get("ephemeral"):
+            claim = f"{meta['name']}-{one.get('name')}"
+        if claim:
+            found.append(f"{space}/{claim}")
+    return found
+
+
+def _terms_of(labels: Mapping[str, str], spec: Mapping[str, Any]) -> Terms:
+    required = (spec.get("nodeAffinity") or {}).get("required") or {}
+    zones: list[Mapping[str, Any]] = []
+    for key in ZONES:
+        if key in labels and not zones:
+            zones.append({"key": key, "operator": "In", "values": labels[key].split(_AND)})
+    stated = [
+        [*zones, *(term.get("matchExpressions") or ())]
+        for term in required.get("nodeSelectorTerms") or ()
+    ]
+    return stated or ([zones] if zones else [])
