@@ -55,6 +55,15 @@ def test_where_all_nodes_are_too_few_it_says_how_many_more_are_enough(
     assert drains_told.goes(best).startswith(f"{more} to add, like those that are there")
 
 
+def test_a_cordoned_node_stays_where_others_are_added() -> None:
+    cordoned = np.isin(np.arange(8), [2])
+    load = dataclasses.replace(EVEN, cordoned=cordoned)
+    found = shrink_cluster(given_source(load), policies=["best_fit"], repeats=1, scale=3)
+    nodes = found.frames["nodes"].filter("kept")
+    assert set(EVEN.node_ids) <= set(nodes["node"])
+    assert nodes.filter(pl.col("like_node").is_not_null()).height == nodes.height - 8
+
+
 @settings(max_examples=25)
 @given(rows_of, some.sampled_from(["first_fit", "worst_fit"]), some.integers(1, 3))
 def test_the_larger_cluster_holds_by_itself(

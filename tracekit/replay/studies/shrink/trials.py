@@ -119,7 +119,9 @@ class Trials:
     def start(self, place: IntArray, going: str) -> None:
         """Begin with nodes that go in an order; what is known is what came on all of them."""
         every = self._load.nodes
-        self.place, self.going = place[np.argsort(self._rank[place], kind="stable")], going
+        # where nodes are added none goes: one that takes nothing new is no later than they are
+        rank = np.minimum(self._rank, 2) if going == "added" else self._rank
+        self.place, self.going = place[np.argsort(rank[place], kind="stable")], going
         self._done = {key: one for key, one in self._done.items() if one.nodes == every}
         self._placed = {every: self._placed[every]}
 
