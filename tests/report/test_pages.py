@@ -9,6 +9,7 @@ import pytest
 from report_queries_support import queries
 from report_results_support import results
 
+from tracekit.report.contents import analysis
 from tracekit.report.data import Data
 from tracekit.report.pages import all_pages
 from tracekit.report.render import render_data
@@ -44,6 +45,33 @@ def test_a_cluster_of_ones_own_without_calls_has_no_page_of_calls() -> None:
     html = render_data(store("kubernetes", node=8))
     assert 'href="#/calls"' not in html
     assert "published_claims" not in html
+
+
+def test_without_recorded_calls_no_figure_asks_what_calls_explain() -> None:
+    with_calls, without = store("ctm21"), store("kubernetes", ("services/demand",))
+    assert 'id="figure-service_demand"' in render_data(with_calls)
+    assert 'id="figure-service_demand"' not in render_data(without)
+
+
+def test_sizes_of_both_resources_stand_on_one_page() -> None:
+    sizes = pl.DataFrame(
+        {
+            "resource": ["cpu", "memory"],
+            "node_share": [0.136, 0.09],
+            "node_share_low": [0.12, 0.06],
+            "node_share_high": [0.15, 0.12],
+            "services": [3, 3],
+            "services_told": [3, 3],
+        }
+    )
+    data = store("kubernetes", node=8)
+    base = data._results
+    assert base is not None
+    data._results = lambda name: sizes if name == "analysis/service_sizes_fit" else base(name)
+    told = [text.replace("\u00a0", " ") for text in analysis.sizes(data)]
+    assert told[0].startswith("CPU size of a container: 13.6 % of a node (95 % interval 12.0 %")
+    assert told[1].startswith("Memory size of a container: 9 % of a node (95 % interval 6 %")
+    assert not any("size of a container" in text for text in analysis.sentences(data))
 
 
 def test_a_published_trace_with_calls_has_them() -> None:

@@ -20,7 +20,7 @@ _QUERIES = (
     "usage/change_causes",
     "services/demand",
 )
-_SIZES = ("cpu size", "memory size")
+_SIZES = ("CPU size", "memory size")
 _DEMAND = "calls explain"
 #: What the figure of the tail says itself.
 _TAIL = "the upper"

@@ -69,7 +69,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
     who = f"{count(row['stays'], 'container')} of {short_id(row['service'])}, the largest service,"
     found = relation(frame["node_cpu_mean"], frame["cpu_mean"])
     low, high = float(frame["cpu_mean"].min()), float(frame["cpu_mean"].max())  # type: ignore[arg-type]
-    reach = f"their mean CPU reaches from {percent(low)} to {percent(high)}"
+    least, most = percent(low), percent(high)
+    alike = f"each has a mean CPU of {most}"
+    reach = f"their mean CPU reaches from {least} to {most}" if least != most else alike
     if found is None:
         return f"Too few to tell: {who} are on {count(row['nodes'], 'node')}; {reach}."
     what = {"rises": "busier on busier nodes", "falls": "less busy on busier nodes"}
