@@ -27,11 +27,21 @@ METRICS = {
 }
 
 
-def _kubectl(folder: Path, objects: str, *, metrics: str = "", code: int = 0) -> str:
+def _kubectl(
+    folder: Path,
+    objects: str,
+    *,
+    metrics: str = "",
+    volumes: str = "",
+    budgets: str = "",
+    code: int = 0,
+) -> str:
     """A program that prints objects, or metrics where there are any."""
     folder.mkdir(exist_ok=True)
     (folder / "objects").write_text(objects)
     (folder / "metrics").write_text(metrics)
+    (folder / "volumes").write_text(volumes or json.dumps(listed()))
+    (folder / "budgets").write_text(budgets)
     script = folder / "kubectl"
     script.write_text(
         f"""#!/bin/sh
@@ -39,6 +49,9 @@ echo "$@" >> {folder}/calls
 case "$*" in
   *raw*) [ -s {folder}/metrics ] || {{ echo "no metrics API" >&2; exit 1; }}
          cat {folder}/metrics ;;
+  *volumes*) cat {folder}/volumes ;;
+  *budgets*) [ -s {folder}/budgets ] || {{ echo "may not list budgets" >&2; exit 1; }}
+         cat {folder}/budgets ;;
   *) cat {folder}/objects
      [ {code} = 0 ] || echo "Unable to connect to the server" >&2
      exit {code} ;;
@@ -63,6 +76,27 @@ def test_nodes_pods_and_their_use_come_in(tmp_path: Path) -> None:
     assert found.rows("container", "container") == [("default/web-1",), ("default/web-2",)]
     used = read("kubernetes", tmp_path / "out" / "kubernetes-node-metrics.json.gz")
     assert used.rows("node_amount", "node", "amount") == [("n1", 2.0)]
+
+
+def test_volumes_and_budgets_come_along_where_they_may_be_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {}}
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+              "metadata": {"name": "web", "namespace": "default"}, "spec": {}}  # fmt: skip
+    some = json.dumps(listed(volume)), json.dumps(listed(budget))
+    program = _kubectl(tmp_path / "all", CLUSTER, volumes=some[0], budgets=some[1])
+    summary = fetch_kubernetes(tmp_path / "out", kubectl=program)
+    names = ("kubernetes", "kubernetes-volumes", "kubernetes-budgets")
+    assert summary.files == tuple(f"{name}.json.gz" for name in names)
+    assert summary.rules_lacking == ""
+    assert len(summary.commands) == 3
+    # there are no volumes any more, and budgets may not be seen
+    program = _kubectl(tmp_path / "few", CLUSTER)
+    assert run(["fetch", "kubernetes", str(tmp_path / "out"), "--kubectl", program]) == 0
+    said = capsys.readouterr().out
+    assert "no volumes, or no budgets of disruption: kubectl failed: may not list budgets" in said
+    assert not (tmp_path / "out" / "kubernetes-volumes.json.gz").exists()
 
 
 def test_without_a_metrics_server_it_says_so(

@@ -11,7 +11,8 @@ PANEL = Panel.data
 def command(asked: Asked, json: JsonOption = False) -> None:
     """Fetch your cluster's nodes and pods through kubectl, as it is now.
 
-    A metrics-server's sample of their use comes along where there is one; use
+    Persistent volumes and PodDisruptionBudgets come along where you may see them,
+    a metrics-server's sample of their use where there is one; use
     over time is in Prometheus: tracekit fetch prometheus.
 
     Example: tracekit fetch kubernetes mycluster
@@ -30,6 +31,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
         f"{summary.nodes:,} nodes and {summary.pods:,} pods, {units.size(summary.size_bytes)},"
         f" in {summary.out}"
     )
+    if summary.rules_lacking:
+        print(visible(f"no volumes, or no budgets of disruption: {summary.rules_lacking}"))
     if summary.lacking:
         print(visible(f"no use by metrics-server: {summary.lacking}"))
     print(f"next: tracekit ingest {summary.out} STORE")

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
@@ -117,6 +117,11 @@ def unpacked(path: Path) -> Opened:
 
 
 _OBJECTS = "get nodes,pods --all-namespaces --output json"
+#: What binds pods beside what they state; whoever asks may not be allowed to see it.
+_RULES = {
+    "volumes": "get persistentvolumes,persistentvolumeclaims --all-namespaces --output json",
+    "budgets": "get poddisruptionbudgets --all-namespaces --output json",
+}
 #: What metrics-server knows; a cluster may have none.
 _MEASUREMENTS = {
     "node-metrics": "get --raw /apis/metrics.k8s.io/v1beta1/nodes",
@@ -137,6 +142,8 @@ class FetchedObjects(Shown):
         As they were run, one for each file.
     lacking : str
         Why there is no use by metrics-server; empty where there is.
+    rules_lacking : str
+        Why there are no volumes, or no budgets of disruption; empty where it is known.
     """
 
     out: Path
@@ -146,6 +153,7 @@ class FetchedObjects(Shown):
     pods: int
     size_bytes: int
     lacking: str
+    rules_lacking: str = ""
 
 
 def fetch_kubernetes(
@@ -158,8 +166,9 @@ def fetch_kubernetes(
 ) -> FetchedObjects:
     """Write what kubectl says of nodes and pods, into files that ``ingest`` takes.
 
-    A file of an earlier call is replaced, once the new one is whole. Where there is a
-    metrics-server, its one sample of what nodes and pods use comes along.
+    A file of an earlier call is replaced, once the new one is whole. Persistent volumes and budgets
+    of disruption come along where they may be seen and there are any, and where there is a
+    metrics-server its one sample of what nodes and pods use.
 
     Parameters
     ----------
@@ -181,18 +190,18 @@ def fetch_kubernetes(
             target = folder / "kubernetes.json.gz"
             counts = _objects(command, target, timeout_s)
         files, commands = [target.name], [shlex.join(command)]
-        lacking = ""
-        for name, words in _MEASUREMENTS.items():
-            command = [*program, *words.split()]
-            path = folder / f"kubernetes-{name}.json.gz"
-            try:
-                with replaced_file(path) as part:
-                    _print_to(command, part, timeout_s)
-            except TracekitError as error:
-                lacking = error.what
-            else:
-                files.append(path.name)
+        lacking = {}
+        for group in (_RULES, _MEASUREMENTS):
+            for name, words in group.items():
+                command = [*program, *words.split()]
+                path = folder / f"kubernetes-{name}.json.gz"
+                try:
+                    _further(command, path, timeout_s, empty=group is _MEASUREMENTS)
+                except TracekitError as error:
+                    lacking[name] = error.what
+                    continue
                 commands.append(shlex.join(command))
+                files += [path.name] if path.exists() else []
     except OSError as error:
         raise disk_error(error, folder) from error
     return FetchedObjects(
@@ -202,8 +211,25 @@ def fetch_kubernetes(
         nodes=counts["Node"],
         pods=counts["Pod"],
         size_bytes=sum((folder / name).stat().st_size for name in files),
-        lacking=lacking,
+        lacking=_of(lacking, _MEASUREMENTS),
+        rules_lacking=_of(lacking, _RULES),
     )
+
+
+def _of(lacking: Mapping[str, str], names: Iterable[str]) -> str:
+    return next((lacking[name] for name in names if name in lacking), "")
+
+
+def _further(command: list[str], path: Path, timeout_s: float, *, empty: bool) -> None:
+    """What comes along; a file of before goes where there is nothing now, unless it may be."""
+    with replaced_file(path) as part:
+        _print_to(command, part, timeout_s)
+        there = empty or any(
+            isinstance(one, Cut) or one.kind not in ("Node", "Pod")
+            for one in things(unpacked(part))
+        )
+    if not there:
+        path.unlink()
 
 
 def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]:
