@@ -10,9 +10,9 @@ import polars as pl
 
 from tracekit.store import moments, never_ran
 from tracekit.store.folder import Store
+from tracekit.store.node_states import begins_ms, cordoned, first_rows, gone_for_good, nodes_of
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
-from tracekit.units import EPOCH_FROM_MS
 
 #: A node without these is no room.
 _BASE = ("cpu", "memory")
@@ -41,28 +41,6 @@ def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[str,
         Defects, and ``NEVER_RAN``, that whoever asks counts and tells of by itself.
     """
     return tuple(_found(store, {SUM_OF_SOME, WITHOUT_USE, NEVER_RAN} - counted))
-
-
-def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables ``node`` and ``node_resource`` as they are at the start, without what is gone.
-
-    A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
-    A file without times, such as one of prices, adds what files with times since 1970 do not say.
-    """
-    nodes, resources = _added(nodes, "node"), _added(resources, "node", "resource", "cell")
-    nodes = _first(nodes, "node")
-    gone = nodes.filter(pl.col("state") == "gone").select("node")
-    capacity = _first(resources, "node", "resource", "cell")
-    unlisted = capacity.select("node").unique().join(nodes, on="node", how="anti").sort("node")
-    nodes = pl.concat([nodes, unlisted], how="diagonal").sort("position", "node", nulls_last=True)
-    capacity = capacity.join(gone, on="node", how="anti", maintain_order="left")
-    return nodes.join(gone, on="node", how="anti", maintain_order="left"), capacity
-
-
-def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node of the table ``node`` that is gone at the end."""
-    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
-    return last.filter(pl.col("state") == "gone")
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
@@ -115,7 +93,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         yield waited
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return
-    nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
+    nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
     bare = without_size(nodes, capacity)
     if bare.height:
         yield (
@@ -150,12 +128,6 @@ def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
             f"{_named(gone['node'], 'node')} left within the recorded time and did not come back;"
             " a replay places nothing there from then on"
         )
-
-
-def cordoned(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node of the table ``node`` that takes nothing new at the end."""
-    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
-    return last.filter(pl.col("state") == "closed")
 
 
 def _cordoned(store: Store) -> Iterator[str]:
@@ -196,7 +168,7 @@ def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:
     have = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0)).select(
         "node", "resource", "unit", "amount"
     )
-    asked = _first(read(store, "container_resource"), "container", "resource")
+    asked = first_rows(read(store, "container_resource"), "container", "resource")
     lives = read(store, "container").drop_nulls("node")
     asked = asked.select("container", "resource", "unit", "request").join(
         lives.select("container", "node", _MS, "departure_ms"), on="container"
@@ -231,29 +203,6 @@ def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:
             f" more than there is: up to {one['share']:.0%} of the {one['resource']} of"
             f" {one['node']}; are some of them gone, or is a size wrong?"
         )
-
-
-def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Each thing's first row: what it was when the trace began, or when it came."""
-    return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
-
-
-def _added(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Rows without those of no time, whose values stand where the others have none."""
-    timeless = pl.col(_MS) < EPOCH_FROM_MS
-    dated = rows.filter(~timeless)
-    if dated.height in (0, rows.height):
-        return rows
-    more = _first(rows.filter(timeless), *keys)
-    columns = [name for name in rows.columns if name not in keys]
-    found = dated.join(
-        more, on=keys, how="left", suffix="_more", nulls_equal=True, maintain_order="left"
-    )
-    filled = found.select(
-        *keys, *(pl.col(name).fill_null(pl.col(f"{name}_more")) for name in columns)
-    ).select(rows.columns)
-    alone = more.join(dated, on=keys, how="anti", nulls_equal=True, maintain_order="left")
-    return pl.concat([filled, alone.select(rows.columns)])
 
 
 def _are(names: pl.Series, what: str) -> str:

@@ -18,7 +18,7 @@ from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
 from tracekit.replay.workload.workload import Losses, Workload
 from tracekit.store import Store
-from tracekit.store.doubts import gone_for_good
+from tracekit.store.node_states import gone_for_good
 from tracekit.store.views import read
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.

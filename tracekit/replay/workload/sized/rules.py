@@ -14,7 +14,7 @@ from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
-from tracekit.store.doubts import cordoned
+from tracekit.store.node_states import cordoned
 
 #: Labels, and taints, of nodes of the control plane; the second is that of before 1.24.
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")

@@ -6,8 +6,9 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.store import Store
-from tracekit.store.doubts import nodes_of, without_size
+from tracekit.store.doubts import without_size
 from tracekit.store.manifest import DERIVED
+from tracekit.store.node_states import begins_ms, nodes_of
 from tracekit.store.views import read
 
 _MS = "time_ms"
@@ -93,7 +94,7 @@ def sizes_of(store: Store) -> Sizes:
             f" ({strange['container'].n_unique():,} such containers)",
             hint="ingest the file that lists containers with their times too",
         )
-    nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
+    nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
     set_aside = without_size(nodes, capacity)["node"]
     nodes = nodes.filter(~pl.col("node").is_in(set_aside.implode()))
     if set_aside.len() and not nodes.height:

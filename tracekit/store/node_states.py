@@ -1,0 +1,93 @@
+"""What nodes are at the start and at the end, by the tables ``node`` and ``node_resource``."""
+
+import polars as pl
+
+from tracekit.store.folder import Store
+from tracekit.store.manifest import DERIVED
+from tracekit.units import EPOCH_FROM_MS
+
+#: Where use is recorded: of containers, of nodes.
+_USED = (("container_amount", "container_usage"), ("node_amount", "node_usage"))
+_MS = "time_ms"
+
+
+def begins_ms(store: Store) -> int | None:
+    """When use begins, of containers where it is recorded, else of nodes; None where it is not."""
+    for tables in _USED:
+        entries = [one for table in tables for one in store.manifest.parts(table) if one.rows]
+        times = [one.time_min_ms for one in entries if one.release != DERIVED]
+        known = [one for one in times if one is not None]
+        if known:
+            return min(known)
+    return None
+
+
+def nodes_of(
+    nodes: pl.DataFrame, resources: pl.DataFrame, begins_ms: int | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tables ``node`` and ``node_resource`` as they are at the start, without what is gone.
+
+    That is when use begins, where that is given: what changed before counts, what changes later
+    does not. Of what is first spoken of after that, and without such a time, the first row counts.
+
+    A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
+    A file without times, such as one of prices, adds what files with times since 1970 do not say.
+    """
+    nodes, resources = _added(nodes, "node"), _added(resources, "node", "resource", "cell")
+    nodes = _at(nodes, begins_ms, "node")
+    gone = nodes.filter(pl.col("state") == "gone").select("node")
+    capacity = _at(resources, begins_ms, "node", "resource", "cell")
+    unlisted = capacity.select("node").unique().join(nodes, on="node", how="anti").sort("node")
+    nodes = pl.concat([nodes, unlisted], how="diagonal").sort("position", "node", nulls_last=True)
+    capacity = capacity.join(gone, on="node", how="anti", maintain_order="left")
+    return nodes.join(gone, on="node", how="anti", maintain_order="left"), capacity
+
+
+def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last row of each node of the table ``node`` that is gone at the end."""
+    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
+    return last.filter(pl.col("state") == "gone")
+
+
+def cordoned(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last row of each node of the table ``node`` that takes nothing new at the end."""
+    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
+    return last.filter(pl.col("state") == "closed")
+
+
+def first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Each thing's first row: what it was when the trace began, or when it came."""
+    return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
+
+
+def _at(rows: pl.DataFrame, time_ms: int | None, *keys: str) -> pl.DataFrame:
+    """Each thing's last row by a time; of those first spoken of later, and without one, the first.
+
+    In the order of the first rows.
+    """
+    first = first_rows(rows, *keys)
+    if time_ms is None:
+        return first
+    by_then = rows.filter(pl.col(_MS) <= time_ms).sort(_MS, maintain_order=True)
+    last = by_then.unique(keys, keep="last", maintain_order=True)
+    order = first.select(*keys).with_row_index("at")
+    every = pl.concat([last, first.join(last, on=keys, how="anti", nulls_equal=True)])
+    return every.join(order, on=keys, nulls_equal=True).sort("at").select(rows.columns)
+
+
+def _added(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Rows without those of no time, whose values stand where the others have none."""
+    timeless = pl.col(_MS) < EPOCH_FROM_MS
+    dated = rows.filter(~timeless)
+    if dated.height in (0, rows.height):
+        return rows
+    more = first_rows(rows.filter(timeless), *keys)
+    columns = [name for name in rows.columns if name not in keys]
+    found = dated.join(
+        more, on=keys, how="left", suffix="_more", nulls_equal=True, maintain_order="left"
+    )
+    filled = found.select(
+        *keys, *(pl.col(name).fill_null(pl.col(f"{name}_more")) for name in columns)
+    ).select(rows.columns)
+    alone = more.join(dated, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+    return pl.concat([filled, alone.select(rows.columns)])
