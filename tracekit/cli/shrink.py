@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PANEL = Panel.replay
 #: So many nodes that can go are named; a command lists them all.
 _NAMED = 10
+#: The column of what the nodes that stay cost.
+_COST = ["cost/h"]
 
 
 def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> None:
@@ -72,19 +74,14 @@ def _show(study: Study, out: Path | None) -> None:
     from tracekit.replay.studies.shrink import told as words
     from tracekit.replay.studies.shrink.next import following
     from tracekit.replay.studies.shrink.over_orders import means_told
+    from tracekit.replay.studies.shrink.sure import sure
 
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
     print_paragraph(words.answer(found))
     if unjudged := study.about["workload"].get("unjudged"):
         print_sentence(unjudged)
-    print_table(
-        f"Fewest of {study.about['nodes']:,} nodes",
-        ["policy", "nodes", "can go", "bound", "CPU", "memory", "overload"],
-        [*_production(study), *(_row(row) for row in _answers(study))],
-        note="CPU, memory: highest use of any node; overload: node-steps above what a node has"
-        f"{_to_add(study)}",
-    )
+    _print_policies(study)
     for row in study.frames["policies"].to_dicts():
         if row["problem"] is not None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
@@ -96,7 +93,7 @@ def _show(study: Study, out: Path | None) -> None:
         margin.margin(found),
         words.bound(found),
         words.production(study),
-        words.sure(found),
+        sure(found),
         *study.about["workload"].get("told", ()),
     ]
     for sentence in told:
@@ -110,6 +107,21 @@ def _show(study: Study, out: Path | None) -> None:
     for why, text in following(found):
         print_paragraph(why)
         print_command(text)
+
+
+def _print_policies(study: Study) -> None:
+    """A row for production and for each policy."""
+    by_cost = study.about["least"] == "cost"
+    print_table(
+        f"Fewest of {study.about['nodes']:,} nodes",
+        ["policy", "nodes", "can go", "bound", *_COST[:by_cost], "CPU", "memory", "overload"],
+        [
+            *_production(study, by_cost),
+            *(_row(row, by_cost) for row in _answers(study)),
+        ],
+        note="CPU, memory: highest use of any node; overload: node-steps above what a node has"
+        f"{_to_add(study)}",
+    )
 
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:
@@ -138,7 +150,7 @@ def _answers(study: Study) -> list[dict[str, Any]]:
     return [row for row in study.frames["policies"].to_dicts() if row["problem"] is None]
 
 
-def _row(row: Mapping[str, Any]) -> list[Any]:
+def _row(row: Mapping[str, Any], by_cost: bool) -> list[Any]:
     from tracekit.replay.studies.shrink.told import span
 
     return [
@@ -146,6 +158,7 @@ def _row(row: Mapping[str, Any]) -> list[Any]:
         span(row["nodes_low"], row["nodes"]).replace(" to ", ".."),
         _can_go(row),
         row["bound"],
+        *([f"{row['cost_kept_per_hour']:,.2f}"] if by_cost else []),
         *_use(row),
     ]
 
@@ -165,12 +178,14 @@ def _can_go(row: Mapping[str, Any]) -> str:
     return span(low, high).replace(" to ", "..")
 
 
-def _production(study: Study) -> list[list[Any]]:
-    """Production, as a row."""
+def _production(study: Study, by_cost: bool) -> list[list[Any]]:
+    """What production came to, as a row."""
     observed = study.about["observed"]
     if not observed:
         return []
-    return [["observed", observed["nodes"], None, None, *_use(observed["measures"])]]
+    return [
+        ["observed", observed["nodes"], None, None, *[None][:by_cost], *_use(observed["measures"])]
+    ]
 
 
 def _use(row: Mapping[str, Any]) -> list[str]:

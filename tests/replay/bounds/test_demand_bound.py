@@ -12,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.replay.bounds.demand import demand_bound, load_bound
+from tracekit.replay.bounds.demand import bound_after_losses, demand_bound, load_bound
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.studies.shrink.least_nodes import least_nodes
+from tracekit.replay.studies.shrink.limits import parse_limits
 from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import Losses, Workload
 
 sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
 
@@ -132,3 +135,15 @@ def test_the_background_of_nodes_that_go_is_carried_by_the_others() -> None:
     assert load_bound(load, (float("inf"), float("inf")), requests=False) == 0
     kept = dataclasses.replace(load, reserved=np.full((4, 2), 60))
     assert load_bound(kept, (float("inf"), float("inf")), requests=True) == 3
+
+
+def test_what_is_there_after_a_loss_is_on_the_nodes_that_are_left() -> None:
+    """Four nodes of 100 and eight containers of 25; two nodes are lost at the third step."""
+    load = workload([(100, 1000)] * 4, [(0, 9000, 25, 10)] * 8, used_share=1.0)
+    lost = Losses(node=np.array([0, 1]), time_ms=np.array([2000, 2000]))
+    assert bound_after_losses(load, (1.0, 1.0), requests=True) == 0
+    after = dataclasses.replace(load, losses=lost)
+    assert bound_after_losses(after, (1.0, 1.0), requests=True) == 2
+    assert bound_after_losses(after, (np.inf, np.inf), requests=False) == 0
+    limits = parse_limits(["cpu_max_fraction <= 1"], ["best_fit"])
+    assert least_nodes(after, parse_policy("best_fit"), limits) == 4

@@ -19,11 +19,25 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     with ``requests`` what is requested and what is kept for background within the capacity. What
     daemons use or request goes with their node, and is not counted.
     """
-    (used, room), (asked, capacity) = _volumes(workload, most)
+    (used, room), (asked, capacity) = volumes(workload, most)
     needed = int(volume_bounds(used, room).max(initial=0))
     if not requests:
         return needed
     return max(needed, int(volume_bounds(asked, capacity).max(initial=0)))
+
+
+def bound_after_losses(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
+    """A lower bound on nodes that stay where others are lost: what is there afterwards is on them.
+
+    As ``load_bound``, over the steps from the last loss on and the nodes that are left then.
+    """
+    if workload.losses is None or not len(workload.losses.node):
+        return 0
+    since = int(workload.losses.time_ms.max())
+    stay = np.ones(workload.nodes, np.bool_)
+    stay[workload.losses.node] = False
+    both = volumes(workload, most, since_ms=since)[: 2 if requests else 1]
+    return max(int(volume_bounds(asked, room[stay]).max(initial=0)) for asked, room in both)
 
 
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
@@ -33,21 +47,25 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     """
     if workload.price_per_hour is None:
         return None
-    volumes = _volumes(workload, most)[: 2 if requests else 1]
+    both = volumes(workload, most)[: 2 if requests else 1]
     price = np.nan_to_num(workload.price_per_hour)
-    found = [least_cost(asked, room, price).max(initial=0.0) for asked, room in volumes]
+    found = [least_cost(asked, room, price).max(initial=0.0) for asked, room in both]
     return float(max(found))
 
 
-def _volumes(
-    workload: Workload, most: tuple[float, float]
+def volumes(
+    workload: Workload, most: tuple[float, float], *, since_ms: int = 0
 ) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-    """Use at each settled step and the room for it; the same for requests."""
+    """What is used at each settled step and the room for it, and the same of what is requested.
+
+    With ``since_ms`` at those from then on alone.
+    """
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
     room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
     used, asked = [], []
-    for step in _settled(workload):
+    settled = _settled(workload)
+    for step in settled[workload.times_ms[settled] >= since_ms]:
         there = workload.present_but_daemons(int(step))
         own = workload.background[:, step].sum(axis=1, dtype=np.float64)
         use = workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
@@ -55,8 +73,9 @@ def _volumes(
         asked.append(workload.request[there].sum(axis=0))
     # what is spread is rounded down on each node
     kept = 0 if workload.reserved is None else workload.reserved.sum(axis=0) - workload.nodes
-    together = np.array(asked) + np.maximum(kept, 0)
-    return (np.floor(used).astype(np.int64), room), (together, workload.capacity)
+    shape = (-1, len(workload.resources))
+    together = np.array(asked, np.int64).reshape(shape) + np.maximum(kept, 0)
+    return (np.floor(used).astype(np.int64).reshape(-1, 2), room), (together, workload.capacity)
 
 
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:

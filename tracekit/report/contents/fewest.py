@@ -13,6 +13,7 @@ from tracekit.replay.studies.shrink import told as shrink_told
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.sure import sure
 from tracekit.replay.studies.shrink.told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
@@ -47,7 +48,7 @@ def answer(data: Data) -> Answer:
         after=str(found.best["policy"]),
         change=f"What it would change, on {count(found.best['nodes'], 'node')}{_worst(study)}",
         interval="",
-        sure=" ".join([shrink_told.sure(found), *_without(study)]),
+        sure=" ".join([sure(found), *_without(study)]),
         rests=quantities.rests(
             study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
         ),
@@ -187,6 +188,7 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
     going = {
         "least_asked": "least asked of",
         "sorted_anew": "least asked of, again and again",
+        "by_kind": "by how many of each kind stay",
         "one_by_one": "least asked of, then one by one",
         "added": "none goes",
     }

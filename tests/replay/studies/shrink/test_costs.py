@@ -72,14 +72,15 @@ def test_a_limit_on_what_nodes_cost_asks_for_the_cheapest() -> None:
     assert row(found)["cost_kept_per_hour"] == pytest.approx(0.6)
     with pytest.raises(TracekitError) as told:
         shrunk(MIXED, LIMIT, "cost_per_hour <= 0.5")
-    assert "on the 6 nodes that the other limits need cost_per_hour is 0.6, above 0.5" in str(
-        told.value
+    assert (
+        "on the cheapest nodes found for the other limits (6 nodes) cost_per_hour is 0.6, above 0.5"
+        in str(told.value)
     )
 
 
 def test_a_limit_on_the_nodes_in_use_is_met_by_fewer_nodes() -> None:
     assert row(shrunk(MIXED, LIMIT, "nodes_used_max <= 3"))["nodes"] == 2
-    with pytest.raises(TracekitError, match=r"on the 2 nodes .* nodes_used_max is 2, above 1"):
+    with pytest.raises(TracekitError, match=r"\(2 nodes\) nodes_used_max is 2, above 1"):
         shrunk(MIXED, LIMIT, "nodes_used_max <= 1")
 
 
@@ -137,20 +138,58 @@ def test_no_set_is_cheaper_than_the_bound_and_the_set_found_holds(
     assert paid <= sum(prices[at] for at in fewer.place[: fewer.nodes].tolist())
 
 
-def test_of_one_kind_alone_fewer_may_be_enough() -> None:
-    """60 containers of 10: 6 small ones hold 18, 2 large ones 24; so 18 more are to be held."""
-    load = priced(
-        workload([SMALL] * 6 + [LARGE] * 2, [(0, 9000, 10, 10)] * 60, used_share=1.0), PRICES
+#: Kinds of 4, 8 and 32 cores for 0.25, 0.40 and 2.00; 24 containers of 2 cores.
+THREE = priced(
+    workload([(4, 64)] * 6 + [(8, 64)] * 4 + [(32, 64)] * 2, [(0, 9000, 2, 1)] * 24),
+    (0.25,) * 6 + (0.4,) * 4 + (2.0,) * 2,
+)
+
+
+def test_how_many_of_each_kind_stay_is_chosen() -> None:
+    """The knapsack: 4 small and 4 middle ones hold 48 for 2.60, what no order of removal leaves."""
+    found = shrunk(THREE, "cpu_max_fraction <= 1", least=COST, policies=["best_fit"])
+    counts = {
+        prefix: sum(name in kept for name in THREE.node_ids[begin:end])
+        for kept in [found.frames["nodes"].filter("kept")["node"].to_list()]
+        for prefix, begin, end in (("small", 0, 6), ("middle", 6, 10), ("large", 10, 12))
+    }
+    assert counts == {"small": 4, "middle": 4, "large": 0}
+    assert row(found)["cost_kept_per_hour"] == pytest.approx(2.6)
+    assert row(found)["cost_bound_per_hour"] == pytest.approx(2.6)
+    assert "none can cost less than 2.60 (proven)" in short(found)
+    exactly = shrunk(THREE, "cpu_max_fraction <= 1", "cost_per_hour <= 2.6", policies=["best_fit"])
+    assert row(exactly)["cost_kept_per_hour"] == pytest.approx(2.6)
+    with pytest.raises(TracekitError) as told:
+        shrunk(THREE, "cost_per_hour <= 2.6", least="nodes", policies=["best_fit"])
+    assert "on the fewest nodes found for the other limits (2 nodes) cost_per_hour is" in str(
+        told.value
     )
-    found = shrunk(load)
-    assert row(found)["nodes"] > 8
-    kinds = found.frames["kinds"].with_columns(
-        pl.col("like_node").replace_strict({f"n{at}": at for at in range(8)}) >= 6
-    )
-    assert dict(kinds.select("like_node", "more").iter_rows()) == {True: 2, False: 6}
+    assert told.value.hint == "--least cost looks for cheaper nodes"
+
+
+#: 3 nodes of 4 for 0.20, 2 of 16 for 0.90; 30 containers of 3: 13 have a place, 17 lack one.
+LACKING = priced(
+    workload([(4, 64)] * 3 + [(16, 64)] * 2, [(0, 9000, 3, 1)] * 30, used_share=1.0),
+    (0.2,) * 3 + (0.9,) * 2,
+)
+
+
+@pytest.mark.parametrize(("least", "large", "small"), [("nodes", 4, 0), (COST, 3, 2)])
+def test_the_nodes_to_add_are_the_fewest_or_the_cheapest(
+    least: str, large: int, small: int
+) -> None:
+    """4 large ones are the fewest; 3 large and 2 small ones cost 3.10, the least there is."""
+    found = shrunk(LACKING, "cpu_max_fraction <= 1", least=least, policies=["best_fit"])
+    added = found.frames["nodes"].filter(pl.col("like_node").is_not_null())
+    like = added["like_node"].replace_strict({f"n{at}": at > 2 for at in range(5)}).to_list()
+    assert (sum(like), len(like) - sum(like)) == (large, small)
+    assert row(found)["nodes"] == 5 + large + small
+    assert row(found)["fails"] is not None
+    assert row(found)["bound"] <= 9
     best = told(found)
     assert best is not None
-    assert (
-        "Of one kind alone are enough: 2 with 0.16 cores and 4.0 kB (1.00 per hour), or 6 with"
-        " 0.04 cores and 1.0 kB (0.60 per hour)."
-    ) in drains_told.goes(best).replace("\N{NO-BREAK SPACE}", " ")
+    said = drains_told.goes(best).replace("\N{NO-BREAK SPACE}", " ")
+    kinds = found.frames["kinds"].filter("chosen")["like_node"].to_list()
+    assert (kinds == [None]) == bool(small)
+    assert ("all of one kind, which takes the least" in said) == (not small)
+    assert "Instead of these are enough:" in said

@@ -28,16 +28,13 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.studies.shrink import told as shrink_told
 from tracekit.replay.studies.shrink.beside import others
+from tracekit.replay.studies.shrink.bisection import fewest, fewest_around, fewest_from
 from tracekit.replay.studies.shrink.drains_told import goes
-from tracekit.replay.studies.shrink.fewest import (
-    fewest,
-    fewest_around,
-    fewest_from,
-    fewest_nodes,
-)
+from tracekit.replay.studies.shrink.fewest import fewest_nodes
 from tracekit.replay.studies.shrink.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.limits import Limits, parse_limits
 from tracekit.replay.studies.shrink.study import shrink_cluster
+from tracekit.replay.studies.shrink.sure import sure
 from tracekit.replay.studies.shrink.trials import asked_over_time
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.source import source_of
@@ -363,10 +360,7 @@ def test_nodes_of_the_control_plane_stay_and_those_that_left_are_not_counted() -
     assert nodes.filter(node="n7")["kept"].item()
     assert nodes["kept"].sum() == told["nodes"]
     assert found.frames["sizes"]["nodes"].max() == 7
-    assert (
-        "1 node left within the recorded time, and no count has it"
-        in found.about["workload"]["told"]
-    )
+    assert "1 node left or is lost, and no count has it" in found.about["workload"]["told"]
     assert "1 node of the control plane stays, whatever is asked" in found.about["workload"]["told"]
 
 
@@ -496,7 +490,7 @@ def test_assumptions_are_no_policies() -> None:
     found = shrunk(dataclasses.replace(EVEN, quantities=dict.fromkeys(names, "assumed")))
     best = shrink_told.told(found)
     assert best is not None
-    said = shrink_told.sure(best)
+    said = sure(best)
     assert "what was assumed (thing 0, " in said
     assert "policies" not in said
 

@@ -39,9 +39,9 @@ def goes(found: Told) -> str:
     """Which nodes go, or are to be added, by shape, and what they cost; empty for none."""
     added = found.nodes.filter(pl.col(LIKE).is_not_null())
     if added.height:
-        like = "like those that are there, evenly over their sizes"
         cost = _cost(added, found, "more")
-        return f"{added.height:,} to add, {like}: {_listed(added)}{cost}.{_alone(found)}"
+        how, others = _options(found)
+        return f"{added.height:,} to add, {how}: {_listed(added)}{cost}.{others}"
     gone = found.nodes.filter(~pl.col("kept"))
     if gone.is_empty():
         return ""
@@ -50,6 +50,7 @@ def goes(found: Told) -> str:
         "smallest": "the smallest",
         "dearest": "those that cost most for what they have",
         "sorted_anew": "at last those that are asked for least where the others stay",
+        "by_kind": "by how many of each kind stay",
         "one_by_one": "at last single ones without which all limits hold",
     }
     said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
@@ -68,21 +69,28 @@ def _cordoned(found: Told, gone: pl.DataFrame) -> str:
     return f" Cordoned are {named}{more}; {len(goes):,} of these can go."
 
 
-def _alone(found: Told) -> str:
-    """How many nodes of one kind alone are enough instead, a sentence; empty where unknown."""
+def _options(found: Told) -> tuple[str, str]:
+    """Of which kind the nodes to add are, a clause; how many others would be enough, a sentence."""
+    mixed = "like those that are there, evenly over their sizes"
     if KINDS not in found.study.frames:
-        return ""
+        return mixed, ""
     kinds = found.study.frames[KINDS].filter(policy=found.best["policy"])
     shapes = {row["node"]: row for row in found.nodes.iter_rows(named=True)}
     listed = [
-        f"{row['more']:,} with {_shape(shapes[row['like_node']])}{_price_of(shapes, row)}"
-        for row in kinds.iter_rows(named=True)
+        f"{row['more']:,} evenly over the sizes there are"
+        if row[LIKE] is None
+        else f"{row['more']:,} with {_shape(shapes[row[LIKE]])}{_price_of(shapes, row)}"
+        for row in kinds.filter(~pl.col("chosen")).iter_rows(named=True)
     ]
-    return f" Of one kind alone are enough: {', or '.join(listed)}." if listed else ""
+    alike = kinds.filter("chosen")[LIKE].to_list() not in ([None], [])
+    return (
+        "all of one kind, which takes the least" if alike else mixed,
+        f" Instead of these are enough: {', or '.join(listed)}." if listed else "",
+    )
 
 
 def _price_of(shapes: Mapping[str, Mapping[str, Any]], row: Mapping[str, Any]) -> str:
-    price = shapes[row["like_node"]].get("price_per_hour")
+    price = shapes[row[LIKE]].get("price_per_hour")
     return "" if price is None else f" ({price * row['more']:,.2f} per hour)"
 
 
@@ -100,6 +108,9 @@ def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
     if "price_per_hour" not in some.columns or some["price_per_hour"].is_null().all():
         return ""
     there = found.nodes.filter(pl.col(LIKE).is_null())
+    unpriced = there["price_per_hour"].null_count()
+    if unpriced:
+        return f"; what they cost is not known, as {unpriced:,} of {there.height:,} have no price"
     theirs, all_ = (one["price_per_hour"].sum() for one in (some, there))
     if how == "of":
         return f"; they cost {theirs:,.2f} of {all_:,.2f} per hour"

@@ -1,26 +1,17 @@
 """How many nodes are enough: of those there are, or with further ones like them."""
 
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.studies.shrink.added import Adding
 from tracekit.replay.studies.shrink.few_nodes import Ask
-from tracekit.replay.studies.shrink.fewest import (
-    Alone,
-    Fewest,
-    fewest_around,
-    fewest_from,
-    fewest_nodes,
-    found_on,
-)
-from tracekit.replay.studies.shrink.least_nodes import least_nodes
+from tracekit.replay.studies.shrink.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.shrink.limits import Broken, Limits
 from tracekit.replay.studies.shrink.trials import NODES, TooFewError, Trials
-from tracekit.replay.workload.changed.more_nodes import kinds_of, like_nodes, spread_over, with_more
+from tracekit.replay.workload.changed.more_nodes import like_nodes, with_more
 from tracekit.replay.workload.workload import Workload
 
 #: So many times the nodes are tried at most.
@@ -67,91 +58,40 @@ def enough_nodes(
             load, policy, limits, seed=seed, repeats=repeats, by=by, ask=ask, beside=beside
         )
     except TooFewError as error:
-        return _with_more(load, policy, limits, error, seed=seed, repeats=repeats, asks=asks)
+
+        def begin(like: IntArray) -> Trials:
+            """Replays on all nodes and on ever more of others."""
+            larger = with_more(load, like)
+            tried = Trials(larger, policy, limits, seed, None if asks is None else asks(larger))
+            tried.start(np.arange(larger.nodes), "added")
+            return tried
+
+        nobody_waits = limits.nobody_waits(str(policy))
+        return _with_more(Adding(load, range(repeats), by, begin), error, nobody_waits)
 
 
-def _with_more(
-    load: Workload,
-    policy: Entrant,
-    limits: Limits,
-    problem: TooFewError,
-    *,
-    seed: int,
-    repeats: int,
-    asks: Callable[[Workload], Ask] | None,
-) -> Fewest:
+def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewest:
     """All nodes and as few more as are enough; the problem is raised where more do not help.
 
     No number of nodes like these helps a container that is too large for each.
     """
-    if problem.alone or (len(load.too_large()) and limits.nobody_waits(str(policy))):
+    load, orders = adding.load, adding.orders
+    if problem.alone or (nobody_waits and len(load.too_large())):
         raise problem
-    orders, before = range(repeats), problem.broken
+    before = problem.broken
     for times in _TIMES:
         like = like_nodes(load, (times - 1) * load.nodes)
         if not len(like):
             raise problem
-        larger = with_more(load, like)
-        tried = Trials(larger, policy, limits, seed, None if asks is None else asks(larger))
-        broken = next(
-            filter(None, (tried.broken_by(order, larger.nodes) for order in orders)), None
-        )
+        tried = adding.begin(like)
+        every = load.nodes + len(like)
+        broken = next(filter(None, (tried.broken_by(order, every) for order in orders)), None)
         if broken is None:
             break
         if times == MOST or not _nearer(before, broken):
             raise problem.though(f"{_WORDS[times]} as many nodes do not help")
         before = broken
-    tried.start(np.arange(larger.nodes), "added")
-    low, by_order = load.nodes, []
-    for order in orders:
-        enough = fewest_from(functools.partial(tried.holds, order), low, larger.nodes)
-        by_order.append(larger.nodes if enough is None else enough)
-    nodes = fewest_from(lambda some: tried.hold_all(some, orders), max(by_order), larger.nodes)
-    found = found_on(tried, nodes or larger.nodes, least_nodes(larger, policy, limits), by_order)
-    tried.check_at_the_end(found.at(found.nodes))
-    more = found.nodes - load.nodes
-
-    def begin(others: IntArray) -> Trials:
-        """Replays on all nodes and ever more of others."""
-        made = with_more(load, others)
-        begun = Trials(made, policy, limits, seed, None if asks is None else asks(made))
-        begun.start(np.arange(made.nodes), "added")
-        return begun
-
-    alone = of_one_kind(load, like[:more], begin, orders)
-    return replace(found, place=found.place[: found.nodes], like=like[:more], alone=alone)
-
-
-def of_one_kind(
-    load: Workload,
-    like: IntArray,
-    begin: Callable[[IntArray], Trials],
-    orders: Sequence[int],
-) -> tuple[Alone, ...]:
-    """How many more of each kind of node alone are enough; empty where there is one kind.
-
-    The kinds that most nodes are of are asked about. One that is not enough with twice the room
-    that a mix takes is left out.
-
-    Parameters
-    ----------
-    like : int64, shape (more,)
-        The nodes of several kinds that are enough.
-    """
-    kinds = kinds_of(load)
-    if len(kinds) < 2:
-        return ()
-    size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
-    room, found = float(size[like].sum()), []
-    for kind in kinds[:_KINDS]:
-        guess = max(int(np.ceil(room / max(float(size[kind[0]]), 1e-9))), 1)
-        others = spread_over(kind, 2 * guess)
-        tried = begin(others)
-        holds = functools.partial(tried.hold_all, orders=orders)
-        enough = fewest_around(holds, load.nodes + guess, load.nodes + 1, load.nodes + len(others))
-        if enough is not None:
-            found.append(Alone(int(kind[0]), enough - load.nodes))
-    return tuple(sorted(found, key=lambda one: one.nodes))
+    return adding.least(like, tried)
 
 
 def _nearer(before: Broken | None, now: Broken) -> bool:

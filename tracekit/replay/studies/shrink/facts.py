@@ -45,7 +45,7 @@ def _told(load: Workload) -> dict[str, Any]:
     found, left = told_of(load), len(left_nodes(load))
     stay = 0 if load.stays is None else int((fixed_nodes(load)).sum()) - left
     it = "it" if left == 1 else "them"
-    gone = f"{_nodes(left)} left within the recorded time, and no count has {it}"
+    gone = f"{_nodes(left)} left or {'is' if left == 1 else 'are'} lost, and no count has {it}"
     never = f"{_nodes(stay)} of the control plane {_stay(stay)}"
     said = [*([gone] if left else []), *([never] if stay else [])]
     return {**found, **({"told": [*found.get("told", ()), *said]} if said else {})}

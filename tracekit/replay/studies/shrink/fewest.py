@@ -20,6 +20,8 @@ Of the nodes that stay then, more go in two ways:
 - ``one_by_one``: of up to ``ONE_BY_ONE`` nodes each goes by itself, until none can, or ``_TRIED``
   in a row could not; those that are asked for least first, or for the least cost the dearest.
 
+Where nodes are of few kinds, how many of each kind stay is then chosen anew: see ``by_kind``.
+
 How many nodes can go is found by bisection between the lower bound and all, in the order of arrival
 as given. Other orders of arrival are searched around that number, outwards from it, as they seldom
 end far away; the answer is the least number, from the largest of these on, that holds in all. So it
@@ -31,12 +33,14 @@ import functools
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.studies.shrink.bisection import fewest, fewest_around, fewest_from
+from tracekit.replay.studies.shrink.by_kind import lighter
 from tracekit.replay.studies.shrink.few_nodes import Ask
 from tracekit.replay.studies.shrink.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.limits import Limits
@@ -51,9 +55,13 @@ _LESS = 1 - 1e-9
 _TRIED = 24
 
 
+#: Instead of a node that further ones are like: they are like several, evenly over the sizes.
+MIXED = -1
+
+
 @dataclass(frozen=True)
-class Alone:
-    """So many more nodes like one that is there, at a position, are enough."""
+class Option:
+    """So many more nodes like one that is there, at a position, or ``MIXED``, are enough."""
 
     like: int
     nodes: int
@@ -91,8 +99,10 @@ class Fewest:
     peak : float64, shape (2, nodes)
         The highest use of CPU and memory of each node that stays, as a share of what it has, in
         the order of arrival as given; NaN for those that go.
-    alone : tuple of Alone
-        Where all nodes are too few: how many of one kind alone are enough.
+    kind : int
+        Where all nodes are too few: the node that all further ones are like in kind, or ``MIXED``.
+    options : tuple of Option
+        How many others would be enough instead.
     like : int64, shape (more,)
         Where all nodes are too few: which node each further one is like. They come after all
         others in every array.
@@ -110,7 +120,8 @@ class Fewest:
     asked: FloatArray
     trials: tuple[Trial, ...]
     peak: FloatArray
-    alone: tuple[Alone, ...] = ()
+    kind: int = MIXED
+    options: tuple[Option, ...] = ()
     like: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def at(self, nodes: int) -> list[Trial]:
@@ -163,7 +174,13 @@ def fewest_nodes(
             found, paid = again, weight[again.nodes - 1]
     dear = tried.price if by == COST else np.zeros(load.nodes)
     found = _one_by_one(tried, _sorted_anew(tried, found, orders), orders, dear)
-    tried.check_at_the_end(found.at(found.nodes))
+    stay = found.place[: found.nodes]
+    better = lighter(tried, stay, orders, by) if found.nodes > found.least else None
+    if better is not None:
+        trial, nodes = better
+        found = found_on(trial, nodes, bound, [min(one, nodes) for one in found.by_order])
+        found = _one_by_one(tried, _tried_fewer(trial, found, orders), orders, dear)
+    tried.check_at_the_end(found.at(found.nodes), by)
     return found
 
 
@@ -197,6 +214,13 @@ def _sorted_anew(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
         if again is None:
             return found
         found = again
+
+
+def _tried_fewer(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
+    """The same, with what one node fewer of the same order comes to."""
+    if found.nodes > found.least:
+        tried.hold_all(found.nodes - 1, orders)
+    return replace(found, trials=tried.trials())
 
 
 def _one_by_one(tried: Trials, found: Fewest, orders: Sequence[int], dear: FloatArray) -> Fewest:
@@ -260,40 +284,3 @@ def _each(search: Callable[[int], int], orders: Sequence[int], beside: int) -> l
         return [search(order) for order in orders]
     with ThreadPoolExecutor(max(len(orders), 1)) as pool:
         return list(pool.map(search, orders))
-
-
-def fewest(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The number that bisection finds: ``holds`` there, and below ``low`` or not one less.
-
-    ``high`` is known to hold.
-    """
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high
-
-
-def fewest_around(holds: Callable[[int], bool], start: int, low: int, high: int) -> int | None:
-    """As ``fewest``, by steps that double away from ``start``; None where ``high`` fails too."""
-    if not holds(start):
-        return fewest_from(holds, start, high)
-    step, good = 1, start
-    while good > low:
-        less = max(good - step, low)
-        if not holds(less):
-            return fewest(holds, less + 1, good)
-        good, step = less, step * 2
-    return good
-
-
-def fewest_from(holds: Callable[[int], bool], start: int, high: int) -> int | None:
-    """The same upwards: ``holds`` there, and not one less unless that is below ``start``."""
-    step, more, failed = 1, start, start - 1
-    while not holds(more):
-        if more == high:
-            return None
-        failed, more, step = more, min(more + step, high), step * 2
-    return fewest(holds, failed + 1, more)

@@ -12,7 +12,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import FULLEST, compared, find_measure
-from tracekit.replay.studies.shrink.fewest import Fewest
+from tracekit.replay.studies.shrink.fewest import MIXED, Fewest, Option
 from tracekit.replay.studies.shrink.limits import Limits
 from tracekit.replay.workload.changed.more_nodes import numbered
 from tracekit.units import MILLI_PER_CORE
@@ -42,9 +42,9 @@ _POLICIES = {
 }
 #: Where prices are known, per hour: what the nodes that are kept cost, and a bound below it.
 COST_KEPT, COST_BOUND = "cost_kept_per_hour", "cost_bound_per_hour"
-#: The frame of how many further nodes of one kind alone are enough.
+#: The frame of how many further nodes are enough, of one kind alone or mixed.
 KINDS = "kinds"
-_KINDS = {"policy": pl.String, LIKE: pl.String, "more": pl.Int64}
+_KINDS = {"policy": pl.String, LIKE: pl.String, "more": pl.Int64, "chosen": pl.Boolean}
 _ORDERS = {"policy": pl.String, "repeat": pl.Int64, "nodes": pl.Int64}
 _SIZES = {
     "policy": pl.String,
@@ -117,9 +117,15 @@ def frames_of(
         "orders": pl.DataFrame(orders, schema=_ORDERS),
         KINDS: pl.DataFrame(
             [
-                {"policy": policy, LIKE: cluster.node_ids[kind.like], "more": kind.nodes}
+                {
+                    "policy": policy,
+                    LIKE: None if option.like == MIXED else cluster.node_ids[option.like],
+                    "more": option.nodes,
+                    "chosen": at == 0,
+                }
                 for policy, one in found.items()
-                for kind in one.alone
+                for at, option in enumerate([Option(one.kind, len(one.like)), *one.options])
+                if len(one.like)
             ],
             schema=_KINDS,
         ),

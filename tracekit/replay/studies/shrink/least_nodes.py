@@ -4,7 +4,13 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.replay.bounds.demand import cost_bound, demand_bound, load_bound, mean_bound
+from tracekit.replay.bounds.demand import (
+    bound_after_losses,
+    cost_bound,
+    demand_bound,
+    load_bound,
+    mean_bound,
+)
 from tracekit.replay.bounds.measures import bound_frame, bound_steps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures.p99_fraction import PERCENT
@@ -45,6 +51,9 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     found.append(mean_bound(load, limits.mean_use(str(policy))))
     asks = policy.filtered and free and requests_respected(load)
     found.append(load_bound(load, most, requests=asks))
+    if load.losses is not None and len(load.losses.node):
+        # those that are lost count too, and what is there afterwards is on others
+        found.append(len(load.losses.node) + bound_after_losses(load, most, requests=asks))
     return min(max(found), load.nodes)
 
 

@@ -21,6 +21,8 @@ _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not
 #: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
 FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
 
+_DECIMALS = 9
+
 Row = Mapping[str, Any]
 
 
@@ -91,7 +93,9 @@ class Limits:
 
     def at_the_end(self, policy: str, base: Row, row: Row) -> Broken | None:
         """The first limit on what fewer nodes bring down that does not hold; None where all do."""
-        found = self.broken(policy, base, row)
+        # sums of decimal prices, so that 2.6 is not above 2.6
+        plain = {name: round(row[name], _DECIMALS) for name in FALLING if row.get(name) is not None}
+        found = self.broken(policy, base, {**row, **plain})
         return next((one for one in found if one.limit in self.falling), None)
 
     @property

@@ -49,7 +49,7 @@ def margin(found: Told) -> str:
         left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
         said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
     if row["fails"] is not None:
-        said.append(f"with {row['fewer']:,} nodes {breaks(row)}")
+        said.append(f"without {found.next_to_go} {breaks(row)}")
     hot = hottest(found)
     if hot is not None:
         name, resource, share = hot

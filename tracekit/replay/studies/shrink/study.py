@@ -179,7 +179,7 @@ def shrink_cluster(
         and ``cost_bound_per_hour`` what no placement gets below. A policy under which sixteen times
         as many are too few, or that cannot run here, has its problem there.
         ``kinds``: where nodes are to be added, how many ``more`` of one kind alone are enough, by a
-        node that they are like.
+        node that they are like, or evenly over the sizes there are (null); ``chosen``: the answer.
         ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
         ``sizes``: every replay in that order of nodes, with all measures.
         ``nodes``: policy, node, place (1 stays longest), like_node (for one to add, the node that

@@ -13,13 +13,13 @@ from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
 from tracekit.replay.studies.shrink import costs
-from tracekit.replay.studies.shrink.beside import beyond_chance, others
+from tracekit.replay.studies.shrink.beside import others
 from tracekit.replay.studies.shrink.frames import LIKE
 from tracekit.replay.studies.shrink.limits import plain
 from tracekit.replay.studies.shrink.trials import COST
 from tracekit.study import Study
-from tracekit.units import MS_PER_DAY, duration, percent
-from tracekit.words import count, few
+from tracekit.units import percent
+from tracekit.words import count
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,12 @@ class Told:
         # a study of an earlier version adds none
         none = pl.lit(None, pl.String).alias(LIKE)
         return nodes if LIKE in nodes.columns else nodes.with_columns(none)
+
+    @property
+    def next_to_go(self) -> str:
+        """The name of the node that would go next."""
+        last = self.nodes.filter(place=self.best["nodes"])["node"]
+        return str(last.item()) if len(last) else "one more node"
 
 
 def told(study: Study) -> Told | None:
@@ -199,15 +205,15 @@ def short_within(study: Study) -> str:
     found, orders = told(study), study.about["repeats"]
     in_each = f" in each of {orders} orders of arrival" if orders > 1 else ""
     said = f"On that many nodes nothing waits{in_each}, {within(study.about)}"
-    row = None if found is None else found.best
-    if row is None or row["fails"] is None:
+    if found is None or found.best["fails"] is None:
         return f"{said}."
+    row = found.best
     name, value = row["fails_measure"], row["fails_value"]
     measure = find_measure(name)
     what = (
         f"{name if measure is None else small(measure.title)} would come to {number(name, value)}"
     )
-    return f"{said}. On {row['fewer']:,} nodes that does not hold: {what}."
+    return f"{said}. Without {found.next_to_go} that does not hold: {what}."
 
 
 def span(low: int, high: int) -> str:
@@ -222,55 +228,9 @@ def bound(found: Told) -> str:
         return "No lower bound is proven."
     fewer = f"fewer than {count(row['bound'], 'node')}{_like_these(row)}"
     said = f"No placement gets by with {fewer} (proven)."
-    if row["bound"] == row["nodes"]:
+    if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
     return f"{said} Whether another policy gets by with fewer than {row['nodes']:,} is open."
-
-
-def sure(found: Told) -> str:
-    """What the range covers, which policies are beyond chance, and what is not covered."""
-    about, row = found.about, found.best
-    orders = about["repeats"]
-    if orders == 1:
-        why = about["repeats_none"]
-        known = (
-            f"There is one order of arrival: {why}."
-            if not about["repeats_cover"]
-            else "One order of arrival was searched"
-            f"{f': {why}' if why else ''}. How far another would differ is not known."
-        )
-        return f"{known} {_uncovered(about)}"
-    alone = span(row["nodes_low"], row["nodes_high"])
-    beyond = (
-        " A count that is enough for one order is too few for another."
-        if row["nodes"] > row["nodes_high"]
-        else ""
-    )
-    return (
-        f"{_are_enough(row['nodes'])} in each of {orders} orders of arrival; one"
-        f" order alone needs {alone}.{beyond} The chance that a further order needs more is at"
-        f" most 1 in {orders}."
-        f" {beyond_chance(found.study, row['policy'])}{_uncovered(about)}"
-    )
-
-
-def _are_enough(nodes: int) -> str:
-    return f"{count(nodes, 'node')} {'is' if nodes == 1 else 'are'} enough"
-
-
-def _uncovered(about: Mapping[str, Any]) -> str:
-    assumed = [name for name, how in about["workload"]["quantities"].items() if how == "assumed"]
-    what = f" what was assumed ({few(assumed)})," if assumed else ""
-    beyond = f"load beyond that of the trace{_how_long(about['workload'].get('span_ms'))}"
-    return f"Not covered:{what} {beyond}, and another choice of nodes."
-
-
-def _how_long(span_ms: int | None) -> str:
-    """How long the trace is, and which peaks it can not hold."""
-    if span_ms is None:
-        return ""
-    peak = "daily" if span_ms < MS_PER_DAY else "weekly" if span_ms < 7 * MS_PER_DAY else ""
-    return f" ({duration(span_ms)}{f': too short to hold a {peak} peak' if peak else ''})"
 
 
 def production(study: Study) -> str:

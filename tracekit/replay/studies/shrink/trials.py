@@ -67,7 +67,7 @@ class Trials:
     ``place`` are the positions of nodes, those that stay longest first, ``put`` what was asked of
     each on all nodes, and ``going`` what the order is called. ``left`` nodes are gone by the end:
     they are there as long as production had them, and nobody counts them. They and the nodes of
-    the control plane, ``fixed`` in all, never go.
+    the control plane, ``fixed`` in all, ``never`` go; those are ``open`` that may stay by choice.
     """
 
     def __init__(
@@ -78,14 +78,16 @@ class Trials:
         seed: int,
         ask: Ask | None = None,
     ) -> None:
-        self._load, self._policy, self._limits = load, policy, limits
+        self.load, self.policy, self.limits = load, policy, limits
         self._ask = ask or Here(load, policy, seed)
         fixed = fixed_nodes(load)
         self.left, self.fixed = len(left_nodes(load)), int(fixed.sum())
+        self.never, self.open = fixed, ~fixed
         self._rank = np.where(fixed, 1, 2)
         if load.cordoned is not None:
             # who takes nothing new goes first
             self._rank[load.cordoned & ~fixed] = 3
+            self.open = ~fixed & ~load.cordoned
         self._rank[left_nodes(load)] = 0
         self.cheapest = least_cost(load, policy, limits)
         self._done: dict[tuple[int, int], Trial] = {}
@@ -99,13 +101,13 @@ class Trials:
 
     def smallest_first(self) -> Trials:
         """The same where the smallest nodes go first; replays on all nodes are known."""
-        load = self._load
+        load = self.load
         size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
         return self.in_order(np.lexsort((-self.put, -size)), "smallest")
 
     def dearest_first(self) -> Trials:
         """The same where nodes go first that cost most for what they have."""
-        load = self._load
+        load = self.load
         size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
         dear = self.price / np.maximum(size, 1e-12)
         return self.in_order(np.lexsort((-self.put, dear)), "dearest")
@@ -118,7 +120,7 @@ class Trials:
 
     def start(self, place: IntArray, going: str) -> None:
         """Begin with nodes that go in an order; what is known is what came on all of them."""
-        every = self._load.nodes
+        every = self.load.nodes
         # where nodes are added none goes: one that takes nothing new is no later than they are
         rank = np.minimum(self._rank, 2) if going == "added" else self._rank
         self.place, self.going = place[np.argsort(rank[place], kind="stable")], going
@@ -127,13 +129,13 @@ class Trials:
 
     def check_all_nodes(self, order: int) -> None:
         """Raise TooFewError where a limit breaks on all nodes in this order of arrival."""
-        if not self.holds(order, self._load.nodes):
-            trial = self._done[order, self._load.nodes]
-            every = self._limits.broken(str(self._policy), self._base_of(order), trial.row)
-            broken = [one for one in every if one.limit not in self._limits.falling]
-            said = _on_all_nodes(trial, broken, self._load.nodes - self.left)
-            alone = _too_busy(self._load, self._limits.most_use(str(self._policy)))
-            error = TooFewError(said, hint=alone or _hint(broken, self._load))
+        if not self.holds(order, self.load.nodes):
+            trial = self._done[order, self.load.nodes]
+            every = self.limits.broken(str(self.policy), self._base_of(order), trial.row)
+            broken = [one for one in every if one.limit not in self.limits.falling]
+            said = _on_all_nodes(trial, broken, self.load.nodes - self.left)
+            alone = _too_busy(self.load, self.limits.most_use(str(self.policy)))
+            error = TooFewError(said, hint=alone or _hint(broken, self.load))
             error.broken, error.alone = trial.broken, alone
             raise error
 
@@ -152,33 +154,38 @@ class Trials:
             known = self._done[order, nodes] = self._trial(order, nodes)
         return known.broken
 
-    def check_at_the_end(self, known: Iterable[Trial]) -> None:
+    def check_at_the_end(self, known: Iterable[Trial], by: str) -> None:
         """Raise TracekitError where a limit on what fewer nodes bring down breaks even so.
 
         ``known`` are the replays on the nodes that all other limits need.
         """
         for one in known:
             base = self._base_of(one.repeat)
-            broken = self._limits.at_the_end(str(self._policy), base, one.row)
+            broken = self.limits.at_the_end(str(self.policy), base, one.row)
             if broken is not None:
-                nodes = f"{one.nodes - self.left:,} node{'s' * (one.nodes - self.left != 1)}"
+                count = one.nodes - self.left
+                nodes = f"{count:,} node{'s' * (count != 1)}"
+                best = "cheapest" if by == COST else "fewest"
+                cheaper = by == NODES and broken.measure.startswith("cost")
                 raise TracekitError(
-                    f"on the {nodes} that the other limits need {broken}",
-                    hint="loosen one of the limits, or try another policy",
+                    f"on the {best} nodes found for the other limits ({nodes}) {broken}",
+                    hint=f"--least {COST} looks for cheaper nodes"
+                    if cheaper
+                    else "loosen one of the limits, or try another policy",
                 )
 
     @property
     def price(self) -> FloatArray:
         """What each node costs per hour, (nodes,); 0 where that is not known."""
-        known = self._load.price_per_hour
-        return np.zeros(self._load.nodes) if known is None else np.nan_to_num(known)
+        known = self.load.price_per_hour
+        return np.zeros(self.load.nodes) if known is None else np.nan_to_num(known)
 
     def weight(self, by: str) -> FloatArray:
         """What the first nodes of this order come to together, by their number, (nodes,).
 
         ``nodes`` each counts 1; by ``cost`` its price per hour.
         """
-        each = np.ones(self._load.nodes) if by == NODES else self.price
+        each = np.ones(self.load.nodes) if by == NODES else self.price
         return np.asarray(each[self.place].cumsum())
 
     def trials(self) -> tuple[Trial, ...]:
@@ -188,26 +195,26 @@ class Trials:
     def peak(self, nodes: int) -> FloatArray:
         """The highest use of each node, shape (2, nodes), where so many stay; NaN for others."""
         kept = np.sort(self.place[:nodes])
-        peak = np.full((2, self._load.nodes), np.nan)
-        peak[:, kept] = highest_use(on_nodes(self._load, kept), self._placed[nodes])
+        peak = np.full((2, self.load.nodes), np.nan)
+        peak[:, kept] = highest_use(on_nodes(self.load, kept), self._placed[nodes])
         return peak
 
     def asked(self, nodes: int) -> FloatArray:
         """What is asked of each node over time where so many stay, (nodes,); NaN for others."""
         kept = np.sort(self.place[:nodes])
-        asked = np.full(self._load.nodes, np.nan)
-        asked[kept] = asked_over_time(on_nodes(self._load, kept), self._placed[nodes])
+        asked = np.full(self.load.nodes, np.nan)
+        asked[kept] = asked_over_time(on_nodes(self.load, kept), self._placed[nodes])
         return asked
 
     def _trial(self, order: int, nodes: int) -> Trial:
         row = self._row(order, nodes)
-        name = str(self._policy)
-        base = self._base_of(order) if self._limits.speak_of("base", name) else row
-        broken = self._limits.first_broken(name, base, row)
-        return Trial(order, nodes, row, broken, self._limits.room(name, base, row))
+        name = str(self.policy)
+        base = self._base_of(order) if self.limits.speak_of("base", name) else row
+        broken = self.limits.first_broken(name, base, row)
+        return Trial(order, nodes, row, broken, self.limits.room(name, base, row))
 
     def _row(self, order: int, nodes: int) -> dict[str, Any]:
-        if nodes == self._load.nodes:
+        if nodes == self.load.nodes:
             return self._base_of(order)
         found = self._ask(order, np.sort(self.place[:nodes]))
         if found.node is not None:

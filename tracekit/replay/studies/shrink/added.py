@@ -1,0 +1,142 @@
+"""Which nodes to add where all are too few: a mix of the kinds there are, or of one kind alone.
+
+The mix is spread evenly over the sizes there are, so that the cluster grows as it is made up. Nodes
+of one kind alone are asked about for the kinds that most nodes are of. What comes to the least is
+the answer, and the others stand beside it.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.studies.shrink.bisection import fewest_around, fewest_from
+from tracekit.replay.studies.shrink.fewest import MIXED, Fewest, Option, found_on
+from tracekit.replay.studies.shrink.least_nodes import least_cost, least_nodes
+from tracekit.replay.studies.shrink.trials import COST, Trials
+from tracekit.replay.workload.changed.more_nodes import kinds_of, spread_over, with_more
+from tracekit.replay.workload.workload import Workload
+
+#: So many kinds of nodes are asked about by themselves.
+_KINDS = 3
+#: With more nodes than these no bound is worked out.
+_MOST_NODES = 20_000
+
+
+@dataclass(frozen=True)
+class _Enough:
+    """Nodes to add that are enough, each like one that is there, and of which kind they are."""
+
+    like: IntArray
+    kind: int
+
+
+@dataclass(frozen=True)
+class Adding:
+    """The search for nodes to add.
+
+    Parameters
+    ----------
+    load : Workload
+        On the nodes there are, which are too few.
+    by : {'nodes', 'cost'}
+        What is to be least.
+    begin : function(like) -> Trials
+        Replays of the workload with ever more of these.
+    """
+
+    load: Workload
+    orders: Sequence[int]
+    by: str
+    begin: Callable[[IntArray], Trials]
+
+    def least(self, like: IntArray, tried: Trials) -> Fewest:
+        """The fewest nodes to add, or the cheapest, of the choices that are asked about.
+
+        Parameters
+        ----------
+        like : int64, shape (more,)
+            Nodes like these are enough: a mix, of which the first are taken.
+        tried : Trials
+            Of the workload with all of these.
+        """
+        kinds = kinds_of(self.load)
+        nodes, by_order = self._first(tried, self.load.nodes + len(like))
+        mixed = like[: nodes - self.load.nodes]
+        if len(kinds) == 1:
+            return self._found(tried, mixed, nodes, by_order)
+        mixed = self._without_unneeded(mixed, kinds)
+        options = [_Enough(mixed, MIXED), *self._of_one_kind(mixed, kinds)]
+        each = self._each()
+        options.sort(key=lambda one: float(each[one.like].sum()))
+        best, *others = options
+        tried = self.begin(best.like)
+        nodes, by_order = self._first(tried, self.load.nodes + len(best.like))
+        found = self._found(tried, best.like, nodes, by_order)
+        beside = tuple(Option(one.kind, len(one.like)) for one in others)
+        bound, cheapest = self._bounds(tried, kinds, nodes)
+        return replace(found, kind=best.kind, options=beside, bound=bound, cheapest=cheapest)
+
+    def _each(self) -> FloatArray:
+        """What each node counts, or costs."""
+        if self.by == COST and self.load.price_per_hour is not None:
+            return np.nan_to_num(self.load.price_per_hour)
+        return np.ones(self.load.nodes)
+
+    def _bounds(
+        self, tried: Trials, kinds: Sequence[IntArray], nodes: int
+    ) -> tuple[int | None, float | None]:
+        """Bounds on nodes and their cost, with as many of each kind as one likes."""
+        if len(kinds) * nodes > _MOST_NODES:
+            return None, None
+        every = np.concatenate([spread_over(kind, nodes) for kind in kinds])
+        load = with_more(self.load, every)
+        about = load, tried.policy, tried.limits
+        return least_nodes(*about), least_cost(*about)
+
+    def _first(self, tried: Trials, every: int) -> tuple[int, list[int]]:
+        """How many are enough in their order, and for each order of arrival by itself."""
+        by_order = [
+            fewest_from(functools.partial(tried.holds, order), self.load.nodes, every) or every
+            for order in self.orders
+        ]
+        holds = functools.partial(tried.hold_all, orders=self.orders)
+        return fewest_from(holds, max(by_order), every) or every, by_order
+
+    def _found(self, tried: Trials, like: IntArray, nodes: int, by_order: Sequence[int]) -> Fewest:
+        bound = least_nodes(tried.load, tried.policy, tried.limits)
+        found = found_on(tried, nodes, bound, by_order)
+        tried.check_at_the_end(found.at(nodes), self.by)
+        return replace(found, place=found.place[:nodes], like=like[: nodes - self.load.nodes])
+
+    def _without_unneeded(self, like: IntArray, kinds: Sequence[IntArray]) -> IntArray:
+        """The same without the nodes of any kind of which fewer are enough."""
+        for kind in kinds:
+            while len(own := np.flatnonzero(np.isin(like, kind))) and len(like) > 1:
+                # the last of its kind goes last, so that the others are the first
+                order = np.concatenate([np.delete(np.arange(len(like)), own[-1]), own[-1:]])
+                less = self.load.nodes + len(like) - 1
+                if not self.begin(like[order]).hold_all(less, self.orders):
+                    break
+                like = like[order][:-1]
+        return like
+
+    def _of_one_kind(self, mixed: IntArray, kinds: Sequence[IntArray]) -> list[_Enough]:
+        """How many of each kind alone are enough.
+
+        One that is not enough with twice the room that the mix takes is left out.
+        """
+        load = self.load
+        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+        room, found = float(size[mixed].sum()), []
+        for kind in kinds[:_KINDS]:
+            guess = max(int(np.ceil(room / max(float(size[kind[0]]), 1e-9))), 1)
+            like = spread_over(kind, 2 * guess)
+            holds = functools.partial(self.begin(like).hold_all, orders=self.orders)
+            least, most = load.nodes + 1, load.nodes + len(like)
+            enough = fewest_around(holds, load.nodes + guess, least, most)
+            if enough is not None:
+                found.append(_Enough(like[: enough - load.nodes], int(kind[0])))
+        return found

@@ -1,0 +1,116 @@
+"""Fewer nodes, or cheaper ones, by how many of each kind stay.
+
+Nodes that go in an order leave the last of the order, whatever kinds these are. Where nodes are of
+few kinds, every choice of how many of each kind stay can be weighed before one is replayed: those
+without room for the load are left out, and bisection over the weight asks of each weight for the
+three with most room to spare.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.bounds.demand import volumes
+from tracekit.replay.studies.shrink.trials import COST, Trials
+from tracekit.replay.workload.changed.pinned import requests_respected
+from tracekit.replay.workload.workload import Workload
+
+#: So many choices are weighed at most, and of one weight so many replayed.
+_CHOICES, _OF_A_WEIGHT = 300_000, 3
+#: What is less by rounding alone is not less.
+_LESS = 1 - 1e-9
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """How many of each kind stay, one choice a row: the lightest first.
+
+    Parameters
+    ----------
+    counts : int64, shape (choices, kinds)
+    weight, spare : float64, shape (choices,)
+        What the nodes count or cost, and the room beyond the load as a share of the load, of the
+        resource of which that is least.
+    """
+
+    counts: IntArray
+    weight: FloatArray
+    spare: FloatArray
+
+
+def lighter(
+    tried: Trials,
+    stay: IntArray,
+    orders: Sequence[int],
+    by: str,
+) -> tuple[Trials, int] | None:
+    """Fewer nodes than those that ``stay``, or cheaper ones; None where no choice holds.
+
+    Returns
+    -------
+    Trials, int
+        Replays in an order of which the first so many nodes are enough.
+    """
+    load, free = tried.load, np.flatnonzero(tried.open)
+    kinds = _kinds(load, free, tried.price if by == COST else None)
+    sizes = np.array([len(kind) + 1 for kind in kinds])
+    if len(kinds) < 2 or sizes.prod(dtype=np.float64) > _CHOICES:
+        return None
+    each = tried.price if by == COST else np.ones(load.nodes)
+    choices = _choices(tried, kinds, each)
+    below = choices.weight < each[stay].sum() * _LESS
+    levels = np.unique(choices.weight[below])
+    low, high, best = 0, len(levels), None
+    while low < high:
+        middle = (low + high) // 2
+        here = np.flatnonzero(below & (choices.weight == levels[middle]))
+        roomy = here[np.argsort(-choices.spare[here], kind="stable")][:_OF_A_WEIGHT]
+        replayed = (_replayed(tried, kinds, choices.counts[at], orders) for at in roomy)
+        again = next(filter(None, replayed), None)
+        if again is None:
+            low = middle + 1
+        else:
+            high, best = middle, again
+    return best
+
+
+def _replayed(
+    tried: Trials, kinds: Sequence[IntArray], counts: IntArray, orders: Sequence[int]
+) -> tuple[Trials, int] | None:
+    """The replays where so many of each kind stay, and on how many nodes; None if that breaks."""
+    chosen = [kind[:count] for kind, count in zip(kinds, counts.tolist(), strict=True)]
+    kept = np.concatenate([np.flatnonzero(tried.never), *chosen])
+    others = np.setdiff1d(tried.place, kept)
+    trial = tried.in_order(np.concatenate([kept, others]), "by_kind")
+    return (trial, len(kept)) if trial.hold_all(len(kept), orders) else None
+
+
+def _kinds(load: Workload, free: IntArray, price: FloatArray | None) -> list[IntArray]:
+    """Nodes that may go, by what they have, and cost; in their order."""
+    what = load.capacity[free].astype(np.float64)
+    if price is not None:
+        what = np.column_stack([what, price[free]])
+    kind = np.unique(what, axis=0, return_inverse=True)[1].reshape(-1)
+    return [free[kind == number] for number in range(int(kind.max(initial=-1)) + 1)]
+
+
+def _choices(tried: Trials, kinds: Sequence[IntArray], each: FloatArray) -> _Choices:
+    """Every choice that has room for the load, as far as limits say what that is."""
+    load, policy, limits, never = tried.load, tried.policy, tried.limits, tried.never
+    grid = np.indices([len(kind) + 1 for kind in kinds]).reshape(len(kinds), -1).T
+    fits = np.ones(len(grid), np.bool_)
+    spare = np.full(len(grid), np.inf)
+    waits = limits.nobody_waits(str(policy))
+    asks = policy.filtered and requests_respected(load) and waits
+    for demand, rooms in volumes(load, limits.most_use(str(policy)))[: 2 if asks else 1]:
+        most = demand.max(axis=0, initial=0).astype(np.float64)
+        for column in np.flatnonzero(most > 0).tolist():
+            room = rooms[:, column].astype(np.float64)
+            there = grid @ np.array([room[kind[0]] for kind in kinds]) + room[never].sum()
+            fits &= (there >= most[column]) | (not waits)
+            spare = np.minimum(spare, there / most[column] - 1)
+    weight = grid @ np.array([each[kind[0]] for kind in kinds]) + each[never].sum()
+    order = np.flatnonzero(fits & (grid.sum(axis=1) > 0))
+    return _Choices(grid[order], np.asarray(weight[order], np.float64), spare[order])

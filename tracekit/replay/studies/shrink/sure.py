@@ -1,0 +1,58 @@
+"""How sure the number of nodes is that a study found to be enough, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.studies.shrink.beside import beyond_chance
+from tracekit.replay.studies.shrink.told import Told, span
+from tracekit.replay.studies.shrink.trials import COST
+from tracekit.units import MS_PER_DAY, duration
+from tracekit.words import count, few
+
+
+def sure(found: Told) -> str:
+    """What the range covers, which policies are beyond chance, and what is not covered."""
+    about, row = found.about, found.best
+    orders = about["repeats"]
+    if orders == 1:
+        why = about["repeats_none"]
+        known = (
+            f"There is one order of arrival: {why}."
+            if not about["repeats_cover"]
+            else "One order of arrival was searched"
+            f"{f': {why}' if why else ''}. How far another would differ is not known."
+        )
+        return f"{known} {_uncovered(about)}"
+    alone = span(row["nodes_low"], row["nodes_high"])
+    beyond = (
+        " A count that is enough for one order is too few for another."
+        if row["nodes"] > row["nodes_high"]
+        else ""
+    )
+    by_cost = about.get("least") == COST
+    apart = "" if by_cost else beyond_chance(found.study, row["policy"])
+    return (
+        f"{_are_enough(row['nodes'])} in each of {orders} orders of arrival; one"
+        f" order alone needs {alone}.{beyond} The chance that a further order needs more is at"
+        f" most 1 in {orders}."
+        f" {apart}{_uncovered(about)}"
+    )
+
+
+def _are_enough(nodes: int) -> str:
+    return f"{count(nodes, 'node')} {'is' if nodes == 1 else 'are'} enough"
+
+
+def _uncovered(about: Mapping[str, Any]) -> str:
+    assumed = [name for name, how in about["workload"]["quantities"].items() if how == "assumed"]
+    what = f" what was assumed ({few(assumed)})," if assumed else ""
+    beyond = f"load beyond that of the trace{_how_long(about['workload'].get('span_ms'))}"
+    return f"Not covered:{what} {beyond}, and another choice of nodes."
+
+
+def _how_long(span_ms: int | None) -> str:
+    """How long the trace is, and which peaks it can not hold."""
+    if span_ms is None:
+        return ""
+    peak = "daily" if span_ms < MS_PER_DAY else "weekly" if span_ms < 7 * MS_PER_DAY else ""
+    return f" ({duration(span_ms)}{f': too short to hold a {peak} peak' if peak else ''})"
