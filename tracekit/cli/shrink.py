@@ -44,7 +44,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     """
     found = asked()
     if json:
-        from tracekit.replay.studies.shrink import drains_told
+        from tracekit.replay.studies.shrink.words import drains_told
 
         nodes = found.frames["nodes"].filter("kept")
         orders = found.frames["orders"]
@@ -70,11 +70,11 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 
 def _show(study: Study, out: Path | None) -> None:
-    from tracekit.replay.studies.shrink import drains_told, margin
-    from tracekit.replay.studies.shrink import told as words
-    from tracekit.replay.studies.shrink.next import following
-    from tracekit.replay.studies.shrink.over_orders import means_told
-    from tracekit.replay.studies.shrink.sure import sure
+    from tracekit.replay.studies.shrink.words import drains_told, margin
+    from tracekit.replay.studies.shrink.words import told as words
+    from tracekit.replay.studies.shrink.words.next import following
+    from tracekit.replay.studies.shrink.words.over_orders import means_told
+    from tracekit.replay.studies.shrink.words.sure import sure
 
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
@@ -126,7 +126,7 @@ def _print_policies(study: Study) -> None:
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:
     """The nodes to drain by name, one a line so that they can be copied; where the rest is."""
-    from tracekit.replay.studies.shrink import drains_told
+    from tracekit.replay.studies.shrink.words import drains_told
 
     going = drains_told.going(study, policy)
     if not going:
@@ -151,7 +151,7 @@ def _answers(study: Study) -> list[dict[str, Any]]:
 
 
 def _row(row: Mapping[str, Any], by_cost: bool) -> list[Any]:
-    from tracekit.replay.studies.shrink.told import span
+    from tracekit.replay.studies.shrink.words.told import span
 
     return [
         row["policy"],
@@ -170,7 +170,7 @@ def _to_add(study: Study) -> str:
 
 def _can_go(row: Mapping[str, Any]) -> str:
     """How many nodes can go, or have to be added."""
-    from tracekit.replay.studies.shrink.told import span
+    from tracekit.replay.studies.shrink.words.told import span
 
     low, high = row["of"] - row["nodes"], row["of"] - row["nodes_low"]
     if low < 0:
@@ -190,7 +190,7 @@ def _production(study: Study, by_cost: bool) -> list[list[Any]]:
 
 def _use(row: Mapping[str, Any]) -> list[str]:
     from tracekit.replay.measures import FULLEST
-    from tracekit.replay.studies.shrink.told import number
+    from tracekit.replay.studies.shrink.words.told import number
 
     return [number(name, row.get(name)) for name in FULLEST]
 

@@ -211,7 +211,7 @@ def _nodes(
     """How many nodes the recommended policy needs, in words; or empty, and why it was not asked."""
     from tracekit.replay.policy.nearness import PARAMETER  # the same
     from tracekit.replay.studies.shrink.after_run import nodes_after
-    from tracekit.replay.studies.shrink.told import short
+    from tracekit.replay.studies.shrink.words.told import short
     from tracekit.replay.workload.source import source_of
 
     calls = any(PARAMETER in text for text in asked.policies)

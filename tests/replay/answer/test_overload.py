@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracekit.replay.answer.overload import limits_of, most_overload, within
-from tracekit.replay.studies.shrink.limits import parse_limits
+from tracekit.replay.studies.shrink.search.limits import parse_limits
 
 
 @pytest.mark.parametrize(

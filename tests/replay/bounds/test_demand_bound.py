@@ -14,8 +14,8 @@ from replay_support import workload
 
 from tracekit.replay.bounds.demand import bound_after_losses, demand_bound, load_bound
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.studies.shrink.least_nodes import least_nodes
-from tracekit.replay.studies.shrink.limits import parse_limits
+from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
+from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.workload import Losses, Workload
 

@@ -7,14 +7,14 @@ import polars as pl
 
 from tracekit.replay.answer.amounts import interval_text, value_text
 from tracekit.replay.measures import FULLEST, Measure, find_measure
-from tracekit.replay.studies.shrink import drains_told, margin
-from tracekit.replay.studies.shrink import next as shrink_next
-from tracekit.replay.studies.shrink import told as shrink_told
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
-from tracekit.replay.studies.shrink.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.sure import sure
-from tracekit.replay.studies.shrink.told import span
+from tracekit.replay.studies.shrink.words import drains_told, margin
+from tracekit.replay.studies.shrink.words import next as shrink_next
+from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
+from tracekit.replay.studies.shrink.words.sure import sure
+from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.first_screen import Answer, Change

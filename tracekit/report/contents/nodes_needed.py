@@ -9,9 +9,9 @@ from tracekit.replay.answer.may_answer import may_be_chosen
 from tracekit.replay.answer.preferred import rules_out_overload
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.studies.shrink import told as shrink_told
 from tracekit.replay.studies.shrink.after_run import unasked
 from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise, of_another

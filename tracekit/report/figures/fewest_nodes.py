@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.told import span
+from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis

@@ -23,9 +23,10 @@ from tracekit.replay.answer.repeat import repeat_replay
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import choose_policies
 from tracekit.replay.runs.run_folder import write_run
-from tracekit.replay.studies.shrink import after_run, facts, few_nodes
-from tracekit.replay.studies.shrink import told as shrink_told
+from tracekit.replay.studies.shrink import after_run, facts
 from tracekit.replay.studies.shrink.after_run import nodes_after
+from tracekit.replay.studies.shrink.search import few_nodes
+from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.study import Study, read_study
 

@@ -26,16 +26,16 @@ from tracekit.ingest import ingest
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
-from tracekit.replay.studies.shrink import told as shrink_told
-from tracekit.replay.studies.shrink.beside import others
-from tracekit.replay.studies.shrink.bisection import fewest, fewest_around, fewest_from
-from tracekit.replay.studies.shrink.drains_told import goes
-from tracekit.replay.studies.shrink.fewest import fewest_nodes
-from tracekit.replay.studies.shrink.least_nodes import least_nodes
-from tracekit.replay.studies.shrink.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink.search.bisection import fewest, fewest_around, fewest_from
+from tracekit.replay.studies.shrink.search.fewest import fewest_nodes
+from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
+from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink.search.trials import asked_over_time
 from tracekit.replay.studies.shrink.study import shrink_cluster
-from tracekit.replay.studies.shrink.sure import sure
-from tracekit.replay.studies.shrink.trials import asked_over_time
+from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.beside import others
+from tracekit.replay.studies.shrink.words.drains_told import goes
+from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Losses, Workload
@@ -154,7 +154,9 @@ def test_the_smallest_go_first_where_that_ends_with_fewer() -> None:
 
 def test_a_node_of_no_use_goes_though_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Best fit fills six small nodes; without these three large ones do, and one that fits none."""
-    monkeypatch.setattr(sys.modules["tracekit.replay.studies.shrink.fewest"], "ONE_BY_ONE", 0)
+    monkeypatch.setattr(
+        sys.modules["tracekit.replay.studies.shrink.search.fewest"], "ONE_BY_ONE", 0
+    )
     shapes = [(60, 160)] * 6 + [(2000, 100)] + [(400, 400)] * 3
     found = shrunk(workload(shapes, [(0, 9000, 50, 150)] * 6))
     assert (row(found)["nodes"], row(found)["bound"], row(found)["going"]) == (3, 3, "sorted_anew")

@@ -13,8 +13,8 @@ from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.entrant import parse_entrant, with_fit
 from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import Results, results
-from tracekit.replay.studies.shrink.next import STORE
 from tracekit.replay.studies.shrink.study import chosen, shrink_cluster
+from tracekit.replay.studies.shrink.words.next import STORE
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.study import Study, write_study
 

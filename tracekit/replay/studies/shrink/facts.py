@@ -9,8 +9,8 @@ from tracekit.replay.measures import compared
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
-from tracekit.replay.studies.shrink.limits import Limits
-from tracekit.replay.studies.shrink.trials import fixed_nodes, left_nodes
+from tracekit.replay.studies.shrink.search.limits import Limits
+from tracekit.replay.studies.shrink.search.trials import fixed_nodes, left_nodes
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import open_store

@@ -12,8 +12,8 @@ import polars as pl
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import FULLEST, compared, find_measure
-from tracekit.replay.studies.shrink.fewest import MIXED, Fewest, Option
-from tracekit.replay.studies.shrink.limits import Limits
+from tracekit.replay.studies.shrink.search.fewest import MIXED, Fewest, Option
+from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.workload.changed.more_nodes import numbered
 from tracekit.units import MILLI_PER_CORE
 

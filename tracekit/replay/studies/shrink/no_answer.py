@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.shrink.limits import plain
-from tracekit.replay.studies.shrink.trials import TooFewError
+from tracekit.replay.studies.shrink.search.limits import plain
+from tracekit.replay.studies.shrink.search.trials import TooFewError
 
 
 def no_answer(

@@ -20,15 +20,15 @@ from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.studies.shrink.costs import what_is_least
-from tracekit.replay.studies.shrink.enough import enough_nodes
 from tracekit.replay.studies.shrink.facts import facts_of, given_again, of_production, orders_of
-from tracekit.replay.studies.shrink.few_nodes import Ask, ByCrew, Here, Remembered
-from tracekit.replay.studies.shrink.fewest import Fewest
 from tracekit.replay.studies.shrink.frames import Cluster, frames_of
-from tracekit.replay.studies.shrink.limits import Limits, parse_limits
 from tracekit.replay.studies.shrink.no_answer import no_answer
-from tracekit.replay.studies.shrink.trials import left_nodes
+from tracekit.replay.studies.shrink.search.enough import enough_nodes
+from tracekit.replay.studies.shrink.search.few_nodes import Ask, ByCrew, Here, Remembered
+from tracekit.replay.studies.shrink.search.fewest import Fewest
+from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink.search.trials import left_nodes
+from tracekit.replay.studies.shrink.words.costs import what_is_least
 from tracekit.replay.workload.changed.multiplied import multiplied, scale_of
 from tracekit.replay.workload.changed.on_nodes import barred_by
 from tracekit.replay.workload.shared import shared

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.studies.shrink.beside import beyond_chance
-from tracekit.replay.studies.shrink.told import Told, span
-from tracekit.replay.studies.shrink.trials import COST
+from tracekit.replay.studies.shrink.search.trials import COST
+from tracekit.replay.studies.shrink.words.beside import beyond_chance
+from tracekit.replay.studies.shrink.words.told import Told, span
 from tracekit.units import MS_PER_DAY, duration
 from tracekit.words import count, few
 

@@ -17,13 +17,13 @@ from replay_support import workload
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import replay_one
-from tracekit.replay.studies.shrink import costs, drains_told
-from tracekit.replay.studies.shrink.fewest import fewest_nodes
-from tracekit.replay.studies.shrink.limits import parse_limits
-from tracekit.replay.studies.shrink.next import following
+from tracekit.replay.studies.shrink.search.fewest import fewest_nodes
+from tracekit.replay.studies.shrink.search.limits import parse_limits
+from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import shrink_cluster
-from tracekit.replay.studies.shrink.told import short, told
-from tracekit.replay.studies.shrink.trials import COST
+from tracekit.replay.studies.shrink.words import costs, drains_told
+from tracekit.replay.studies.shrink.words.next import following
+from tracekit.replay.studies.shrink.words.told import short, told
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.workload import Workload
 from tracekit.study import Study

@@ -15,9 +15,9 @@ from tracekit.replay.answer.separation import WAITING
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
-from tracekit.replay.studies.shrink.few_nodes import Ask, Here
-from tracekit.replay.studies.shrink.least_nodes import least_cost
-from tracekit.replay.studies.shrink.limits import Broken, Limits
+from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
+from tracekit.replay.studies.shrink.search.least_nodes import least_cost
+from tracekit.replay.studies.shrink.search.limits import Broken, Limits
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
 from tracekit.replay.workload.workload import Workload

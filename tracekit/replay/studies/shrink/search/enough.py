@@ -6,11 +6,11 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.studies.shrink.added import Adding
-from tracekit.replay.studies.shrink.few_nodes import Ask
-from tracekit.replay.studies.shrink.fewest import Fewest, fewest_nodes
-from tracekit.replay.studies.shrink.limits import Broken, Limits
-from tracekit.replay.studies.shrink.trials import NODES, TooFewError, Trials
+from tracekit.replay.studies.shrink.search.added import Adding
+from tracekit.replay.studies.shrink.search.few_nodes import Ask
+from tracekit.replay.studies.shrink.search.fewest import Fewest, fewest_nodes
+from tracekit.replay.studies.shrink.search.limits import Broken, Limits
+from tracekit.replay.studies.shrink.search.trials import NODES, TooFewError, Trials
 from tracekit.replay.workload.changed.more_nodes import like_nodes, with_more
 from tracekit.replay.workload.workload import Workload
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.bounds.demand import volumes
-from tracekit.replay.studies.shrink.trials import COST, Trials
+from tracekit.replay.studies.shrink.search.trials import COST, Trials
 from tracekit.replay.workload.changed.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
 

@@ -11,9 +11,9 @@ import pytest
 from given_source import given_source
 from replay_support import Row, workload
 
-from tracekit.replay.studies.shrink.drains_told import barred, held
 from tracekit.replay.studies.shrink.study import shrink_cluster
-from tracekit.replay.studies.shrink.told import told
+from tracekit.replay.studies.shrink.words.drains_told import barred, held
+from tracekit.replay.studies.shrink.words.told import told
 from tracekit.replay.workload.budgets import budgets_of
 from tracekit.replay.workload.changed.on_nodes import barred_by
 from tracekit.replay.workload.workload import Workload

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.studies.shrink.frames import BARRED_BY, CORDONED, KINDS, LIKE
-from tracekit.replay.studies.shrink.told import Told
+from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB, size

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tracekit.replay.chance.student import means
-from tracekit.replay.studies.shrink.over_orders import means_told, over_orders
+from tracekit.replay.studies.shrink.words.over_orders import means_told, over_orders
 from tracekit.study import Study
 
 CPU = [1.0, 1.02, 1.04, 1.0, 1.02, 1.04]

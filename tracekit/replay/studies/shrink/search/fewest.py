@@ -39,12 +39,12 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.studies.shrink.bisection import fewest, fewest_around, fewest_from
-from tracekit.replay.studies.shrink.by_kind import lighter
-from tracekit.replay.studies.shrink.few_nodes import Ask
-from tracekit.replay.studies.shrink.least_nodes import least_nodes
-from tracekit.replay.studies.shrink.limits import Limits
-from tracekit.replay.studies.shrink.trials import COST, NODES, Trial, Trials
+from tracekit.replay.studies.shrink.search.bisection import fewest, fewest_around, fewest_from
+from tracekit.replay.studies.shrink.search.by_kind import lighter
+from tracekit.replay.studies.shrink.search.few_nodes import Ask
+from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
+from tracekit.replay.studies.shrink.search.limits import Limits
+from tracekit.replay.studies.shrink.search.trials import COST, NODES, Trial, Trials
 from tracekit.replay.workload.workload import Workload
 
 #: Of more nodes than these none is tried by itself: each costs a replay.

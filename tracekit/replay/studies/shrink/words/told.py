@@ -12,11 +12,11 @@ import polars as pl
 from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
-from tracekit.replay.studies.shrink import costs
-from tracekit.replay.studies.shrink.beside import others
 from tracekit.replay.studies.shrink.frames import LIKE
-from tracekit.replay.studies.shrink.limits import plain
-from tracekit.replay.studies.shrink.trials import COST
+from tracekit.replay.studies.shrink.search.limits import plain
+from tracekit.replay.studies.shrink.search.trials import COST
+from tracekit.replay.studies.shrink.words import costs
+from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.study import Study
 from tracekit.units import percent
 from tracekit.words import count

@@ -15,11 +15,11 @@ from replay_support import workload
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
-from tracekit.replay.studies.shrink import drains_told
-from tracekit.replay.studies.shrink import told as shrink_told
-from tracekit.replay.studies.shrink.enough import enough_nodes
-from tracekit.replay.studies.shrink.limits import parse_limits
+from tracekit.replay.studies.shrink.search.enough import enough_nodes
+from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.studies.shrink.study import shrink_cluster
+from tracekit.replay.studies.shrink.words import drains_told
+from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.seeds import order_seed
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.

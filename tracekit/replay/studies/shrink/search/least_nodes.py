@@ -15,7 +15,7 @@ from tracekit.replay.bounds.measures import bound_frame, bound_steps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures.p99_fraction import PERCENT
 from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.studies.shrink.limits import Limits
+from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.workload.changed.on_nodes import beside_daemons
 from tracekit.replay.workload.changed.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload

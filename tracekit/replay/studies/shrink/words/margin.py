@@ -6,9 +6,9 @@ from typing import Any
 
 from tracekit.replay.measures import RESOURCES, find_measure, small
 from tracekit.replay.runs import kept_back
-from tracekit.replay.studies.shrink import costs
-from tracekit.replay.studies.shrink.told import Told, number
-from tracekit.replay.studies.shrink.trials import COST, NODES
+from tracekit.replay.studies.shrink.search.trials import COST, NODES
+from tracekit.replay.studies.shrink.words import costs
+from tracekit.replay.studies.shrink.words.told import Told, number
 from tracekit.study import Study
 from tracekit.units import percent
 

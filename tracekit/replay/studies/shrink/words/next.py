@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.studies.shrink import costs
-from tracekit.replay.studies.shrink.told import Told
-from tracekit.replay.studies.shrink.trials import COST, NODES
+from tracekit.replay.studies.shrink.search.trials import COST, NODES
+from tracekit.replay.studies.shrink.words import costs
+from tracekit.replay.studies.shrink.words.told import Told
 
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"

@@ -8,8 +8,8 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.replay.studies.shrink.frames import COST_BOUND, COST_KEPT, LIKE, Cluster
-from tracekit.replay.studies.shrink.limits import Limits
-from tracekit.replay.studies.shrink.trials import COST, NODES
+from tracekit.replay.studies.shrink.search.limits import Limits
+from tracekit.replay.studies.shrink.search.trials import COST, NODES
 
 _MEASURE = "cost_per_hour"
 
