@@ -19,6 +19,8 @@ from tracekit.replay.workload.workload import Workload
 
 #: So many choices are weighed at most, and of one weight so many replayed.
 _CHOICES, _OF_A_WEIGHT = 300_000, 3
+#: So many of the lightest weights are asked about before bisection.
+_LIGHTEST = 4
 #: What is less by rounding alone is not less.
 _LESS = 1 - 1e-9
 
@@ -62,13 +64,22 @@ def lighter(
     choices = _choices(tried, kinds, each)
     below = choices.weight < each[stay].sum() * _LESS
     levels = np.unique(choices.weight[below])
-    low, high, best = 0, len(levels), None
+
+    def at(level: int) -> tuple[Trials, int] | None:
+        """What holds of this weight, of the choices with most room."""
+        here = np.flatnonzero(below & (choices.weight == levels[level]))
+        roomy = here[np.argsort(-choices.spare[here], kind="stable")][:_OF_A_WEIGHT]
+        replayed = (_replayed(tried, kinds, choices.counts[one], orders) for one in roomy)
+        return next(filter(None, replayed), None)
+
+    # what holds is not monotone in the weight, so that the lightest are asked about one by one
+    low, high, best = min(_LIGHTEST, len(levels)), len(levels), None
+    lightest = next(filter(None, map(at, range(low))), None)
+    if lightest is not None:
+        return lightest
     while low < high:
         middle = (low + high) // 2
-        here = np.flatnonzero(below & (choices.weight == levels[middle]))
-        roomy = here[np.argsort(-choices.spare[here], kind="stable")][:_OF_A_WEIGHT]
-        replayed = (_replayed(tried, kinds, choices.counts[at], orders) for at in roomy)
-        again = next(filter(None, replayed), None)
+        again = at(middle)
         if again is None:
             low = middle + 1
         else:
