@@ -1,10 +1,12 @@
 """A node of a watch log, or of several lists, over time: what changed of it, and since when."""
 
+import contextlib
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from tracekit.sources.own._kubernetes_objects import Thing, latest_ms
-from tracekit.sources.own._kubernetes_shape import Rows
+from tracekit.sources.own._kubernetes_objects import Thing, latest_ms, time_ms
+from tracekit.sources.own._kubernetes_shape import CORDON_TAINT, Rows
 
 #: What a row says of when and where, and not of the node.
 _PLACE = ("time_ms", "line")
@@ -27,6 +29,27 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
         # what a node has not from the beginning it has from then on
         resources += _with(known, [now], time) if known else [{**now, "time_ms": time}]
     return {"node": nodes, "node_resource": resources}
+
+
+def dated(rows: Rows, thing: Thing) -> Rows:
+    """The rows of a node of one list, closed from the time on at which its taint says it was."""
+    nodes = rows.get("node") or []
+    since = _cordoned_ms(thing) if nodes and thing.event is None else None
+    if since is None or nodes[0]["state"] != "closed" or since <= nodes[0]["time_ms"]:
+        return rows
+    first, *later = nodes
+    marks = [one for one in json.loads(first["taints"]) if one["key"] != CORDON_TAINT]
+    before = {**first, "state": "ready", "taints": json.dumps(marks) if marks else None}
+    return {**rows, "node": [before, {**first, "time_ms": since}, *later]}
+
+
+def _cordoned_ms(thing: Thing) -> int | None:
+    """Since when a node takes nothing new; None where that is not said."""
+    for one in (thing.value.get("spec") or {}).get("taints") or ():
+        if one.get("key") == CORDON_TAINT and one.get("timeAdded"):
+            with contextlib.suppress(ValueError):
+                return time_ms(str(one["timeAdded"]))
+    return None
 
 
 def over_lists(states: Sequence[tuple[Thing, Rows]]) -> Rows:

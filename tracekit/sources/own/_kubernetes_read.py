@@ -9,7 +9,7 @@ from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_listings import Key, key_of
-from tracekit.sources.own._kubernetes_node_changes import changed, over_lists
+from tracekit.sources.own._kubernetes_node_changes import changed, dated, over_lists
 from tracekit.sources.own._kubernetes_objects import (
     Thing,
     arrival_ms,
@@ -117,7 +117,7 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) 
     rows = _rows(thing, known)
     before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
     if before is None or isinstance(rows, Broken):
-        return rows
+        return rows if isinstance(rows, Broken) or not known.series else dated(rows, thing)
     states = ((replace(one, number=thing.number), _rows(one, known)) for one in [*before, thing])
     return over_lists([(one, state) for one, state in states if not isinstance(state, Broken)])
 

@@ -46,6 +46,8 @@ class Roster:
         Where the volumes of pods can be reached.
     state : State
         What kube-state-metrics recorded.
+    series : bool
+        Whether there are time series, by which it is known when use begins.
     addresses : dict of str to set of str
         The nodes that have an address, or a host's name, by what kubectl printed.
     together : Together
@@ -60,6 +62,7 @@ class Roster:
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
     volumes: Volumes = field(default_factory=Volumes)
     state: State = field(default_factory=State)
+    series: bool = False
     addresses: dict[str, set[str]] = field(default_factory=dict)
     together: Together = field(default_factory=Together)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -176,6 +179,7 @@ def _roster(files: Files) -> Roster:
             note_things(known, things(one), listing)
             listings.append(listing)
         elif word in SERIES:
+            known.series = True
             read_state(known.state, one, word)
     if len(listings) > 1:
         known.together = together(listings)
