@@ -1,7 +1,7 @@
 """Finds ``queries/`` and ``reports/``; nothing else knows where they are.
 
 In an installed wheel they lie inside the package; in a checkout or an editable install they
-lie beside it. The current directory is never looked at.
+lie beside it. The current directory is never searched.
 """
 
 from pathlib import Path

@@ -21,7 +21,7 @@ def leave_current_folder() -> None:
 def safe_path() -> list[str]:
     """Where this process imports from, without the current folder; tracekit's own place is there.
 
-    A checkout that one stands in is tracekit's own place; then it is looked at last.
+    A checkout that one stands in is tracekit's own place; then it is searched last.
     """
     named = set() if sys.flags.ignore_environment else _named(os.environ.get("PYTHONPATH", ""))
     here = _current_folder()

@@ -1,6 +1,6 @@
 """The folder for things that take long to make: compiled code, and views that were bound.
 
-Nothing there is data. It can be taken away at any time, and is made anew then.
+Nothing there is data. It can be removed at any time, and is then made again.
 """
 
 import functools

@@ -1,9 +1,9 @@
-"""Numba, of which the folder one stands in has no say: nothing else imports it.
+"""Numba, independent of the working folder: nothing else imports it.
 
 Numba takes settings from a hidden file of the current folder, when it is imported and again at each
 compilation. Such a file can name the folder that compiled code is read from, and compiled code is
-kept as pickles: who stands in a folder that somebody gave them would run what that one has put
-there. Variables of the environment are the user's own word and stay.
+kept as pickles: otherwise a working folder from someone else could make numba run its code.
+Variables of the environment are the user's own word and stay.
 """
 
 import importlib

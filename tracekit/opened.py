@@ -1,4 +1,4 @@
-"""Files that somebody named, opened: what is no file is named as what it is.
+"""Opens files that a user named: what is no file is named as what it is.
 
 Opening a pipe waits for who writes into it, and a device may be read without end. So whatever a
 user gives, and whatever lies in a folder that others can write, is opened here.

@@ -75,7 +75,7 @@ def whole_cores(state: VcpuState, free: IntArray, size: int) -> IntArray:
 
 
 def _whole(state: VcpuState, free: IntArray) -> np.ndarray:
-    """Which free places lie on cores of which nobody has a thread."""
+    """Which free places lie on cores with no thread in use."""
     mates = state.room.mates[free]
     taken = (mates >= 0) & (state.occupancy.owner[np.maximum(mates, 0)] >= 0)
     return np.asarray(~taken.any(axis=1))

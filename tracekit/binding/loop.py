@@ -147,7 +147,7 @@ class VcpuReplay:
         )
 
     def _next_event(self) -> int:
-        """When somebody comes or goes next."""
+        """The time of the next arrival or departure."""
         arrival = self._next(self._order, self._arrived, self._start)
         return min(arrival, self._next(self._leaving, self._departed, self._load.departure_ms))
 
@@ -219,7 +219,7 @@ class VcpuReplay:
         return self._there
 
     def _sample(self, steps: range) -> list[dict[str, Any]]:
-        """Take the samples of steps between which nobody moves; what no other measure says."""
+        """Take the samples of steps without a move between them; what no other measure says."""
         load, (at, node) = self._load, self._running_on()
         every = self.state.inflation if self._truth is None else self._truth.inflation()
         inflation, size = every[at], self._size[at]

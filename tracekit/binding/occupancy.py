@@ -130,7 +130,7 @@ def _beside(taken: Occupancy, agg: int, instance: int) -> None:
 
 @compiled
 def refresh(taken: Occupancy, agg: int, socket: int) -> None:
-    """Sum a socket up anew."""
+    """Sum a socket up again."""
     total, weight = 0.0, 0.0
     for at in range(taken.instances[socket]):
         instance = taken.bound[socket, at]

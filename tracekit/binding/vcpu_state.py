@@ -71,7 +71,7 @@ class VcpuState:
 
     @property
     def changes(self) -> int:
-        """How often somebody came or left."""
+        """The number of arrivals and departures so far."""
         return self._change
 
     @property

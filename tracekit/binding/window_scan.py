@@ -1,6 +1,6 @@
 """The search for the free window that costs least.
 
-Only sockets that changed are scored again. The score of a window is not summed anew over all
+Only sockets that changed are scored again. The score of a window is not summed again over all
 pairs: a newcomer presses on an instance either on its cores or on its socket, and both sums are
 known before the windows are tried.
 """

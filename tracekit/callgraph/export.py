@@ -1,8 +1,8 @@
 """The simulation set of the sizing study: call chains with the usage of the containers on them.
 
 Yao et al., C.S.A. 2023 32(4), section 3.1: a call table (timestamp, UM, DM, calls) and container
-states (timestamp, containerID, cpuNeed, memNeed). Where the study leaves a choice, what is chosen
-here is said in the functions below.
+states (timestamp, containerID, cpuNeed, memNeed). Where the study leaves a choice, the functions
+below name the choice made here.
 """
 
 from collections.abc import Iterator

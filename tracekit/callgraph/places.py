@@ -23,7 +23,7 @@ class Places:
     entry : bool
         Whether the place is where its trace starts: the longest path that all paths of the trace
         with the same first number start with, or the one above that, if it is recorded and names
-        its upstream. What lies above it belongs to nobody we know.
+        its upstream. The place above it belongs to no known service.
     of_record : int64, shape (records,)
         The place of each record.
     """

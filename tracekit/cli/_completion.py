@@ -1,6 +1,6 @@
 """What the shell completes: names of policies, queries, measures, ..., and folders of results.
 
-Every Tab starts the program anew, so nothing is imported for it: a name is a file's name, and the
+Every Tab starts the program again, so nothing is imported for it: a name is a file's name, and the
 files are looked at in their folders. A test holds each list to the registry.
 """
 

@@ -84,7 +84,7 @@ class Workers:
 
     Parameters
     ----------
-    without : modules that the processes are told they have not, because the tasks need them not
+    without : modules that the processes cannot import, because the tasks do not need them
     """
 
     def __init__(self, size: int, without: tuple[str, ...] = ()) -> None:

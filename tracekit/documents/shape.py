@@ -1,7 +1,7 @@
 """The shape of a JSON document: which fields, of which types, in which range; checked in one go.
 
-A document that somebody else wrote is held to its shape where it is read, so that nothing behind
-has to ask again. ``ShapeError`` says where in the document what was found, and what would be right.
+A foreign document is checked against its shape where it is read, so that later code need not check
+again. ``ShapeError`` says where in the document what was found, and what would be right.
 """
 
 import dataclasses

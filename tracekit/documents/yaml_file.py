@@ -1,4 +1,4 @@
-"""A document in YAML or JSON that somebody else's program reads too: plain data, nothing run."""
+"""A document in YAML or JSON that another program reads too: plain data, nothing run."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""One process at a time in a folder: the second is told who is at it."""
+"""One process at a time in a folder: the second gets an error that names the first."""
 
 import fcntl
 import os

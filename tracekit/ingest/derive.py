@@ -153,7 +153,7 @@ ORDER BY node_id.node, total.time_ms
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> str:
-    """Work out the fractions anew where what they rest on has changed, or they are damaged.
+    """Compute the fractions again where their inputs have changed, or they are damaged.
 
     Returns what there is to tell of the amounts that none is worked out of, in a sentence.
 
@@ -264,7 +264,7 @@ def _told(made: list[SourceEntry], silent: str, containers: int | None) -> list[
 def _lacking(
     entries: Sequence[SourceEntry], silent: str, containers: int, table: str = "container_amount"
 ) -> list[SourceEntry]:
-    """The entries, one of which says for all what lacks use: a sentence is told once."""
+    """The entries, one of which says for all what lacks use: each sentence is printed once."""
     lacks = Defect(
         defect=WITHOUT_USE,
         column="container",

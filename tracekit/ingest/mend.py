@@ -171,7 +171,7 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
 def replaced_by(folder: Path, make: Callable[[Path], Made]) -> Made:
     """Have a store made beside this one, which is locked, and put in its place.
 
-    What somebody has put into the folder besides stays there.
+    Other files in the folder stay there.
 
     Parameters
     ----------

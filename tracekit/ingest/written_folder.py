@@ -84,7 +84,7 @@ def _begin(folder: Path) -> None:
 
 @contextmanager
 def _gone_if_empty(folder: Path, *, absent: bool) -> Iterator[None]:
-    """Afterwards remove the folder, if it was absent before and nobody has put anything in."""
+    """Afterwards remove the folder, if it was absent before and is still empty."""
     try:
         yield
     finally:

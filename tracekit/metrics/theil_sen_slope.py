@@ -13,8 +13,8 @@ def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
     Parameters
     ----------
     values : array, shape (..., samples)
-        The series; NaN where there is no sample. All pairs are looked at, so give block means
-        rather than raw samples for long series.
+        The series; NaN where there is no sample. All pairs are used, so give block means rather
+        than raw samples for long series.
     time_h : array, shape (samples,)
         Time of each sample in hours, all different.
 

@@ -46,8 +46,8 @@ def lives(events: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """One row for each container: when it first came, and when it left for good.
 
     A container that is put back into the queue after it was evicted or failed lives on. It leaves
-    with the last end that no new start follows; of events of one time the later row counts. Where
-    its start is not told, its life begins with the first event. Lives come in order of arrival.
+    with the last end that no new start follows; of events of one time the later row counts. If its
+    start is unknown, its life begins with the first event. Lives come in order of arrival.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class Delimited:
     numbers : sequence of str
         Those that hold numbers; the others are texts.
     header : bool
-        Whether the first line names columns and is no row. Its names are not looked at.
+        Whether the first line names columns and is no row. Its names are ignored.
     fewest : int, optional
         Lines may end after so many fields; the rest is empty.
     empty : sequence of str

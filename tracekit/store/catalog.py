@@ -50,7 +50,7 @@ def copy_query_views(
 ) -> None:
     """Put the views of ``queries/`` into each of these schemas of an attached database.
 
-    The schemas have the base tables. A damaged or missing copy is made anew.
+    The schemas have the base tables. A damaged or missing copy is made again.
 
     Parameters
     ----------

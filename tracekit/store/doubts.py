@@ -131,7 +131,7 @@ def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
 
 
 def _cordoned(store: Store) -> Iterator[str]:
-    """Nodes that somebody has closed, to be drained or mended."""
+    """Nodes that are cordoned, to be drained or mended."""
     found = cordoned(read(store, "node")).sort("node")
     if found.height:
         take = "it takes" if found.height == 1 else "they take"

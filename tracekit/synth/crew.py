@@ -37,7 +37,7 @@ def run_all(
 ) -> Iterator[tuple[Task, Done]]:
     """Run every task: in this process in order, or by a crew, as they come to an end.
 
-    A crew is closed when a task fails: nobody writes any more when that is heard of.
+    A crew is closed when a task fails: no process writes any more when the error is raised.
     """
     if crew is None:
         for task in tasks:

@@ -18,7 +18,7 @@ UNIT = Column(
 
 
 def amounts_of(entity: str, plural: str) -> Table:
-    """The table of what entities of a kind use, of any resource."""
+    """The table of use of entities of a kind, of any resource."""
     order = (entity, "resource", "time_ms")
     return Table(
         name=f"{entity}_amount",

@@ -8,7 +8,7 @@ from tracekit.analysis.results.service_sizes import TOLD, UNTOLD
 
 
 def service_sizes_fit(inputs: Inputs) -> pl.DataFrame:
-    """One row per resource: the common size of all services, and how well sizes can be told.
+    """One row per resource: the common size of all services, and how well sizes can be estimated.
 
     Columns: resource, verdict (on the common size), node_share (common size: share of its node
     that one full container takes, 0..1; NULL when it cannot be told), node_share_low,

@@ -1,6 +1,6 @@
 """A lease on an object store: one object names the writer, who renews it while it works.
 
-An object store knows no lock that ends with its process. Who writes puts the lease anew every
+An object store knows no lock that ends with its process. The writer renews the lease every
 ``RENEWED_S`` seconds; whose lease has not been put for ``LAPSES_S`` is taken to be gone. So is a
 process of this machine that no longer runs.
 """
@@ -49,7 +49,7 @@ class Lease:
             raise self._busy(get_bytes(self._object) or b"{}") from None
 
     def check(self) -> None:
-        """Put the lease anew; raises TracekitError when another process has taken it."""
+        """Renew the lease; raises TracekitError when another process has taken it."""
         try:
             with self._put:
                 put_over(self._object, self._mine, self._mine)

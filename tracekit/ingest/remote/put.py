@@ -12,7 +12,7 @@ _AT_ONCE = 2
 
 
 class OvertakenError(Exception):
-    """Somebody else has put the object since it was looked at."""
+    """Another writer has put the object since it was read."""
 
 
 def put_file(source: Path, target: Path) -> None:

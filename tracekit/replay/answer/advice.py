@@ -38,7 +38,7 @@ def meaning(told: Decision) -> str:
 
 
 def sentence(found: Results, told: Decision) -> str:
-    """The answer; where nothing can be told it says that, and why."""
+    """The answer; if nothing can be concluded, it says so, and why."""
     first, measure = next(iter(told.chosen), ""), find_measure(told.criterion)
     row = standings(found, told.criterion).row(first) if first and measure else None
     if row is None or measure is None:

@@ -61,11 +61,11 @@ class Decision:
     question : str
         What was asked.
     answer : str
-        The answer in one sentence; where nothing can be told it says so, and why.
+        The answer in one sentence; if nothing can be concluded, it says so, and why.
     chosen : tuple of str
         Policies that may be chosen: the best by ``criterion`` and those within chance of it, by
-        that and by the other measures that may answer, in the order of ``runs.preferred``. Empty
-        where nothing can be told.
+        that and by the other measures that may answer, in the order of ``runs.preferred``. Empty if
+        nothing can be concluded.
     why_first : str
         Why the first of them is that, a clause; empty where it is the best by ``criterion``.
     criterion : str

@@ -27,7 +27,7 @@ def answer(
     barred: Sequence[LeftOut],
     fit: Sequence[tuple[str, ...]],
 ) -> str:
-    """The answer in one sentence; where nothing can be told it says so, and why.
+    """The answer in one sentence; if nothing can be concluded, it says so, and why.
 
     Parameters
     ----------
@@ -35,8 +35,7 @@ def answer(
         The policies that are recommended, the first choice first; empty where there are none.
     measure : str
         The measure that decided.
-    barred, fit : sequences
-        Who may not be chosen, and who may.
+    barred, fit : sequences The barred policies, and those that may be chosen.
     """
     chosen = [name for row in best for name in row.names]
     count = sum(len(names) for names in fit if judged(found, names[0]))

@@ -71,7 +71,7 @@ def left_out(found: Results) -> tuple[LeftOut, ...]:
 def judged(found: Results, policy: str) -> bool:
     """Whether it met as many orders as any, or those that it met bar it for good.
 
-    Where some met more, what one order showed judges nobody else.
+    If some met more orders, a single order does not judge the others.
     """
     return found.orders(policy) == found.most_orders or barred_for_good(found, policy)
 

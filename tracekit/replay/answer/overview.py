@@ -67,7 +67,7 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
 
 
 def _decides(found: Results, stands: dict[str, Standings]) -> Standings | None:
-    """The measure that the answer of the run goes by; None where nothing can be told."""
+    """The measure that the answer of the run goes by; None if nothing can be concluded."""
     return stands.get(decision(found).criterion or "") if found.policies else None
 
 

@@ -72,7 +72,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     ------
     TracekitError
         For a folder that is no run, no policy in common, or a threshold that makes no sense or
-        would be held to nothing: production alone is what nobody changed.
+        would be held to nothing: production is the same in both runs.
     """
     thresholds = [parse_threshold(text) for text in fail_if]
     before, after = compared_run(base), compared_run(new)

@@ -115,7 +115,7 @@ def _no_number(word: str) -> None:
 
 @contextmanager
 def _told_where(path: Path, at: int, case: Any) -> Iterator[None]:
-    """Whatever is wrong with a case is told with its file, its number and its name."""
+    """An error in a case names its file, its number and its name."""
     name = case.get("name")
     where = f"{path}: case {at + 1}" + (f" '{name}'" if isinstance(name, str) else "")
     try:

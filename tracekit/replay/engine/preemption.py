@@ -6,8 +6,8 @@ eviction is against a budget of disruption, the highest priority first, then the
 way. Of the nodes where that makes room the one is taken with fewest evictions against a budget,
 then whose highest evicted priority is lowest, then whose evicted priorities are lowest together,
 then with fewest of them, then where the highest of them has run for the shortest time, then the
-first. Who says preemptionPolicy Never waits and evicts nobody. Daemons and members of gangs are not
-evicted, and members of gangs evict nobody.
+first. A container with preemptionPolicy Never waits and evicts no other. Daemons and members of
+gangs are not evicted, and members of gangs evict nobody.
 """
 
 import numpy as np
@@ -85,7 +85,7 @@ class Preemption:
     ) -> tuple[list[int], int]:
         """The containers to evict from a node, and how many of them against a budget.
 
-        Empty where that does not help, or nobody must.
+        Empty where that does not help, or no eviction is needed.
         """
         load, state, request = self._load, self._state, self._load.request[index]
         free = (load.capacity - state.cluster.requested)[node] + load.request[lower].sum(axis=0)

@@ -152,7 +152,7 @@ def of_use(measure: Measure) -> bool:
 
 
 def _asked(text: str) -> str:
-    """A text about a resource whose use nobody reads: what containers request stands for it."""
+    """A text about a resource whose use is not measured: what containers request stands for it."""
     asked = text.replace("{resource} use", "{resource} requested")
     return asked.replace("use of {resource}", "{resource} requested")
 

@@ -48,7 +48,7 @@ class DefaultScheduler(PlacementPolicy):
     ] = 0
 
     def best_score(self) -> float | None:
-        """100 of each plugin; where none has a weight, nothing is told apart."""
+        """100 of each plugin; where none has a weight, all nodes score alike."""
         return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
 
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:

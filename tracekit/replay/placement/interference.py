@@ -167,8 +167,8 @@ class _Beside(str):
 class Interference(PlacementPolicy):
     """Place where containers of one node are predicted to cost each other least CPU.
 
-    All containers of a node count as neighbours on its sockets: a snapshot does not say who is
-    bound where. ``tracekit bind`` places down to the vCPU.
+    All containers of a node count as neighbours on its sockets: a snapshot does not record
+    bindings. ``tracekit bind`` places down to the vCPU.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})

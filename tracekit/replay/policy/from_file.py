@@ -127,7 +127,7 @@ _PACKAGE = "own_policies"
 
 
 def load_own_policy(path: Path) -> type[PlacementPolicy]:
-    """The policy of a file as it is now, checked; read anew where the file has changed.
+    """The policy of a file as it is now, checked; read again where the file has changed.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """A user's policy at work: whatever its code does, it ends in one line that names file and line.
 
-A policy is somebody's program. It may leave the process, raise anything, never return, change what
+A policy is a user's program. It may leave the process, raise anything, never return, change what
 it was handed, or give back what is no score, and that at any decision. Each call of one goes
 through here, in whichever process it is made. What no program can stop from within itself is left:
 a signal that ends the process, and compiled code that never returns.
@@ -205,7 +205,7 @@ def _opened_again(number: int) -> Any:
 
 @contextmanager
 def _time_limit(limit_s: float) -> Iterator[None]:
-    """Raise where the code is when the time is up; only a main thread can be told."""
+    """Raise where the code is when the time is up; only a main thread can be interrupted so."""
     inside = signal.getitimer(signal.ITIMER_REAL)[0] > 0
     if inside or threading.current_thread() is not threading.main_thread():
         yield

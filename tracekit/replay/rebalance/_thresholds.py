@@ -101,7 +101,7 @@ def clamped(values: FloatArray, low: float = 0.0, high: float = 100.0) -> FloatA
 def below(percent: FloatArray, limit: ArrayLike) -> BoolArray:
     """Nodes with every resource at or below its limit, shape (nodes,).
 
-    A resource without a limit (NaN) is not looked at; one that is not known counts as 0.
+    A resource without a limit (NaN) is ignored; one that is not known counts as 0.
     """
     return np.asarray(~above(percent, limit))
 

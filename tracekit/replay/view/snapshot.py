@@ -217,7 +217,7 @@ class Snapshot:
         return _declared(self.known_placed, "placed")
 
     def column(self, resource: str) -> int | None:
-        """The column of a resource, also under another name; None when nobody speaks of it."""
+        """The column of a resource, also under another name; None where no source records it."""
         return column_of(self.resources, resource)
 
 

@@ -169,7 +169,7 @@ def order_of_arrival(
 def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     """The same workload with its containers in another order of arrival, drawn from ``rng``.
 
-    Exchangeable containers draw their times of arrival anew among themselves; containers that
+    Exchangeable containers draw new times of arrival among themselves; containers that
     arrive at one time come in a new order; gangs stay in one piece. Nothing else changes, so that
     every order asks the same of the cluster once all have arrived; but sizes that were inferred are
     drawn from their intervals, so that other orders also say what their doubt comes to.

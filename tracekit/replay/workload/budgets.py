@@ -1,4 +1,4 @@
-"""Budgets of disruption: how many containers of a set may be missing because somebody evicts them.
+"""Budgets of disruption: how many containers of a set may be missing because of evictions.
 
 Source: kubernetes v1.34 pkg/controller/disruption (disruptionsAllowed), and the eviction of
 registry/core/pod/storage: of those a budget selects, ``minAvailable`` must run, or

@@ -179,7 +179,7 @@ _EACH = "in each"
 
 
 def _between(one: Mapping[str, Any], resource: str) -> str:
-    """The interval of what is freed."""
+    """The interval of the freed amount."""
     low, high = (amount(one[end], resource) for end in ("freed_low", "freed_high"))
     unit = UNITS[resource][1]
     return f"{low} {unit} {_EACH}" if low == high else f"{low} to {high} {unit}"

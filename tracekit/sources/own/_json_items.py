@@ -61,8 +61,8 @@ def items(opened: Opened) -> Iterator[Item | Cut]:
     Raises
     ------
     TracekitError
-        For a list that is cut off or broken, and for a broken document that is all there is: what
-        came after it is lost, and nobody can tell how much that was.
+        For a list that is cut off or broken, and for a broken document that is all there is: the
+        rest is lost, and how much that was is unknown.
     """
     for item in pieces(opened):
         if isinstance(item, Cut) and item.last:

@@ -1,4 +1,4 @@
-"""Series of which it cannot be told whose use they are."""
+"""Series that cannot be assigned to a container or node."""
 
 from tracekit.sources._cluster import Broken
 from tracekit.sources.own._prometheus_metrics import USES

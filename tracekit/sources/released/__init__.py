@@ -1,1 +1,1 @@
-"""Traces that somebody has released, one file each."""
+"""Released traces, one file each."""

@@ -72,8 +72,8 @@ def node_percent(inputs: Mapping[str, Any]) -> NodePercent:
 def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
     """Nodes whose every resource lies a whole percent or more below its limit, shape (nodes,).
 
-    The difference is cut to a whole number before it is compared; what is unknown on either side is
-    not looked at. Swap the arguments to ask for a whole percent above.
+    The difference is cut to a whole number before it is compared; values unknown on either side are
+    not compared. Swap the arguments to ask for a whole percent above.
     """
     whole = np.trunc(value - limit)
     return np.asarray(((whole < 0) | np.isnan(whole)).all(axis=-1))

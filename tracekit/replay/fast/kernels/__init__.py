@@ -28,7 +28,8 @@ class Kernel:
         Write the scores of the first ``count`` nodes of a block. ``state`` is int64, shape (4,
         resources, block): allocatable, and the sums of requests, of requests with defaults, and of
         limits. ``positions`` says which nodes they are, ``ask`` is int64, shape (4, resources): the
-        container's, row 0 its limits as stated. Nodes without room are scored too, never looked at.
+        container's, row 0 its limits as stated. Nodes without room are scored too; their scores are
+        never read.
     bound : function(boxes, ranges, count, first, ask, parameters, bounds), optional
         Write for each box a number that no score of a node inside exceeds. ``boxes`` is int64,
         shape (4, resources, boxes): least and most scored sum, least and most allocatable;

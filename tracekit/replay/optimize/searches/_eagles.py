@@ -60,7 +60,7 @@ class EagleSearch(Search[Flock]):
         return Flock(problem, start(self.start, problem, self.population, rng))
 
     def iterate(self, flock: Flock, iteration: int, rng: np.random.Generator) -> None:
-        """Three stages; the mean is taken anew at each."""
+        """Three stages; the mean is computed again at each."""
         steps = _steps()
         share = rng.random(flock.positions.shape)
         proposed = steps.selected(flock.positions, flock.best, share, alpha=self.alpha)

@@ -23,7 +23,7 @@ class MutatingSearch(Search[State]):
     t_anchor: Anchor = "origin"
 
     def mutate(self, flock: State, iteration: int, rng: np.random.Generator) -> None:
-        """Mutate all or nobody; who is better for it stays mutated."""
+        """Mutate all or none; those that improve stay mutated."""
         if rng.random() < self.mutation_share:
             flock.propose(
                 t_mutation(flock.positions, iteration, flock.problem, rng, anchor=self.t_anchor)

@@ -42,8 +42,7 @@ class Answered:
         The measure that decided; empty where none did.
     said : str
         The answer in one sentence.
-    barred : mapping of str to str
-        Who may not be chosen, and why, a clause.
+    barred : mapping of str to str The barred policies, each with the reason as a clause.
     """
 
     names: tuple[str, ...]

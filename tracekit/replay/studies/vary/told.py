@@ -41,7 +41,7 @@ def question(study: Study) -> str:
 
 
 def answer(study: Study, *, most: int = 3) -> str:
-    """Which assumptions the answer hangs on, and how; where nothing can be told, that and why.
+    """Which assumptions the answer hangs on, and how; if nothing can be concluded, that and why.
 
     Of ``most`` changes that turn it over it is said how.
     """

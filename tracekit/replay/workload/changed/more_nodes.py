@@ -18,9 +18,9 @@ _STEP = (5**0.5 - 1) / 2
 def like_nodes(load: Workload, count: int) -> IntArray:
     """Which nodes further ones are like, one after the other, shape (count,).
 
-    They are spread evenly over the sizes of the nodes there are, so that the cluster grows as it
-    is made up. Nobody adds nodes of the control plane, that are gone by the end, or on which no
-    container may run. Empty where there is no other.
+    They are spread evenly over the sizes of the nodes there are, so that the cluster grows as it is
+    made up. Never added: nodes of the control plane, nodes gone by the end, nodes closed to all
+    containers. Empty where there is no other.
     """
     those = _can_be_had(load)
     if not len(those):

@@ -24,14 +24,14 @@ def scale_of(value: float) -> Fraction:
 def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Workload:
     """The workload with ``scale`` times as many containers, of the sizes there are.
 
-    Load grows by replicas and not by larger containers, as services do that scale out. Who is
-    copied is drawn evenly over sizes: containers are counted by size, equal ones by what they use,
-    equal again in drawn order, from a drawn beginning, and the first n of them become about
-    n * scale. So what is requested and used grows by nearly ``scale``, whatever the order in which
+    Load grows by replicas and not by larger containers, as services do that scale out. The copied
+    containers are drawn evenly over sizes: containers are counted by size, equal ones by what they
+    use, equal again in drawn order, from a drawn beginning, and the first n of them become about n
+    * scale. So what is requested and used grows by nearly ``scale``, whatever the order in which
     containers are listed, and the count of nodes hangs little on the draw. A replica is its
     original in everything: requests, use over time, times, gang, rules, recorded node; it is pinned
-    nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is. What
-    is requested and used then, in times of what was, is told.
+    nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is. What is
+    requested and used then, in times of what was, is told.
     """
     if scale == 1:
         return load

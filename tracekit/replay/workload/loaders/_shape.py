@@ -29,7 +29,7 @@ class Sizes:
 def sizes(capacity: Mapping[str, FloatArray], request: Mapping[str, FloatArray]) -> Sizes:
     """Columns of amounts by resource; requests are rounded up, capacities down.
 
-    A resource nobody asks for is left out: it can decide nothing.
+    A resource that no container asks for is left out: it can decide nothing.
     """
     asked = [name for name in request if name in BASE or request[name].any()]
     resources = column_order(asked)

@@ -89,7 +89,7 @@ def uniform(
 
 
 def raised(request: IntArray, limit_factor: float) -> IntArray:
-    """Limits that nobody states."""
+    """Limits that are not stated."""
     return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
 
 

@@ -3,7 +3,7 @@
 Columns: ``container`` or ``service``; of ``cpu_cores`` (or ``cpu_milli``) and ``memory_bytes`` at
 least one; optional limits ``cpu_limit_cores`` (or ``cpu_limit_milli``) and ``memory_limit_bytes``;
 any other column of numbers is a resource, called as the column: ``disk_bytes``, ``net_kbit``. An
-empty field says nothing, and what nothing is said of stays as it is otherwise.
+empty field changes nothing.
 """
 
 from collections.abc import Sequence

@@ -92,7 +92,7 @@ def lives(
     ``nodes`` are those that are replayed; with ``start=observed`` who ran on one is there first.
 
     The replay begins with the first sample of use, without use with the first arrival; it ends with
-    the latest of arrivals, departures and use. What is a list of what runs begins with the last
+    the latest of arrivals, departures and use. A list of running containers begins with the last
     arrival: those who came before it are those who stayed, so that their number grows towards the
     end whatever the cluster did.
 
