@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.answer.decision_words import answer, listed, not_told, value_of
+from tracekit.replay.answer.decision_words import (
+    answer,
+    beside_production,
+    listed,
+    not_told,
+    value_of,
+)
 from tracekit.replay.answer.fitness import LeftOut, judged, left_out, rule
 from tracekit.replay.answer.may_answer import (
     CONDITIONS,
@@ -24,7 +30,7 @@ from tracekit.replay.answer.standings import (
 )
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import Measure, small
+from tracekit.replay.measures import Measure
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
@@ -271,10 +277,7 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
         one, stand = tells[0]
         best, near = stand.best[0], preferred(found, stand.best)[0]
         usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
-        said = (
-            f"{keep} By {small(one.title)} production comes to {usual}, {best.names[0]}, the"
-            f" best of the policies, to {value_of(one, best)}."
-        )
+        said = f"{keep} {beside_production(found, one, best, usual)}"
         if why := why_first(found, (near, *stand.best), one.name):
             said += (
                 f" Within chance of it {near.names[0]} goes first ({value_of(one, near)}): {why}."

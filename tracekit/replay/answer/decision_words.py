@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.answer.fitness import LeftOut, judged
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer
 from tracekit.replay.answer.preferred import why_first
@@ -10,8 +11,8 @@ from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure, small, words_of
 from tracekit.replay.runs.results import Results, too_few
-from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.shown import few, shown
+from tracekit.replay.runs.run import BOUND, OBSERVED
+from tracekit.replay.runs.shown import few, plain_number, shown
 
 #: Less of a resource than this share is the containers' own: no policy can move more.
 SMALL_SHARE = 0.2
@@ -70,6 +71,20 @@ def _leading(found: Results, best: Sequence[Standing], measure: str, count: int)
     )
 
 
+def beside_production(found: Results, measure: Measure, best: Standing, usual: str) -> str:
+    """What the best policy comes to beside production, by a measure; a sentence."""
+    apart = difference(found, best.names[0], OBSERVED, measure.name)
+    by, value = f"By {small(measure.title)}", value_of(measure, best)
+    if apart is None or not apart.mean or (apart.mean < 0) != (measure.better == "low"):
+        first = f"{best.names[0]}, the best of the policies,"
+        return f"{by} production comes to {usual}, {first} to {value}."
+    return (
+        f"{by} {best.names[0]} comes nearest to being better: {value} against {usual}, a difference"
+        f" of {difference_text(measure, apart)}. Production is one draw, so that chance may explain"
+        " as much."
+    )
+
+
 def value_of(measure: Measure, row: Standing) -> str:
     """The mean of a row with half of its interval, in the measure's unit."""
     return shown(measure, row.mean, row.reach, unit=True)
@@ -111,7 +126,7 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
         more = " more than production does" if OBSERVED in found.policies else ""
         waits = [found.waited(one.names[0]) for one in ours]
         if all(waits):
-            return "every policy leaves containers waiting"
+            return _all_wait(found, [one.names[0] for one in ours])
         either = " or leaves containers waiting" if any(waits) else ""
         return f"every policy overloads nodes{more}{either}, or may do so"
     if found.most_orders < FEWEST:
@@ -119,6 +134,28 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
     if len(fit) == 1:
         return _alone(found, fit[0])
     return "the policies that may be chosen do not differ beyond chance, or by too little to count"
+
+
+def _all_wait(found: Results, policies: Sequence[str]) -> str:
+    """That containers wait under every policy, and how many under the best, a clause."""
+    known = [name for name in ("pending", "pending_container_steps") if name in found.measures]
+
+    def waiting(policy: str) -> list[float]:
+        return [float(found.of(policy, name).mean()) for name in known]
+
+    least = min(policies, key=waiting)
+    never, *steps = waiting(least) if known else [0.0]
+    if never:
+        return (
+            "every policy leaves containers without a node, the fewest"
+            f" {least}: {plain_number(never)} never placed"
+        )
+    if not steps:
+        return "every policy leaves containers waiting"
+    return (
+        "under every policy some containers wait before they get a node, the least under"
+        f" {least}: {plain_number(steps[0])} container-steps; in the end all are placed"
+    )
 
 
 def _alone(found: Results, names: Sequence[str]) -> str:
@@ -152,12 +189,18 @@ def _alone(found: Results, names: Sequence[str]) -> str:
 
 
 def not_told(found: Results) -> list[str]:
-    """Per answering measure that tells nothing, why; and which resource cannot be moved."""
+    """Why answering measures tell nothing, where bounds do not hold, and what cannot be moved."""
     said = []
     for one in of_answer(found):
         stand = standings(found, one.name)
         if not stand.tells:
             said.append(f"{one.title}: {stand.why_not}.")
+    waiting = [name for name in found.policies if name != OBSERVED and found.waited(name)]
+    if waiting and BOUND in found.summary["policy"]:
+        said.append(
+            f"Bounds hold where every container runs as soon as it arrives: under"
+            f" {listed(waiting)} some wait, so that these may be below the row 'bound'."
+        )
     return [*said, *(f"{one[:1].upper()}{one[1:]}." for one in _unmovable(found))]
 
 

@@ -114,6 +114,7 @@ def nodes_after(
         source,
         policies=[_address(name, policies, fit) for name in asked_of(found, told)],
         subject=subject_of(told, found.policies),
+        kept_placement=not told.chosen and bool(told.nearest),
         seed=seed,
         crew=crew,
         kept=kept,

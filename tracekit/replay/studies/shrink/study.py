@@ -132,6 +132,7 @@ def shrink_cluster(
     anyway: bool = False,
     called: str | None = None,
     subject: str = "",
+    kept_placement: bool = False,
     progress: Progress = SILENT,
 ) -> Study:
     """The fewest nodes for each policy.
@@ -163,6 +164,8 @@ def shrink_cluster(
         What the store is called in commands, if not by its path.
     subject : str, optional
         The policy that the answer is about, others beside it; that with the fewest if not given.
+    kept_placement : bool
+        Whether a run before says to keep production's placement, so that fewer nodes are an "if".
 
     Returns
     -------
@@ -219,6 +222,7 @@ def shrink_cluster(
         about={
             "policies": list(entrants),
             **({"subject": subject} if subject else {}),
+            **({"kept_placement": True} if kept_placement else {}),
             "limits": [one.text for one in within.given],
             "limits_given": bool(limits),
             "measures": within.measures,

@@ -123,8 +123,10 @@ def _enough(found: Told) -> str:
         return f"{_too_few(found, load, every)}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
         return f"{_every(row)} {row['policy']}{load}{every if orders == 1 else ''}.{beside}"
+    given = "If nodes are to be saved: " if about.get("kept_placement") else ""
+    are = "is" if row["nodes"] == 1 else "are"
     return (
-        f"{row['nodes']:,} of {row['of']:,} nodes {'is' if row['nodes'] == 1 else 'are'} enough for"
+        f"{given}{row['nodes']:,} of {row['of']:,} nodes {are} enough for"
         f" {row['policy']}{load}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{_overload_there(found)}{beside}"
     )
