@@ -30,7 +30,7 @@ def plain_step(
     for column, resource in enumerate(load.resources):
         nodes = [n for n in range(load.nodes) if 0 < load.capacity[n, column] < UNLIMITED]
         asked = any(load.request[c, column] for c in range(load.containers))
-        if not nodes or (column > 1 and not asked):
+        if not nodes or (column > 1 and not asked and column not in load.further_used):
             continue
         found |= _of_resource(load, here, step, column, NAMES[resource], nodes)
     full = [n for n in range(load.nodes) if _is_full(load, here, n)]
@@ -59,6 +59,8 @@ def _of_resource(
             + math.fsum(float(load.use_at(step)[column, c]) for c in here[n])
             for n in nodes
         }
+    elif column in load.further_used:
+        use = {n: math.fsum(_further(load, c, column, step) for c in here[n]) for n in nodes}
     else:
         use = {n: float(amount) for n, amount in requested.items()}
     shares = sorted(use[n] / size[n] for n in nodes)
@@ -78,6 +80,31 @@ def _of_resource(
         f"{name}_overload_nodes": sum(share > 1 for share in shares),
         f"{name}_stranded_share": stranded / whole,
     }
+
+
+def _further(load: Workload, c: int, column: int, step: int) -> float:
+    """Recorded use of a further resource, what is requested where none is."""
+    assert load.further_usage is not None
+    its = c if load.usage_column is None else int(load.usage_column[c])
+    use = float(load.further_usage[load.further_used.index(column), step, its])
+    return float(load.request[c, column]) if math.isnan(use) else use
+
+
+def overloaded(load: Workload, running: Sequence[bool], node: Sequence[int], step: int) -> int:
+    """Nodes that use more than they have of a resource whose use is recorded."""
+    count = 0
+    for n in range(load.nodes):
+        here = [c for c in range(load.containers) if running[c] and node[c] == n]
+        used = {
+            r: float(load.background[r, step, n])
+            + math.fsum(float(load.use_at(step)[r, c]) for c in here)
+            for r in range(2)
+        }
+        for r in load.further_used:
+            if 0 < load.capacity[n, r] < UNLIMITED:
+                used[r] = math.fsum(_further(load, c, r, step) for c in here)
+        count += any(amount > load.capacity[n, r] for r, amount in used.items())
+    return count
 
 
 def _closed(load: Workload, here: Sequence[Sequence[int]], n: int, column: int) -> float:
@@ -111,7 +138,8 @@ def _allocated(load: Workload, here: Sequence[Sequence[int]], n: int) -> list[fl
     return [
         min(sum(int(load.request[c, r]) for c in here[n]) / float(load.capacity[n, r]), 1.0)
         for r in range(len(load.resources))
-        if 0 < load.capacity[n, r] < UNLIMITED and (r < 2 or load.request[:, r].any())
+        if 0 < load.capacity[n, r] < UNLIMITED
+        and (r < 2 or load.request[:, r].any() or r in load.further_used)
     ]
 
 

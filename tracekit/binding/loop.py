@@ -227,7 +227,8 @@ class VcpuReplay:
             self._sum[at] += inflation
         self._steps_run[at] += len(steps)
         summed = self._used(steps, inflation)
-        self._unmeasured.add(Stretch(len(steps), at, node), summed, summed / self._capacity)
+        stretch = Stretch(len(steps), at, node, steps.start)
+        self._unmeasured.add(stretch, summed, summed / self._capacity)
         bound = self._socket[at] >= 0
         counted = {
             "pending": len(self._waiting),
@@ -246,7 +247,7 @@ class VcpuReplay:
     def _used(self, steps: range, inflation: FloatArray) -> FloatArray:
         """Use of each node, shape (steps, nodes, 2), by those who run with what they suffer."""
         load, (at, node) = self._load, self._running_on()
-        columns = at if load.usage_column is None else load.usage_column[at]
+        columns = load.columns_of(at)
         some, many = slice(steps.start, steps.stop), len(steps)
         cpu = load.usage[0, some].take(columns, axis=1).astype(np.float64)
         memory = load.usage[1, some].take(columns, axis=1)

@@ -56,7 +56,7 @@ def measured(load: Workload, nodes: np.ndarray) -> dict[str, float]:
     np.add.at(used, nodes, load.usage[:, 0].T)
     sampled = Sampled(
         load=load,
-        stretches=[Stretch(1, np.arange(load.containers), nodes)],
+        stretches=[Stretch(1, np.arange(load.containers), nodes, 0)],
         fractions=(used / load.capacity)[None],
         add_up=lambda: used[None],
     )
@@ -70,6 +70,8 @@ def priced(draw: some.DrawFn) -> Workload:
     rng = np.random.default_rng(draw(some.integers(0, 2**32)))
     capacity = np.hstack([load.capacity, rng.choice([0, 2, 4], (load.nodes, 1))])
     request = np.hstack([load.request, rng.integers(0, 3, (load.containers, 1))])
+    used = rng.choice([0, 0.5, 3, np.nan], (1, 1, load.containers)).astype(np.float32)
+    known = draw(some.booleans())
     return dataclasses.replace(
         load,
         resources=(*load.resources, "gpu"),
@@ -77,6 +79,8 @@ def priced(draw: some.DrawFn) -> Workload:
         request=request,
         nonzero_request=request,
         limit=request,
+        further_used=(2,) if known else (),
+        further_usage=used if known else None,
         price_per_hour=rng.choice([1.0, 2.5, np.nan], load.nodes),
     )
 

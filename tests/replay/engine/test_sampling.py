@@ -72,7 +72,7 @@ def test_samplers_do_as_a_loop_does(
             at = np.flatnonzero(running)
             sampled = Sampled(
                 load=load,
-                stretches=[Stretch(1, at, node[at])],
+                stretches=[Stretch(1, at, node[at], step)],
                 fractions=fractions[None],
                 add_up=partial(np.expand_dims, used, 0),
             )

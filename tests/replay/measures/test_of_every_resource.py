@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from plain_measures import plain_step
+from plain_measures import overloaded, plain_step
 from replay_support import workload
 
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
@@ -44,6 +44,9 @@ def workloads(draw: some.DrawFn) -> Workload:
     request[:, 3] = 0
     request[:, 4] = rng.choice([0, 0, 1, 2], containers)
     usage = rng.uniform(0, 9, (2, STEPS, containers)).astype(np.float32)
+    further_used = tuple(draw(some.lists(some.integers(2, 4), max_size=3, unique=True)))
+    further = rng.uniform(0, 9, (len(further_used), STEPS, containers)).astype(np.float32)
+    further[rng.random(further.shape) < 0.2] = np.nan
     return dataclasses.replace(
         load,
         resources=("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit", "gpu"),
@@ -52,6 +55,9 @@ def workloads(draw: some.DrawFn) -> Workload:
         nonzero_request=request,
         limit=request,
         usage=usage,
+        usage_column=rng.permutation(containers) if draw(some.booleans()) else None,
+        further_used=further_used,
+        further_usage=further if further_used else None,
         background=rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32),
         daemon=rng.random(containers) < 0.2 if draw(some.booleans()) else None,
         price_per_hour=rng.choice([1.5, 4.0, np.nan], nodes) if draw(some.booleans()) else None,
@@ -67,13 +73,16 @@ def test_every_step_is_that_of_plain_loops(
     rng = np.random.default_rng(seed)
     sampler = make(load)
     expected: list[dict[str, float | None]] = []
+    over: list[int] = []
     for stretch in stretches:
         running = rng.uniform(size=load.containers) < 0.7
         node = rng.integers(0, load.nodes, load.containers)
         steps = range(len(expected), len(expected) + stretch)
         list(sampler.sample(running, node, steps))
         expected += [plain_step(load, running.tolist(), node.tolist(), step) for step in steps]
+        over += [overloaded(load, running.tolist(), node.tolist(), step) for step in steps]
     found = sampler.measures()
+    assert found["overloaded_nodes"].tolist() == over
     for name in expected[0]:
         values = [None if np.isnan(value) else float(value) for value in found[name]]
         assert values == pytest.approx([row[name] for row in expected], abs=1e-9), name
@@ -184,7 +193,7 @@ def test_measures_are_found_by_their_names() -> None:
     ]  # fmt: skip
     found = find_measure("network_spread_mean_fraction")
     assert found is not None
-    assert found.title == "Spread of network requested"
+    assert found.title == "Spread of network demand"
     assert found.bound == "requests"
     assert find_measure("imbalance_mean") is not None
     assert find_measure("imbalance") is None

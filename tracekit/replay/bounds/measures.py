@@ -17,7 +17,8 @@ resource:
 - what these nodes cost is at least what the volume requested costs where it is cheapest, of the
   resource where that is most: nodes, and parts of one, in order of their price for each unit.
 
-Of a further resource requests stand for use, and W is on the nodes that have it.
+Of a further resource W is on the nodes that have it; what counts as used of it says
+``tracekit.replay.view.further``.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Of each resource, over the settled steps, what containers use that a policy places, over all that
 nodes use. The rest stays where it is whatever the policy: use of nodes that no container explains,
-daemons, and containers that are put back where they were observed. Of a further resource requests
-stand for use.
+daemons, and containers that are put back where they were observed. What counts as used of a
+further resource says ``tracekit.replay.view.further``.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
+from tracekit.replay.view.further import further_use
 from tracekit.replay.view.room import measured_columns, measured_names
 from tracekit.replay.view.sampled import USED
 from tracekit.replay.workload.workload import Workload
@@ -47,14 +48,16 @@ class MovableShare:
             return
         moves = None if self._fixed is None else ~self._fixed[present]
         for at, column in enumerate(self._columns):
-            amounts: FloatArray = (
-                use[column]
-                if column in USED
-                else self._load.request[present, column].astype(np.float64)
-            )
+            amounts = use[column] if column in USED else self._further(column, step, present)
             movable = amounts if moves is None else amounts[moves]
             rest = own[column] if column in USED else 0.0
             self._sums[at] += float(movable.sum()), float(amounts.sum()) + rest
+
+    def _further(self, column: int, step: int, present: BoolArray) -> FloatArray:
+        if column in self._load.further_used:
+            there = np.flatnonzero(present)
+            return np.asarray(further_use(self._load, column, range(step, step + 1), there)[0])
+        return np.asarray(self._load.request[present, column].astype(np.float64))
 
     def shares(self) -> dict[str, float]:
         """The share 0..1 of each resource that is used at all."""

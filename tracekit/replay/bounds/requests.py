@@ -1,4 +1,4 @@
-"""Lower bounds by what is requested: of further resources, and of what nodes in use cost.
+"""Lower bounds on use of further resources, and by what is requested on what nodes cost.
 
 They hold for placements of all containers that respect requests.
 """
@@ -7,6 +7,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.measures.p99_fraction import rank_of
+from tracekit.replay.view.further import further_use
 from tracekit.replay.view.room import measured_columns, measured_names
 from tracekit.replay.view.sampled import USED
 from tracekit.replay.workload.resources import UNLIMITED
@@ -25,10 +26,10 @@ def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
 
 
 def further_bounds(workload: Workload) -> dict[str, FloatArray]:
-    """Bounds on the largest allocated share of further resources, by column, shape (steps,) each.
+    """Bounds on the share of further resources that is used, by column, shape (steps,) each.
 
-    The mean over the nodes that have the resource; a resource that some node has without limit
-    bounds nothing.
+    The mean over the nodes that have the resource, of what counts as used (``view.further``); a
+    resource that some node has without limit bounds nothing.
     """
     found: dict[str, FloatArray] = {}
     requested = None
@@ -36,13 +37,33 @@ def further_bounds(workload: Workload) -> dict[str, FloatArray]:
         capacity = workload.capacity[:, column]
         if column in USED or (capacity >= UNLIMITED).any():
             continue
-        requested = requested_at(workload) if requested is None else requested
-        mean = requested[:, column] / float(capacity.sum(dtype=np.float64))
+        used: FloatArray | IntArray
+        if column in workload.further_used:
+            used = _used_at(workload, column)
+        else:
+            requested = requested_at(workload) if requested is None else requested
+            used = requested[:, column]
+        mean = used / float(capacity.sum(dtype=np.float64))
         there = int((capacity > 0).sum())
         found[f"{name}_max_fraction"] = mean
         found[f"{name}_p99_fraction"] = mean if rank_of(there) == there - 1 else np.zeros(len(mean))
         found[f"{name}_spread_fraction"] = np.zeros(len(mean))
         found[f"{name}_overload_fraction"] = mean - 1.0
+    return found
+
+
+def _used_at(workload: Workload, column: int) -> FloatArray:
+    """Recorded use of a further resource that is on nodes which have it, shape (steps,).
+
+    Who asks for none of it may be on a node that has none.
+    """
+    certain = workload.request[:, column] > 0
+    if (workload.capacity[:, column] > 0).all():
+        certain[:] = True
+    found = np.zeros(len(workload.times_ms))
+    for step in range(len(found)):
+        there = np.flatnonzero(workload.present(step) & certain)
+        found[step] = further_use(workload, column, range(step, step + 1), there).sum()
     return found
 
 

@@ -47,7 +47,7 @@ def add_up(load: Workload, containers: Positions, node: Positions, steps: range)
     containers, node : integers, shape (running,)
         Positions of the containers that run, and the node of each.
     """
-    columns = containers if load.usage_column is None else load.usage_column[containers]
+    columns = load.columns_of(containers)
     parts, shape = slice(steps.start, steps.stop), (len(steps), load.nodes)
     where = (node + load.nodes * np.arange(len(steps))[:, None]).ravel()
     used = [
@@ -170,7 +170,7 @@ class PlainSampler:
         for some in chunks(steps, max(load.nodes, len(at))):
             used = add_up(load, at, where, some)
             fractions = used / self._capacity
-            self._unmeasured.add(Stretch(len(some), at, where), used, fractions)
+            self._unmeasured.add(Stretch(len(some), at, where, some.start), used, fractions)
             yield fractions
 
     def measures(self) -> dict[str, NDArray[Any]]:

@@ -47,7 +47,7 @@ def measure_steps(
     """
     known = known or {}
     columns = {"placed": known["placed"] if "placed" in known else sampled.containers.sum(axis=-1)}
-    further = sampled.further()
+    further = sampled.further
     for _, one in measure_files():
         step = one.step
         if step is None or (one.needs and getattr(sampled.load, one.needs) is None):
@@ -76,7 +76,9 @@ def _of_resources(
         return sampled.at_steps(step.held(sampled.held))
     assert step.at is not None  # noqa: S101 - the engine counts nothing of a resource
     used = known[step.column] if step.column in known else step.at(sampled)
-    rest = [sampled.at_steps(step.at(view)) for view in further]
+    rest = [
+        step.at(view) if view.of_every_step else sampled.at_steps(step.at(view)) for view in further
+    ]
     return np.hstack([used, *rest]) if rest else used
 
 

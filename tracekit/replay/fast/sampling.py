@@ -100,7 +100,7 @@ class CompiledSampler:
         containers = np.bincount(where, minlength=self._load.nodes)
         held = Held(
             load=self._load,
-            stretches=[Stretch(1, at, where)],
+            stretches=[Stretch(1, at, where, steps.start)],
             room=self._room,
             counted=requested[None],
         )
@@ -119,7 +119,7 @@ class CompiledSampler:
             )
             sampled = Sampled(
                 load=self._load,
-                stretches=[Stretch(len(some), at, where)],
+                stretches=[Stretch(len(some), at, where, some.start)],
                 fractions=made.fractions,
                 add_up=functools.partial(add_up, self._load, at, where, some),
                 known=held,
@@ -147,6 +147,8 @@ class CompiledSampler:
         # A daemon does not count as using its node; with daemons the measure's own file counts.
         plain = self._load.daemon is None
         used = {"nodes_used": np.full(len(imbalance), np.count_nonzero(containers))}
+        # use of further resources overloads nodes too, and is not added up here
+        full = {"overloaded_nodes": overloaded, "qos_share": served_share(served, placed)}
         return {
             **(used if plain else {}),
             "placed": placed,
@@ -154,9 +156,8 @@ class CompiledSampler:
             "spread_fraction": made.ends[0] - made.ends[1],
             "max_fraction": made.ends[0],
             "utilization_difference_fraction": difference,
-            "overloaded_nodes": overloaded,
+            **(full if self._load.further_usage is None else {}),
             "overload_fraction": made.ends[2] / self._total,
-            "qos_share": served_share(served, placed),
             "p99_fraction": made.percentile,
             "overload_nodes": made.full[2:].T,
         }

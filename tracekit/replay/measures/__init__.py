@@ -57,6 +57,8 @@ _WORDS = {**RESOURCES, "gpu": "GPU", "nvidia_com_gpu": "GPU (nvidia.com)", "net"
 _HEADS = {"memory": "mem", "network": "net"}
 #: How full the fullest node gets, and how often one needed more than it has.
 FULLEST = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+#: What the words of measures say of a further resource beyond CPU and memory.
+DEMAND = "; demand is the use where it is recorded, else what is requested"
 #: The few that every answer begins with, as far as they are known, the most asked for first.
 FIRST = (
     "overloaded_node_steps",
@@ -151,23 +153,23 @@ def of_use(measure: Measure) -> bool:
     return measure.per_resource and measure.step is not None and measure.step.at is not None
 
 
-def _asked(text: str) -> str:
-    """A text about a resource whose use is not measured: what containers request stands for it."""
-    asked = text.replace("{resource} use", "{resource} requested")
-    return asked.replace("use of {resource}", "{resource} requested")
+def _demanded(text: str) -> str:
+    """A text about the use of a resource of which requests stand in where no use is recorded."""
+    asked = text.replace("{resource} use", "{resource} demand")
+    return asked.replace("use of {resource}", "{resource} demand")
 
 
 def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
     words = words_of(resource)
 
     def told(text: str) -> str:
-        return (text if resource in RESOURCES else _asked(text)).format(resource=words)
+        return (text if resource in RESOURCES else _demanded(text)).format(resource=words)
 
     def said(text: str) -> str:
         text = told(text)
         return text[:1].upper() + text[1:]
 
-    step = measure.step
+    step, further = measure.step, of_use(measure) and resource not in RESOURCES
     # whoever does not respect requests may put a further resource where there is none of it
     bound = measure.bound if resource in RESOURCES else measure.bound and "requests"
     return dataclasses.replace(
@@ -175,7 +177,7 @@ def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
         name=f"{resource}_{name}",
         bound=bound,
         title=said(measure.title),
-        meaning=told(measure.meaning),
+        meaning=told(measure.meaning) + (DEMAND if further else ""),
         formula=told(measure.formula),
         short=measure.short.format(resource=_HEADS.get(resource, resource)),
         step=step

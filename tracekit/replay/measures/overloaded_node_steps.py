@@ -4,7 +4,8 @@ from tracekit.replay.measures import Measure, Step
 
 MEASURE = Measure(
     title="Overloaded node-steps",
-    meaning="how often a node needed more than it has, of CPU or memory",
+    meaning="how often a node needed more than it has, of CPU, memory, or another resource whose"
+    " use is recorded",
     formula="number of pairs of node and step at which use of some resource exceeds capacity",
     group="answer",
     unit="node-steps",

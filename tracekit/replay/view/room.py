@@ -139,9 +139,14 @@ class Room:
 
 
 def measured_columns(load: Workload) -> tuple[int, ...]:
-    """The columns of cpu, memory, and every further resource that is limited and asked for."""
+    """The columns of cpu, memory, and every further resource that is limited and asked for.
+
+    Or whose use is recorded, though nobody asks for it.
+    """
     limited = ((load.capacity > 0) & (load.capacity < UNLIMITED)).any(axis=0)
-    asked = limited & (load.request > 0).any(axis=0)
+    wanted = np.array((load.request > 0).any(axis=0))
+    wanted[list(load.further_used)] = True
+    asked = limited & wanted
     return (0, 1, *(at for at in np.flatnonzero(asked).tolist() if at > 1))
 
 

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.view.further import further_on, having
 from tracekit.replay.view.room import Room
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import EXACT_TO
 
 Positions = NDArray[np.integer[Any]]
 
-#: The columns of resources whose use is known; of all others what is requested counts as used.
+#: The columns of resources whose use every workload knows; of others see ``view.further``.
 USED = (0, 1)
 
 
@@ -29,11 +30,14 @@ class Stretch(NamedTuple):
     steps : int
     containers, nodes : integers, shape (running,)
         Positions of the containers that ran, and of the node of each.
+    first : int
+        Which step of the workload the first of them is.
     """
 
     steps: int
     containers: Positions
     nodes: Positions
+    first: int
 
 
 def addable(request: IntArray) -> FloatArray | IntArray:
@@ -144,7 +148,7 @@ class Sampled:
     """The cluster at some sampling steps: what a measure may look at.
 
     Of cpu and memory use is known. Of every further resource ``further`` gives another view, of
-    the nodes that have it, in which what is requested counts as used.
+    the nodes that have it; what counts as used there says ``tracekit.replay.view.further``.
 
     Parameters
     ----------
@@ -180,6 +184,8 @@ class Sampled:
         """Millicores and bytes, shape (nodes, resources)."""
         if self.column is None:
             return self.load.capacity[:, list(USED)].astype(np.float64)
+        if self.of_every_step:
+            return self._whole(self.column)
         return self.held.room.capacity_of(self.column)[:, None]
 
     @cached_property
@@ -194,8 +200,15 @@ class Sampled:
 
     @cached_property
     def overloaded(self) -> BoolArray:
-        """Nodes that need more of some resource than they have, shape (steps, nodes)."""
-        return np.asarray((self.by_resource > 1.0).any(axis=0))
+        """Nodes that use more of some resource than they have, shape (steps, nodes).
+
+        What is merely requested of a further resource overloads nobody.
+        """
+        found = np.asarray((self.by_resource > 1.0).any(axis=0))
+        for view in self.further if self.column is None else ():
+            if view.of_every_step and view.column is not None:
+                found[:, having(self.load, view.column)] |= view.by_resource[0] > 1.0
+        return found
 
     @cached_property
     def held(self) -> Held:
@@ -223,9 +236,48 @@ class Sampled:
         """Values of the stretches, shape (stretches, ...), as values of the steps."""
         return np.repeat(values, [one.steps for one in self.stretches], axis=0)
 
+    @cached_property
     def further(self) -> list[Sampled]:
-        """A view for each further resource, with one step for each stretch."""
-        return [self._of(column) for column in self.held.room.columns if column not in USED]
+        """A view for each further resource: of every step where its use is recorded.
+
+        Where it is not, requests count, and the view has one step for each stretch.
+        """
+        return [
+            self._recorded(column) if column in self.load.further_used else self._of(column)
+            for column in self.held.room.columns
+            if column not in USED
+        ]
+
+    @property
+    def of_every_step(self) -> bool:
+        """Whether the view has all steps, as that of a resource whose use is recorded."""
+        return self.column is None or self.column in self.load.further_used
+
+    def _whole(self, column: int) -> FloatArray:
+        """All that nodes have of a further resource whose use is recorded, (nodes, 1)."""
+        return self.load.capacity[having(self.load, column), column, None].astype(np.float64)
+
+    def _recorded(self, column: int) -> Sampled:
+        used = np.concatenate(
+            [
+                further_on(
+                    self.load,
+                    column,
+                    range(one.first, one.first + one.steps),
+                    one.containers,
+                    one.nodes,
+                )
+                for one in self.stretches
+            ]
+        )[:, having(self.load, column), None]
+        return Sampled(
+            load=self.load,
+            stretches=self.stretches,
+            fractions=used / self._whole(column),
+            add_up=lambda: used,
+            known=self.held,
+            column=column,
+        )
 
     def _of(self, column: int) -> Sampled:
         there = self.held.room.nodes_with(column)

@@ -1,6 +1,6 @@
 """Checks of impossible workloads; each error is one line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -94,6 +94,30 @@ def nothing_observed() -> TracekitError:
 def all_sound(amounts: Float32Array) -> bool:
     """Whether every amount is a number of 0 or more, due or not; quick."""
     return amounts.size == 0 or bool(amounts.min() >= 0 and amounts.max() < np.inf)
+
+
+def check_further(
+    usage: Float32Array | None, used: tuple[int, ...], like: tuple[int, ...], names: Sequence[str]
+) -> None:
+    """Raise TracekitError for recorded use of further resources that is none of theirs.
+
+    Parameters
+    ----------
+    usage : float32, shape (used, steps, columns), or None
+    like : shape of the use of cpu and memory
+    """
+    found = (0, *like[1:]) if usage is None else usage.shape
+    if found != (len(used), *like[1:]):
+        raise TracekitError(
+            f"further_usage has shape {found}, expected {(len(used), *like[1:])}:"
+            " resources, steps and columns"
+        )
+    if not set(used) <= set(range(2, len(names))):
+        raise TracekitError(f"further_used is {used}, expected columns 2 to {len(names) - 1}")
+    for resource, amounts in zip(used, () if usage is None else usage, strict=True):
+        wrong = amounts[(amounts < 0) | np.isinf(amounts)]
+        if len(wrong):
+            raise TracekitError(f"use of {names[resource]} is {wrong[0]:g}, expected 0 or more")
 
 
 def check_usage(

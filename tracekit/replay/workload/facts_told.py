@@ -1,8 +1,9 @@
 """Words for the counts made while a workload is built; terminal and report share them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.workload.resources import short_names
 from tracekit.store import Store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
 
@@ -148,6 +149,39 @@ def use_rests_on(unknown: BoolArray) -> dict[str, str]:
         f"{what} of {count:,} of {containers:,} containers": ASSUMED
         for what, count in counts.items()
         if count
+    }
+
+
+def in_words(resources: Sequence[str]) -> str:
+    """Resources in a sentence: disk and network."""
+    names = [name.removesuffix("_milli").replace("_", " ") for name in short_names(resources)]
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
+
+
+def further_told(used: Sequence[str]) -> tuple[str, ...]:
+    """A sentence on the resources beyond CPU and memory whose use is recorded; none of none."""
+    if not used:
+        return ()
+    counts = "what is recorded counts as use, and what is requested where nothing is recorded"
+    return (f"of {in_words(used)} {counts}",)
+
+
+def further_rests_on(
+    used: Sequence[str], lacking: Sequence[int], containers: int
+) -> dict[str, str]:
+    """What the use of these resources rests on.
+
+    Parameters
+    ----------
+    lacking : of how many containers each is not recorded, so that requests stand in
+    """
+    return {
+        **{f"use of {in_words([name])}": RECORDED for name in used},
+        **{
+            f"use of {in_words([name])} of {count:,} of {containers:,} containers": ASSUMED
+            for name, count in zip(used, lacking, strict=True)
+            if count
+        },
     }
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.budgets import Budgets
@@ -11,6 +13,7 @@ from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.checks import (
     all_sound,
     check_amounts,
+    check_further,
     check_per_container,
     check_times,
     check_unique,
@@ -71,6 +74,11 @@ class Workload:
         other matrix. None: its own position.
     background : float32, shape (2, steps, nodes)
         Use of a node that no container of the workload explains.
+    further_used : tuple of int
+        Columns of ``resources`` beyond the first two whose use is recorded.
+    further_usage : float32, shape (further_used, steps, columns), optional
+        Use of each of them, by the columns of ``usage``; NaN where not known. What counts then, and
+        of other resources: ``tracekit.replay.view.further``. None: of none is it recorded.
     exchangeable : bool, shape (containers,), optional
         Containers that may take each other's times of arrival, because nothing but an assumption
         gave each its own; their usage is known from the first step on. None: none of them.
@@ -151,6 +159,8 @@ class Workload:
     background: Float32Array
     settled_ms: int
     resources: tuple[str, ...] = BASE
+    further_used: tuple[int, ...] = ()
+    further_usage: Float32Array | None = None
     exchangeable: BoolArray | None = None
     gang: IntArray | None = None
     usage_column: IntArray | None = None
@@ -189,6 +199,7 @@ class Workload:
         check_per_container(self.containers, self.nodes, self.pinned, self._per_container())
         if self.constraints is not None:
             self.constraints.check(self.containers, self.nodes)
+        check_further(self.further_usage, self.further_used, self.usage.shape, self.resources)
         self._check_usage()
 
     def _per_container(self) -> dict[str, int]:
@@ -246,6 +257,10 @@ class Workload:
         """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
         use = self.usage[:, step]
         return use if self.usage_column is None else use.take(self.usage_column, axis=1)
+
+    def columns_of(self, containers: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+        """The column of usage of each of some containers."""
+        return containers if self.usage_column is None else self.usage_column[containers]
 
     def too_large(self) -> IntArray:
         """Containers whose request fits on no node, even an empty one; shape (found,)."""

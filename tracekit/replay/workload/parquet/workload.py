@@ -6,8 +6,10 @@ nodes.parquet       node VARCHAR, cpu_milli BIGINT, memory_bytes BIGINT; optiona
 containers.parquet  container VARCHAR, service VARCHAR, node VARCHAR (where it was recorded, may
                     be NULL), arrival_ms BIGINT, departure_ms BIGINT (NULL: stays to the end),
                     cpu_milli, memory_bytes BIGINT (requests; NULL: not stated); optional
-                    cpu_limit_milli, memory_limit_bytes BIGINT, and further resources of the nodes
-usage.parquet       container VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE
+                    cpu_limit_milli, memory_limit_bytes BIGINT, and further resources of the nodes;
+                    priority BIGINT, gang VARCHAR, gang_minimum BIGINT (NULL: none stated)
+usage.parquet       container VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE;
+                    optional further resources of the nodes (NULL: not known)
 background.parquet  optional: node VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE
 calls.parquet       optional: upstream VARCHAR, downstream VARCHAR (services), calls DOUBLE
 
@@ -17,6 +19,8 @@ what it requests all the time, as in a store with sizes, and is counted. Samples
 container's arrival or from its departure on are not used, and are counted.
 """
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +29,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.domains import KINDS, domains_of
-from tracekit.replay.workload.facts_told import use_rests_on
+from tracekit.replay.workload.facts_told import further_rests_on, further_told, use_rests_on
 from tracekit.replay.workload.parquet.columns import (
     check_known,
     check_resources,
@@ -33,8 +37,16 @@ from tracekit.replay.workload.parquet.columns import (
     read,
     samples_outside,
 )
+from tracekit.replay.workload.parquet.further import (
+    RULES,
+    further_used,
+    passed_over,
+    renamed,
+    rules_in,
+)
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
+from tracekit.replay.workload.sized.rules import gangs_of, priority_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.sizes import STEP_MS
 
@@ -71,15 +83,18 @@ def workload_from_parquet(folder: Path) -> Workload:
         not after the arrival, missing usage values, or a node without capacity.
     """
     folder = Path(folder)
-    nodes = read(folder / "nodes.parquet", _NODES)
-    containers = read(folder / "containers.parquet", _CONTAINERS, nullable={"node", *_MAY_BE_NULL})
-    usage = read(folder / "usage.parquet", _USAGE)
+    nodes = renamed(read(folder / "nodes.parquet", _NODES))
+    containers = renamed(
+        read(folder / "containers.parquet", _CONTAINERS, nullable={"node", *_MAY_BE_NULL})
+    )
+    usage = renamed(read(folder / "usage.parquet", _USAGE))
     check_resources(nodes, {*_NODES, _PRICE, *KINDS}, "nodes.parquet")
     known = set(nodes["node"])
     check_known(containers["node"].drop_nulls(), known, "node", "containers.parquet")
     check_known(usage["container"], set(containers["container"]), "container", "usage.parquet")
     containers = containers.sort("arrival_ms", "container", maintain_order=True)
-    return _assemble(folder, nodes, containers, usage)
+    load = _with_rules(_assemble(folder, nodes, containers, usage), containers)
+    return _with_further(load, containers, usage)
 
 
 def _assemble(
@@ -91,11 +106,7 @@ def _assemble(
     step_ms, times = _axis(containers, usage)
     end = int(times[-1]) + step_ms
     resources = column_order(set(nodes.columns) - {"node", _PRICE, *KINDS})
-    stated = np.stack([_stated(containers, name) for name in resources], axis=1)
-    request = _amounts(containers, resources)
-    if PODS in resources:
-        request[:, resources.index(PODS)] = 1
-        stated[:, resources.index(PODS)] = True
+    request, stated = _requests(containers, resources)
     used = _matrix(usage, "container", containers["container"], step_ms, times)
     arrival = containers["arrival_ms"].to_numpy()
     departure = containers["departure_ms"].fill_null(end).to_numpy()
@@ -130,6 +141,54 @@ def _assemble(
         quantities=use_rests_on(np.stack([filled.silent] * len(BASE))),
         facts={**filled.facts(), "usage_samples_outside_lives": outside},
     )
+
+
+def _requests(containers: pl.DataFrame, resources: tuple[str, ...]) -> tuple[IntArray, BoolArray]:
+    """What containers request, and where they state it; each is one of the pods of a node."""
+    stated = np.stack([_stated(containers, name) for name in resources], axis=1)
+    request = _amounts(containers, resources)
+    if PODS in resources:
+        request[:, resources.index(PODS)] = 1
+        stated[:, resources.index(PODS)] = True
+    return request, stated
+
+
+def _with_rules(load: Workload, containers: pl.DataFrame) -> Workload:
+    """The workload with the gangs and priorities of its containers."""
+    rows = rules_in(containers)
+    gang, minimum = gangs_of(rows)
+    priority = priority_of(rows["priority"])
+    return dataclasses.replace(load, gang=gang, gang_minimum=minimum, priority=priority)
+
+
+def _with_further(load: Workload, containers: pl.DataFrame, usage: pl.DataFrame) -> Workload:
+    """The workload with use of further resources; a container without any sample has none."""
+    told = _passed_over(containers, usage, load.resources)
+    names = further_used(usage, load.resources)
+    if not names:
+        return dataclasses.replace(load, told=told)
+    ids, times = containers["container"], load.times_ms
+    found = _matrix(usage, "container", ids, load.step_ms, times, names=names)
+    hold(found)
+    lacking = np.isnan(found[:, 0]).sum(axis=-1).tolist()
+    return dataclasses.replace(
+        load,
+        further_used=tuple(load.resources.index(name) for name in names),
+        further_usage=found,
+        quantities={**load.quantities, **further_rests_on(names, lacking, len(ids))},
+        told=(*further_told(names), *told),
+    )
+
+
+def _passed_over(
+    containers: pl.DataFrame, usage: pl.DataFrame, resources: tuple[str, ...]
+) -> tuple[str, ...]:
+    known = {
+        "containers.parquet": {*_CONTAINERS, *_LIMITS.values(), *RULES, *resources},
+        "usage.parquet": {*_USAGE, *further_used(usage, resources)},
+    }
+    frames = {"containers.parquet": containers, "usage.parquet": usage}
+    return passed_over(frames, known)
 
 
 def _limits(containers: pl.DataFrame, resources: tuple[str, ...]) -> IntArray:
@@ -173,15 +232,22 @@ def _amounts(frame: pl.DataFrame, resources: tuple[str, ...], *, absent: int = 0
 
 
 def _matrix(
-    rows: pl.DataFrame, entity: str, ids: pl.Series, step_ms: int, times: IntArray
+    rows: pl.DataFrame,
+    entity: str,
+    ids: pl.Series,
+    step_ms: int,
+    times: IntArray,
+    *,
+    names: Sequence[str] = BASE,
 ) -> Float32Array:
-    matrix = np.full((len(BASE), len(times), len(ids)), np.nan, dtype=np.float32)
+    matrix = np.full((len(names), len(times), len(ids)), np.nan, dtype=np.float32)
     position = {one: at for at, one in enumerate(ids)}
     at = np.array([position[one] for one in rows[entity]], dtype=np.int64)
     step = (rows["time_ms"].to_numpy() - times[0]) // step_ms
     inside = (step >= 0) & (step < len(times))
-    for resource, name in enumerate(BASE):
-        matrix[resource, step[inside], at[inside]] = rows[name].to_numpy()[inside]
+    for resource, name in enumerate(names):
+        known = inside & rows[name].is_not_null().to_numpy()
+        matrix[resource, step[known], at[known]] = rows[name].to_numpy()[known]
     return matrix
 
 

@@ -1,6 +1,6 @@
 """Recorded amounts as the integer columns of a workload: units, and resources that nobody asks."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,12 +61,18 @@ class Amounts:
     assumed: tuple[str, ...]
 
 
-def amounts_of(found: Sizes, nodes: Sequence[str], assumptions: SizedAssumptions) -> Amounts:
+def amounts_of(
+    found: Sizes,
+    nodes: Sequence[str],
+    assumptions: SizedAssumptions,
+    used: Collection[str] = (),
+) -> Amounts:
     """The columns that some container asks for; requests are rounded up, capacities down.
 
     Parameters
     ----------
     nodes : the names of all nodes, recorded or assumed
+    used : columns that count, too, because their use is recorded
 
     Raises
     ------
@@ -76,7 +82,7 @@ def amounts_of(found: Sizes, nodes: Sequence[str], assumptions: SizedAssumptions
     asked = in_columns(found.requests, assumptions, ("request", "limit"))
     have = in_columns(found.capacity, assumptions, ("amount",))
     whole, cells = have.filter(pl.col("cell").is_null()), have.drop_nulls("cell")
-    resources = _wanted(asked, whole, assumptions)
+    resources = _wanted(asked, whole, assumptions, used)
     request, stated = _matrix(
         asked, "container", found.containers["container"], resources, "request"
     )
@@ -141,10 +147,10 @@ def _column(resource: str, unit: str, assumptions: SizedAssumptions) -> tuple[st
 
 
 def _wanted(
-    asked: pl.DataFrame, whole: pl.DataFrame, assumptions: SizedAssumptions
+    asked: pl.DataFrame, whole: pl.DataFrame, assumptions: SizedAssumptions, used: Collection[str]
 ) -> tuple[str, ...]:
-    """The base columns, and those that somebody asks for and some node has."""
-    some = set(asked.filter(pl.col("request") > 0)["column"])
+    """The base columns, and those that somebody asks for, or uses, and some node has."""
+    some = {*asked.filter(pl.col("request") > 0)["column"], *used}
     there = set(whole["column"])
     found = column_order({*some & there, *(there & {PODS})})
     if assumptions.resources == "all":

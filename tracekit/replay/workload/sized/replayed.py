@@ -12,6 +12,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.workload.losses import without
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.further import columns_used
 from tracekit.replay.workload.sized.set_aside import placeable, without_lacking, without_waiting
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
@@ -64,7 +65,8 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     nodes = _nodes(found, assumptions)
     span = measured(store, CONTAINERS) or measured(store, NODES)
     life = lives(found.containers, span, assumptions, rng, nodes)
-    amounts = amounts_of(found, nodes, assumptions)
+    used = columns_used(store, assumptions).values()
+    amounts = amounts_of(found, nodes, assumptions, used)
     life = _without_daemons(life, found)
     life, waiting = without_waiting(store, found, life, assumptions)
     life, lacking = without_lacking(store, found, life)

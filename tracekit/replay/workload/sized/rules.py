@@ -76,7 +76,7 @@ def rules_of(
     ran : bool, shape (containers,), optional
         Who may be a daemon: where given, only who is known to have run on a node.
     """
-    gang, minimum = _gangs_of(rows)
+    gang, minimum = gangs_of(rows)
     daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0)
     if ran is not None:
         daemon &= ran
@@ -86,14 +86,14 @@ def rules_of(
         ),
         gang=gang,
         gang_minimum=minimum,
-        priority=_priority_of(rows["priority"]),
+        priority=priority_of(rows["priority"]),
         daemon=daemon if daemon.any() else None,
         price_per_hour=_prices_of(nodes),
         domains=_domains_of_nodes(nodes),
     )
 
 
-def _priority_of(recorded: pl.Series) -> IntArray | None:
+def priority_of(recorded: pl.Series) -> IntArray | None:
     """Priorities, 0 where none is recorded; None where none is at all."""
     if recorded.null_count() == len(recorded):
         return None
@@ -146,7 +146,7 @@ def _held_rules(
     )
 
 
-def _gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
+def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
     """The gang of each container, -1 for none, and how many of it are enough; None without any."""
     names = rows["gang"]
     if names.null_count() == len(names):

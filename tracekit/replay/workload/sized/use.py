@@ -155,7 +155,7 @@ def sampled(
 
     Shape (2, steps, those spoken of), and of which ids a row speaks at all; see ``use_of``.
     """
-    column = _columns(store, recorded, ids)
+    column = positions_of(store, recorded, ids)
     spoken = np.zeros(len(ids), dtype=np.bool_)
     key = f"{recorded.entity}_key"
     for piece in _pieces(store, recorded, (key,)):
@@ -202,13 +202,13 @@ def _amounts(
     """Rows of one base resource: key, time_ms, amount; ``fraction`` where it is one of the size."""
     key = f"{recorded.entity}_key"
     columns = ("time_ms", key, "resource", "amount", "unit")
-    for rows in _row_groups(store, recorded.amounts, columns):
+    for rows in row_groups(store, recorded.amounts, columns):
         ours = rows.filter(pl.col("resource").str.starts_with(recorded.prefix))
         named = ours.with_columns(pl.col("resource").str.strip_prefix(recorded.prefix))
         told = in_columns(named, assumptions, ("amount",))
         for resource, name in enumerate(BASE):
             yield resource, told.filter(pl.col("column") == name)
-    for rows in _row_groups(store, recorded.fractions, ("time_ms", key, *_FRACTIONS)):
+    for rows in row_groups(store, recorded.fractions, ("time_ms", key, *_FRACTIONS)):
         for resource, name in enumerate(_FRACTIONS):
             yield (
                 resource,
@@ -222,11 +222,11 @@ def _amounts(
 
 
 def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    yield from _row_groups(store, recorded.amounts, columns)
-    yield from _row_groups(store, recorded.fractions, columns)
+    yield from row_groups(store, recorded.amounts, columns)
+    yield from row_groups(store, recorded.fractions, columns)
 
 
-def _row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
     """The rows that sources recorded; what ingest derived from them is left out."""
     entries = store.manifest.parts(table)
     for entry, path in zip(entries, store.table_files(table), strict=True):
@@ -240,7 +240,7 @@ def _row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[
                     yield read.drop_nulls([name for name in columns if name.endswith("_key")])
 
 
-def _columns(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
+def positions_of(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
     """For each key of the store the position among ``ids``, -1 for none."""
     known = pl.DataFrame({"id": ids, "at": np.arange(len(ids))})
     every = pl.DataFrame({"id": ids_of(store, recorded.entity)})

@@ -11,6 +11,7 @@ from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.further import FurtherUse, further_use_of
 from tracekit.replay.workload.sized.replayed import Replayed
 from tracekit.replay.workload.sized.times import Lives
 from tracekit.replay.workload.sized.use import (
@@ -44,6 +45,7 @@ class Used:
         Steps at which no container has a sample, although some have before and after.
     background : float32, shape (2, steps, nodes)
     reserved : int64, shape (nodes, resources), or None
+    further : FurtherUse
     """
 
     values: Float32Array
@@ -54,12 +56,15 @@ class Used:
     blank: int
     background: Float32Array
     reserved: IntArray | None
+    further: FurtherUse
 
 
 def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
     """The use of containers, and the amount of each node reserved for other use."""
     use, capacity = _Recorded(store, who.life, assumptions), who.amounts.capacity
-    found = use.of_containers(who.rows["container"], who.request)
+    ids = who.rows["container"]
+    further = further_use_of(store, ids, who.amounts.resources, who.life, assumptions)
+    found = use.of_containers(ids, who.request, further.at >= 0)
     values, column, unknown = found.values, found.column, found.unknown
     silent: BoolArray = np.asarray(unknown.all(axis=0))
     background = use.beyond(
@@ -80,6 +85,7 @@ def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
         reserved=reserved_of(
             assumptions.reserved, background=background, capacity=capacity, held=held
         ),
+        further=further,
     )
 
 
@@ -121,11 +127,11 @@ class _Recorded:
             lives_ms=lives_ms,
         )
 
-    def of_containers(self, ids: pl.Series, request: IntArray) -> _OfContainers:
+    def of_containers(self, ids: pl.Series, request: IntArray, apart: BoolArray) -> _OfContainers:
         """The matrix of use, each container's column, and of which resource it is not recorded.
 
         What is not recorded is ``used_share`` of the request all the time; containers without any
-        recorded use that ask for the same share a column.
+        recorded use that ask for the same share a column, but those that are to be ``apart``.
         """
         instead = (request[:, : len(BASE)] * self.assumptions.used_share).astype(np.float32)
         lives_ms = (self.life.arrival_ms, self.life.departure_ms)
@@ -133,10 +139,12 @@ class _Recorded:
         usage, silent = found.values, ~found.measured
         column = np.cumsum(found.measured) - 1
         if silent.any():
-            base = request[silent, : len(BASE)]
+            # who is apart has a number of its own beside the request
+            number = np.where(apart, np.arange(1, len(ids) + 1), 0)[silent, None]
+            base = np.hstack([request[silent, : len(BASE)], number])
             shapes, of = np.unique(base, axis=0, return_inverse=True)
             column[silent] = usage.shape[2] + of.reshape(-1)
-            flat = (shapes.T * self.assumptions.used_share).astype(np.float32)
+            flat = (shapes[:, : len(BASE)].T * self.assumptions.used_share).astype(np.float32)
             constant = np.repeat(flat[:, None], len(self.life.times_ms), axis=1)
             usage = np.concatenate([usage, constant], axis=2)
         unknown = found.lacking | silent

@@ -14,6 +14,8 @@ from tracekit.replay.workload.constraints.allowed import nowhere, told_of
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.facts_told import (
     ASSUMED,
+    further_rests_on,
+    further_told,
     reserved_rests_on,
     rests_on,
     use_rests_on,
@@ -21,6 +23,7 @@ from tracekit.replay.workload.facts_told import (
 from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.further import passed_over
 from tracekit.replay.workload.sized.replayed import (
     Replayed,
     replayed_of,
@@ -76,6 +79,8 @@ def workload_from_sizes(
         usage=used.values,
         usage_column=used.column,
         background=used.background,
+        further_used=used.further.used,
+        further_usage=used.further.by_column(used.column, used.values.shape[2]),
         reserved=used.reserved,
         settled_ms=life.settled_ms,
         resources=amounts.resources,
@@ -88,7 +93,7 @@ def workload_from_sizes(
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=_told(store, who, budgets, shut_out),
+        told=(*_told(store, who, budgets, shut_out), *_further_told(store, who, used, assumptions)),
         left_out=_left_out(who, shut_out),
         facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
     )
@@ -138,6 +143,7 @@ def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
         **rests_on(store, "use of containers"),
         **({"node sizes": ASSUMED} if who.amounts.assumed else {}),
         **use_rests_on(used.unknown),
+        **further_rests_on(_further(who, used), used.further.lacking(), who.rows.height),
         **reserved_rests_on(used.reserved),
         **({"arrivals": ASSUMED} if who.life.assumed else {}),
     }
@@ -153,6 +159,20 @@ def _told(
         *_left_out(who, shut_out),
         *(() if budgets is None else budgets.told()),
     )
+
+
+def _further(who: Replayed, used: Used) -> list[str]:
+    """The resources beyond CPU and memory whose use counts."""
+    return [who.amounts.resources[at] for at in used.further.used]
+
+
+def _further_told(
+    store: Store, who: Replayed, used: Used, assumptions: SizedAssumptions
+) -> tuple[str, ...]:
+    """What counts as use of further resources, a sentence each."""
+    counted = further_told(_further(who, used))
+    resources = who.amounts.resources
+    return (*counted, *passed_over(store, assumptions, resources, used.further.used))
 
 
 def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]:
