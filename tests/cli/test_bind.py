@@ -29,4 +29,4 @@ def test_a_share_is_told_where_it_has_a_meaning(case: str) -> None:
         "share_mean": share,
     }
     (said,) = sentences(pl.DataFrame([row], schema=DIFFERENCE))
-    assert said == f"{wanted}; one order of arrival: --repeat gives intervals"
+    assert said == f"{wanted}; one order of arrival: an interval needs 6 (--repeat 6)"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from tracekit.binding.run import VcpuRun
@@ -75,14 +77,22 @@ def sentences(differences: pl.DataFrame) -> list[str]:
         more = "more" if apart > 0 else "less"
         # beyond all of it, or beside less than nothing, a share has no meaning
         part = f" ({100 * abs(share):.0f} % {more})" if share is not None and share >= -1 else ""
-        sure = (
-            f"interval {row['difference_low']:.2f} to {row['difference_high']:.2f} vCPUs over"
-            f" {row['repeats']} orders"
-            if row["repeats"] > 1
-            else "one order of arrival: --repeat gives intervals"
-        )
-        if row["repeats"] > 1 and not row["separated"]:
-            sure += ", which does not tell them apart"
         lost = f"{row['policy']} loses {abs(apart):.2f} vCPUs {more} than {row['against']}"
-        said.append(f"{lost}{part}; {sure}")
+        said.append(f"{lost}{part}; {_sure(row)}")
     return said
+
+
+def _sure(row: Mapping[str, Any]) -> str:
+    """How sure a difference is, a clause."""
+    from tracekit.replay.chance.student import FEWEST
+
+    if row["repeats"] == 1:
+        return f"one order of arrival: an interval needs {FEWEST} (--repeat {FEWEST})"
+    if row["repeats"] < FEWEST:
+        return (
+            f"the mean of {row['repeats']} orders of arrival: an interval needs {FEWEST}"
+            f" (--repeat {FEWEST})"
+        )
+    low, high = row["difference_low"], row["difference_high"]
+    alike = "" if row["separated"] else ", which does not tell them apart"
+    return f"interval {low:.2f} to {high:.2f} vCPUs over {row['repeats']} orders{alike}"
