@@ -11,7 +11,10 @@ import tracekit
 
 REPLAY = Path(tracekit.__file__).parent / "replay"
 #: Upstream composes these of whole plugins, and so does tracekit.
-COMPOSED = {"default_scheduler": {"least_allocated", "balanced_allocation"}}
+COMPOSED = {
+    "first_fit_decreasing": ["first_fit"],
+    "default_scheduler": {"least_allocated", "balanced_allocation"},
+}
 POLICIES = sorted(
     path for folder in ("placement", "rebalance") for path in (REPLAY / folder).glob("[!_]*.py")
 )
