@@ -56,13 +56,17 @@ def test_a_pipeline_gets_junit_and_markdown(
     (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
     # production and the policy, by two thresholds
     assert suite.tag == "testsuite"
-    cases = {(one.get("classname"), one.get("name")): one for one in suite}
+    cases = {(one.get("classname"), one.get("name")): one for one in suite.iter("testcase")}
     assert int(suite.get("tests", 0)) == len(cases)
     failed = {key for key, one in cases.items() if one.find("failure") is not None}
     assert ("lra", "cpu_mean_fraction > 1.05 * base") in failed
     assert int(suite.get("failures", 0)) == len(failed)
     assert ("lra", "pending > 5") in cases.keys() - failed
+    missing = "Containers are left without a node that had one in the base, under lra ("
+    warned = [one.get("value", "") for one in suite.iter("property")]
+    assert warned[0].startswith(missing)
     page = markdown.read_text()
+    assert missing in page
     assert page.startswith("## new compared with base\n")
     assert "| `cpu_mean_fraction > 1.05 * base` | lra |" in page
     assert "**FAILED**" in page

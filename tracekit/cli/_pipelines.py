@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 def write_junit(found: Study, path: Path) -> None:
     """Write a test case for each threshold and policy; without thresholds, one for each policy."""
+    from tracekit.replay.answer.compared_run import warnings_of
+
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     suite = ET.Element(
         "testsuite",
@@ -25,9 +27,10 @@ def write_junit(found: Study, path: Path) -> None:
         errors="0",
         skipped="0",
     )
-    if about["other_workload"]:
+    if warnings := warnings_of(about):
         properties = ET.SubElement(suite, "properties")
-        ET.SubElement(properties, "property", name="warning", value=about["other_workload"])
+        for warning in warnings:
+            ET.SubElement(properties, "property", name="warning", value=warning)
     for one in outcomes:
         case = ET.SubElement(suite, "testcase", classname=one["policy"], name=one["threshold"])
         if one["failed"]:
@@ -64,10 +67,12 @@ def write_markdown(found: Study, path: Path) -> None:
 
 
 def _page(found: Study) -> Iterator[str]:
+    from tracekit.replay.answer.compared_run import warnings_of
+
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
-    if about["other_workload"]:
-        yield f"\n**{_text(about['other_workload'])}.**"
+    for warning in warnings_of(about):
+        yield f"\n**{_text(warning)}.**"
     failed = sum(one["failed"] for one in outcomes)
     if outcomes:
         yield f"\n{failed} of {len(outcomes)} thresholds are exceeded.\n"

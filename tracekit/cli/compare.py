@@ -20,6 +20,8 @@ from tracekit.cli._pipelines import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tracekit.study import Study
 
 PANEL = Panel.replay
@@ -81,8 +83,7 @@ def command(
 
 def _show(found: Study, *, all_measures: bool) -> None:
     changes, about = found.frames["changes"], found.about
-    if about["other_workload"]:
-        print_paragraph(f"{about['other_workload']}.")
+    _warn(about)
     shown = [
         row for row in changes.iter_rows(named=True) if all_measures or row["verdict"] != "same"
     ]
@@ -125,6 +126,14 @@ def _show(found: Study, *, all_measures: bool) -> None:
         )
     if said := too_few(found):
         print_paragraph(said)
+
+
+def _warn(about: Mapping[str, Any]) -> None:
+    """Print what has to be known before any change is believed."""
+    from tracekit.replay.answer.compared_run import warnings_of
+
+    for warning in warnings_of(about):
+        print_paragraph(f"{warning}.")
 
 
 def _alike(changes: Any, same: int) -> str:

@@ -10,6 +10,7 @@ from workload_support import parquet_folder
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
+from tracekit.replay.answer.compared_run import fewer_placed
 from tracekit.replay.answer.run_compare import compare_runs
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.thresholds import parse_threshold
@@ -76,6 +77,15 @@ def test_runs_of_other_workloads_are_told_so_first(
     assert told in junit.read_text()
     assert told in page.read_text()
     assert "### Settings that differ" in page.read_text()
+
+
+def test_what_is_missing_is_counted_by_policy() -> None:
+    rows = dict[str, dict[str, float | None]]
+    before = rows({"a": {"pending": 0}, "b": {"pending": 2.0}, "c": {"pending": None}})
+    after = rows({"a": {"pending": 12}, "b": {"pending": 2.0}, "d": {"pending": 5}})
+    said = fewer_placed(before, after)
+    assert "that had one in the base, under a (12 more): what is better there" in said
+    assert fewer_placed(before, before) == ""
 
 
 def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.units import duration, size
+from tracekit.words import few
 
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
@@ -135,6 +136,33 @@ def other_workload(differs: Sequence[str]) -> str:
         f"The runs replay different workloads ({'; '.join(told)}): what changed may come from that"
         " and not from a policy"
     )
+
+
+def fewer_placed(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]) -> str:
+    """A sentence on policies that leave more containers without a node than in the base run.
+
+    Parameters
+    ----------
+    before, after : mapping of str to mapping
+        Rows of the summary by policy, of the policies in both.
+    """
+    more = {
+        name: (after[name].get("pending") or 0) - (row.get("pending") or 0)
+        for name, row in before.items()
+        if name in after
+    }
+    said = [f"{name} ({count:,.4g} more)" for name, count in more.items() if count > 0]
+    if not said:
+        return ""
+    return (
+        f"Containers are left without a node that had one in the base, under {few(said)}: what is"
+        " better there may be so because they are missing"
+    )
+
+
+def warnings_of(about: Mapping[str, Any]) -> list[str]:
+    """What has to be known before any change is believed; sentences without their full stops."""
+    return [said for name in ("other_workload", "fewer_placed") if (said := about.get(name))]
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.answer.compared_run import (
     ComparedRun,
     compared_run,
+    fewer_placed,
     other_workload,
     told,
     what_differs,
@@ -97,6 +98,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             "only_new": [name for name in after.rows() if name not in common],
             "differs": told(differs),
             "other_workload": other_workload(told(differs)),
+            "fewer_placed": fewer_placed(before.rows(), after.rows()),
         },
         frames={
             "changes": _changes(before, after, common),

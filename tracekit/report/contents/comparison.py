@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from tracekit.replay.answer.compared_run import warnings_of
 from tracekit.replay.answer.run_compare import TOO_FEW
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
@@ -21,8 +22,7 @@ _SHOWN = 6
 def answer(data: Data) -> Answer:
     """What was asked, what changed and what is the same, and what must not have happened."""
     failed = data.result(f"{STUDY}/thresholds").filter("failed")
-    other = data.studies[STUDY].about.get("other_workload")
-    warnings = [f"{other}."] if other else []
+    warnings = [f"{one}." for one in warnings_of(data.studies[STUDY].about)]
     warnings += [f"Failed: {row['threshold']}, under {row['policy']}." for row in failed.to_dicts()]
     return Answer(
         asked="What changed from one run to the other, beyond chance?",
@@ -98,8 +98,7 @@ def some(names: Sequence[str]) -> str:
 def sentences(data: Data) -> list[str]:
     """What differs between the runs beyond their measures, and how sure the changes are."""
     about = data.studies[STUDY].about
-    other = about.get("other_workload")
-    said = [f"{other}."] if other else []
+    said = [f"{one}." for one in warnings_of(about)]
     if not differing(data).rows:
         # a study of an older version names them in sentences alone
         said += [f"The runs differ in {text}." for text in about["differs"]]
