@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.changed.multiplied import mark_for
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.constraints.allowed import Allowed
@@ -25,8 +25,13 @@ def like_nodes(load: Workload, count: int) -> IntArray:
     those = _can_be_had(load)
     if not len(those):
         return those
-    size = (load.capacity[those] / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
-    return spread_over(those[np.argsort(size, kind="stable")], count)
+    return spread_over(those[np.argsort(sizes_of(load)[those], kind="stable")], count)
+
+
+def sizes_of(load: Workload) -> FloatArray:
+    """How large nodes are beside the largest of each resource, the mean over them, (nodes,)."""
+    share = load.capacity / np.maximum(load.capacity.max(axis=0), 1)
+    return np.asarray(share.mean(axis=1))
 
 
 def spread_over(those: IntArray, count: int) -> IntArray:
@@ -37,13 +42,18 @@ def spread_over(those: IntArray, count: int) -> IntArray:
 
 def kinds_of(load: Workload) -> list[IntArray]:
     """The nodes that further ones may be like, by what they have and cost; most nodes first."""
-    those = _can_be_had(load)
-    what = load.capacity[those].astype(np.float64)
-    if load.price_per_hour is not None:
-        what = np.column_stack([what, np.nan_to_num(load.price_per_hour[those], nan=-1.0)])
+    price = load.price_per_hour
+    each = None if price is None else np.nan_to_num(price, nan=-1.0)
+    return sorted(kinds_among(load, _can_be_had(load), each), key=len, reverse=True)
+
+
+def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> list[IntArray]:
+    """Some nodes by what they have, and by their price, (nodes,), if that counts; each in order."""
+    what = load.capacity[nodes].astype(np.float64)
+    if price is not None:
+        what = np.column_stack([what, price[nodes]])
     kind = np.unique(what, axis=0, return_inverse=True)[1].reshape(-1)
-    found = [those[kind == number] for number in range(int(kind.max(initial=-1)) + 1)]
-    return sorted(found, key=len, reverse=True)
+    return [nodes[kind == number] for number in range(int(kind.max(initial=-1)) + 1)]
 
 
 def _can_be_had(load: Workload) -> IntArray:

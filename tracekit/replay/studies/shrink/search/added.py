@@ -16,7 +16,7 @@ from tracekit.replay.studies.shrink.search.bisection import fewest_around, fewes
 from tracekit.replay.studies.shrink.search.fewest import MIXED, Fewest, Option, found_on
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost, least_nodes
 from tracekit.replay.studies.shrink.search.trials import COST, Trials
-from tracekit.replay.workload.changed.more_nodes import kinds_of, spread_over, with_more
+from tracekit.replay.workload.changed.more_nodes import kinds_of, sizes_of, spread_over, with_more
 from tracekit.replay.workload.workload import Workload
 
 #: So many kinds of nodes are asked about by themselves.
@@ -129,7 +129,7 @@ class Adding:
         One that is not enough with twice the room that the mix takes is left out.
         """
         load = self.load
-        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+        size = sizes_of(load)
         room, found = float(size[mixed].sum()), []
         for kind in kinds[:_KINDS]:
             guess = max(int(np.ceil(room / max(float(size[kind[0]]), 1e-9))), 1)

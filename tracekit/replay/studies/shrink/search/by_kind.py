@@ -13,16 +13,14 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.bounds.demand import volumes
-from tracekit.replay.studies.shrink.search.trials import COST, Trials
-from tracekit.replay.workload.changed.pinned import requests_respected
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.studies.shrink.search.least_nodes import keeps_requests
+from tracekit.replay.studies.shrink.search.trials import COST, LESS, Trials
+from tracekit.replay.workload.changed.more_nodes import kinds_among
 
 #: So many choices are weighed at most, and of one weight so many replayed.
 _CHOICES, _OF_A_WEIGHT = 300_000, 3
 #: So many of the lightest weights are asked about before bisection.
 _LIGHTEST = 4
-#: What is less by rounding alone is not less.
-_LESS = 1 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -56,13 +54,13 @@ def lighter(
         Replays in an order of which the first so many nodes are enough.
     """
     load, free = tried.load, np.flatnonzero(tried.open)
-    kinds = _kinds(load, free, tried.price if by == COST else None)
+    kinds = kinds_among(load, free, tried.price if by == COST else None)
     sizes = np.array([len(kind) + 1 for kind in kinds])
     if len(kinds) < 2 or sizes.prod(dtype=np.float64) > _CHOICES:
         return None
     each = tried.price if by == COST else np.ones(load.nodes)
     choices = _choices(tried, kinds, each)
-    below = choices.weight < each[stay].sum() * _LESS
+    below = choices.weight < each[stay].sum() * LESS
     levels = np.unique(choices.weight[below])
 
     def at(level: int) -> tuple[Trials, int] | None:
@@ -98,15 +96,6 @@ def _replayed(
     return (trial, len(kept)) if trial.hold_all(len(kept), orders) else None
 
 
-def _kinds(load: Workload, free: IntArray, price: FloatArray | None) -> list[IntArray]:
-    """Nodes that may go, by what they have, and cost; in their order."""
-    what = load.capacity[free].astype(np.float64)
-    if price is not None:
-        what = np.column_stack([what, price[free]])
-    kind = np.unique(what, axis=0, return_inverse=True)[1].reshape(-1)
-    return [free[kind == number] for number in range(int(kind.max(initial=-1)) + 1)]
-
-
 def _choices(tried: Trials, kinds: Sequence[IntArray], each: FloatArray) -> _Choices:
     """Every choice that has room for the load, as far as limits say what that is."""
     load, policy, limits, never = tried.load, tried.policy, tried.limits, tried.never
@@ -114,7 +103,7 @@ def _choices(tried: Trials, kinds: Sequence[IntArray], each: FloatArray) -> _Cho
     fits = np.ones(len(grid), np.bool_)
     spare = np.full(len(grid), np.inf)
     waits = limits.nobody_waits(str(policy))
-    asks = policy.filtered and requests_respected(load) and waits
+    asks = waits and keeps_requests(load, policy)
     for demand, rooms in volumes(load, limits.most_use(str(policy)))[: 2 if asks else 1]:
         most = demand.max(axis=0, initial=0).astype(np.float64)
         for column in np.flatnonzero(most > 0).tolist():

@@ -44,13 +44,11 @@ from tracekit.replay.studies.shrink.search.by_kind import lighter
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits
-from tracekit.replay.studies.shrink.search.trials import COST, NODES, Trial, Trials
+from tracekit.replay.studies.shrink.search.trials import COST, LESS, NODES, Trial, Trials
 from tracekit.replay.workload.workload import Workload
 
 #: Of more nodes than these none is tried by itself: each costs a replay.
 ONE_BY_ONE = 50
-#: What is less by rounding alone is not less.
-_LESS = 1 - 1e-9
 #: So many nodes in a row that cannot go end the search.
 _TRIED = 24
 
@@ -166,7 +164,7 @@ def fewest_nodes(
     others = [tried.smallest_first(), *([tried.dearest_first()] if by == COST else [])]
     for other in others:
         weight = other.weight(by)
-        less = int((weight < paid * _LESS).sum())
+        less = int((weight < paid * LESS).sum())
         if less < found.least or not other.hold_all(less, orders):
             continue
         again = _searched(other, orders, bound, beside)

@@ -34,8 +34,8 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
         return None
     stays = beside_daemons(load)
     found = [1]
-    free = stays.pinned is None or not (stays.pinned >= 0).any()
-    if policy.filtered and free and requests_respected(load):
+    free, asks = _free(stays), keeps_requests(load, policy)
+    if asks:
         bound = summarize(bound_frame(bound_steps(stays), step_schema(stays)))["nodes_used_max"]
         found.append(int(bound or 0))
     most = limits.most_use(str(policy))
@@ -49,7 +49,6 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
         needed = max(demand_bound(by_use, nearly), load_bound(load, nearly, requests=False))
         found.append(min(needed, FROM_WHICH_ONE_IS_LEFT_OUT))
     found.append(mean_bound(load, limits.mean_use(str(policy))))
-    asks = policy.filtered and free and requests_respected(load)
     found.append(load_bound(load, most, requests=asks))
     if load.losses is not None and len(load.losses.node):
         # those that are lost count too, and what is there afterwards is on others
@@ -64,10 +63,18 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
     """
     if load.price_per_hour is None or not limits.nobody_waits(str(policy)):
         return None
-    pinned = beside_daemons(load).pinned
-    free = pinned is None or not (pinned >= 0).any()
-    asks = policy.filtered and free and requests_respected(load)
-    return cost_bound(load, limits.most_use(str(policy)), requests=asks)
+    most = limits.most_use(str(policy))
+    return cost_bound(load, most, requests=keeps_requests(load, policy))
+
+
+def keeps_requests(load: Workload, policy: Entrant) -> bool:
+    """Whether no node ever has more requested than it has, daemons aside."""
+    return policy.filtered and _free(beside_daemons(load)) and requests_respected(load)
+
+
+def _free(stays: Workload) -> bool:
+    """Whether no container but daemons is pinned, of a workload beside its daemons."""
+    return stays.pinned is None or not (stays.pinned >= 0).any()
 
 
 def _by_use(load: Workload, *, filtered: bool) -> Workload:

@@ -18,6 +18,7 @@ from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
 from tracekit.replay.studies.shrink.search.limits import Broken, Limits
+from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
 from tracekit.replay.workload.workload import Workload
@@ -45,6 +46,8 @@ class Trial:
 
 #: What is to be least: how many nodes stay, or what they cost.
 NODES, COST = "nodes", "cost"
+#: What is less by rounding alone is not less.
+LESS = 1 - 1e-9
 
 
 class TooFewError(TracekitError):
@@ -101,15 +104,11 @@ class Trials:
 
     def smallest_first(self) -> Trials:
         """The same where the smallest nodes go first; replays on all nodes are known."""
-        load = self.load
-        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
-        return self.in_order(np.lexsort((-self.put, -size)), "smallest")
+        return self.in_order(np.lexsort((-self.put, -sizes_of(self.load))), "smallest")
 
     def dearest_first(self) -> Trials:
         """The same where nodes go first that cost most for what they have."""
-        load = self.load
-        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
-        dear = self.price / np.maximum(size, 1e-12)
+        dear = self.price / np.maximum(sizes_of(self.load), 1e-12)
         return self.in_order(np.lexsort((-self.put, dear)), "dearest")
 
     def in_order(self, place: IntArray, going: str) -> Trials:
