@@ -69,8 +69,8 @@ def _files(summary: IngestSummary) -> None:
     if summary.anew:
         print_sentence(
             visible(
-                f"{summary.anew} lists the cluster again: the store was made anew of all files, so"
-                " that what has left since has left"
+                f"{summary.anew} belongs together with earlier files: the store was made anew of"
+                " all files, so that what has left since has left, and parts of one use add up"
             )
         )
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]

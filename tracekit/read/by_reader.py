@@ -121,6 +121,20 @@ def _stream(path: Path, on_read: Callable[[int], None], wanted: _Wanted) -> Buff
     return BufferedReader(_Unpacked(path, on_read, wanted), _PIECE_BYTES)
 
 
+def with_beside(file: TraceFile) -> Opened:
+    """A file for the reader that takes it, with those beside it."""
+    return _with(opened(file.path, file.name), _beside(file), file)
+
+
+def _beside(file: TraceFile) -> dict[str, tuple[Opened, ...]]:
+    assert isinstance(file.match, ClusterMatch)  # noqa: S101 - as the caller saw
+    beside: dict[str, tuple[Opened, ...]] = {}
+    for word, path, name in file.beside:
+        other = opened(path, name, wanted=(file.match.source.name, word))
+        beside[word] = (*beside.get(word, ()), other)
+    return beside
+
+
 class ReaderFile:
     """The rows of a file by base table; ``keys`` and ``counts`` are whole once all are consumed."""
 
@@ -164,10 +178,7 @@ class ReaderFile:
     def _parts(self, on_read: Callable[[int], None]) -> Iterator[tuple[ClusterFile, Opened]]:
         """The file, or the members of the tar that the source knows, each set down aside."""
         file = self._file
-        beside: dict[str, tuple[Opened, ...]] = {}
-        for word, path, name in file.beside:
-            other = opened(path, name, wanted=(self._match.source.name, word))
-            beside[word] = (*beside.get(word, ()), other)
+        beside = _beside(file)
         if file.kind not in {"tar", "tar.gz"}:
             one = opened(file.path, file.name, on_read)
             yield self._match.file, _with(one, beside, file)

@@ -139,7 +139,7 @@ class Roster:
 
 def roster(opened: Opened, word: str) -> Roster:
     """What the file and those beside it know; kept for the next file of the same ingest."""
-    return _roster(files_of(opened, word))
+    return roster_of(files_of(opened, word))
 
 
 def files_of(opened: Opened, word: str) -> "Files":
@@ -170,7 +170,8 @@ class Files:
 
 
 @functools.lru_cache(maxsize=2)
-def _roster(files: Files) -> Roster:
+def roster_of(files: Files) -> Roster:
+    """What some files know together."""
     known = Roster()
     listings = []
     for word, one in files.files:

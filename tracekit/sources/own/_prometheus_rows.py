@@ -17,9 +17,9 @@ from tracekit.sources.own._kubernetes_shape import (
     service_of,
 )
 from tracekit.sources.own._prometheus_around import Outer, of_whole_pod
-from tracekit.sources.own._prometheus_halves import from_beside
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
 from tracekit.sources.own._prometheus_nobody import nobody, unknown_node
+from tracekit.sources.own._prometheus_parts import NO_CONTAINER, Parts, node_of, pod_of
 from tracekit.sources.own._prometheus_series import Series, read_series
 from tracekit.sources.own._prometheus_state import NodeSeen, PodSeen
 from tracekit.sources.own._prometheus_sums import Sums
@@ -59,7 +59,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     to = _To(known, opened.stored_sizes, sums, Outer())
     met: set[str] = set()
     others: set[str] = set()
-    halves: set[int] = set()
+    parts = Parts(opened, word, known)
 
     def wanted(name: str) -> bool:
         (met if name in USES or name in STATES else others).add(name)
@@ -69,11 +69,13 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         if isinstance(series, Broken):
             yield series
         elif series.name in USES:
-            if USES[series.name].sign:
-                halves.add(USES[series.name].sign)
-            if wrong := _use(series, USES[series.name], to):
+            use = USES[series.name]
+            if not parts.elsewhere(series, use) and (wrong := _use(series, use, to)):
                 yield wrong
-    sums.borrowed(from_beside(opened, halves, lambda one: _use(one, USES[one.name], to)))
+    for series in parts.taken():
+        _use(series, USES[series.name], to)
+    if not parts.in_step():
+        sums.put_on_grid()
     described = known.nodes or known.pods or known.state.nodes or known.state.pods
     if others and not met and not described:
         raise TracekitError(
@@ -81,7 +83,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
             f" holds {', '.join(sorted(others)[:5])}",
             hint=f"these are read: {', '.join(sorted({*USES, *STATES}))}",
         )
-    sums.leave_out(to.outer.parts(opened, word))
+    sums.leave_out(to.outer.numbers(parts))
     yield from _astray(opened, known)
     yield from batches(_described(opened, known))
     nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
@@ -113,13 +115,13 @@ def _use(series: Series, use: Use, to: _To) -> Broken | None:
     if any(labels.get(label) in values for label, values in use.without):
         return None
     if use.fills == "node":
-        node = _node_of(labels, to.known)
+        node = node_of(labels, to.known)
         if not node:
             return nobody(series, "node, nodename or instance")
         called = to.known.node_called(node, to.stored)
         if not called:
             return unknown_node(series, node)
-        to.sums.add(series, use, lambda _: called, lives=[])
+        to.sums.add(series, use, called, lambda _: called, lives=[])
         return None
     return _use_of_pod(series, use, to)
 
@@ -133,12 +135,12 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
         # cgroups of the machine itself, and of what no cluster runs
         return nobody(series, "pod") if answered else None
     # cgroups around a pod's containers count the same again
-    inner = labels.get("container") not in (None, "", "POD")
+    inner = labels.get("container") not in NO_CONTAINER
     # an answer that was summed up by pod has neither of these labels any more
     apart = not answered or "container" in labels or "id" in labels
     if apart and not use.sandbox and not inner and not (series.raw and of_whole_pod(series)):
         return None
-    pod = f"{labels.get('namespace') or 'default'}/{labels['pod']}"
+    pod = pod_of(series)
     if use.sandbox and pod in known.state.on_host:
         return None
     starts, names = known.lives(pod)
@@ -152,23 +154,14 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
             text=pod,
         )
     if not use.sandbox:
-        to.outer.note(series, sums.part(series, use))
+        to.outer.note(series, sums.part(series, use, pod))
     uid = labels.get("uid", "")
     if uid or len(names) < 2:
         container = known.container(pod, uid)
-        sums.add(series, use, lambda _: container, lives=[])
+        sums.add(series, use, pod, lambda _: container, lives=[])
     else:
-        sums.add(series, use, lambda at: names[max(at, 0)], lives=list(starts))
+        sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts))
     return None
-
-
-def _node_of(labels: Any, known: Roster) -> str:
-    """A node by its name, else by the address of the exporter on it."""
-    for label in ("node", "nodename", "kubernetes_node"):
-        if labels.get(label):
-            return str(labels[label])
-    host = str(labels.get("instance", "")).rpartition(":")[0] or str(labels.get("instance", ""))
-    return known.state.instances.get(host, host)
 
 
 def _astray(opened: Opened, known: Roster) -> Iterator[Broken]:

@@ -88,10 +88,19 @@ def read_series(
     return forms[word](opened, _Asked(wanted=wanted, parts=parts))
 
 
-def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
-    stem = PurePath(opened.name).name
+def stated_name(opened: Opened) -> str | None:
+    """The name that an answer has beside its series: ``fetch`` writes what it asked for."""
+    name = first_members(_head(opened)).get("name")
+    return None if name is None else str(name)
+
+
+def _head(opened: Opened) -> Head:
     with opened.stream() as stream:
-        head = Head(name=stem, start=stream.read(_HEAD_BYTES))
+        return Head(name=PurePath(opened.name).name, start=stream.read(_HEAD_BYTES))
+
+
+def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+    head = _head(opened)
     if holds_prints(head):
         yield from _prints(opened, asked)
         return
@@ -117,7 +126,7 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             yield _broken(item.number, "is no series: expected metric and values", value)
             continue
         raw = "__name__" in labels
-        name = labels.pop("__name__", None) or item.around.get("name") or name_in(stem)
+        name = labels.pop("__name__", None) or item.around.get("name") or name_in(head.name)
         if name is None:
             yield _broken(item.number, _NAMELESS, labels)
         elif asked.wanted(name):

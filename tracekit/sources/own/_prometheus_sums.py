@@ -1,7 +1,7 @@
 """Adds the series of a container or node up to what it uses, without holding more than a part."""
 
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
 from tracekit.sources.own._prometheus_metrics import Use
+from tracekit.sources.own._prometheus_parts import part_of
 from tracekit.sources.own._prometheus_series import Series
 
 #: So many samples are held in memory; with more they lie on disk, in so many parts.
@@ -19,10 +20,7 @@ _AT_ONCE = 250_000
 #: A sample holds so long, unless another follows or its series ends, and a counter is looked at
 #: anew after it: Prometheus' look-back.
 _SILENCE_MS = 300_000
-#: So few samples state no usual step.
-_TOO_FEW = 2
-#: Two Prometheus that watch the same tell themselves apart by one of these.
-_REPLICAS = frozenset({"prometheus_replica", "__replica__", "replica"})
+_TOO_FEW = 2  # so few samples state no usual step
 #: An entity, its resource and where that stands: a number for each.
 _Key = tuple[str, str, str, str]
 
@@ -41,6 +39,8 @@ class Sums:
         self._keys: dict[_Key, int] = {}
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
+        self._counters: dict[tuple[object, ...], int] = {}
+        self._first: dict[int, Mapping[str, str]] = {}
         self._replicated: set[int] = set()
         self._last: dict[int, tuple[int, float]] = {}
         self._pieces: list[tuple[int, int, int, int, np.ndarray, np.ndarray]] = []
@@ -48,18 +48,26 @@ class Sums:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._spilled = 0
         self._left_out = pl.Series("part", [], dtype=pl.Int32)
-        self._borrowed = 0
+
+    def put_on_grid(self) -> None:
+        """Put what is not scraped on a grid too."""
+        self._scraped = True
 
     def add(
-        self, series: Series, use: Use, name: Callable[[int], str], *, lives: Sequence[int]
+        self,
+        series: Series,
+        use: Use,
+        whose: str,
+        name: Callable[[int], str],
+        *,
+        lives: Sequence[int],
     ) -> None:
         """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
-        part = self.part(series, use)
+        part = self.part(series, use, whose)
         times, values = series.times_ms, series.values
-        if self._scraped:
-            self._note_step(use, times)
+        self._note_step(use, times)
         if use.counter and series.raw:
-            times, values = self._rates(self._part(series, use), times, values)
+            times, values = self._rates(self._counter(series), times, values)
         if self._scraped and len(series.ends_ms):
             times = np.concatenate([times, series.ends_ms])
             values = np.concatenate([values, np.full(len(series.ends_ms), np.nan)])
@@ -70,17 +78,17 @@ class Sums:
             sized = values[chosen] * (use.sign or 1)
             self._take((entity, part, use.sign), times[chosen], sized, series.line)
 
-    def part(self, series: Series, use: Use) -> int:
-        """The number of what a series is beside others of its entity; replicas have one."""
-        return self._part(series, use, without=_REPLICAS)
+    def part(self, series: Series, use: Use, whose: str) -> int:
+        """The number of what a series is beside others of its entity, however often it is seen."""
+        of = use.fills, whose, use.resource, *part_of(series, use)
+        part = self._parts.setdefault(of, len(self._parts))
+        if self._first.setdefault(part, series.labels) != series.labels:
+            self._replicated.add(part)
+        return part
 
     def leave_out(self, parts: Collection[int]) -> None:
         """Count nothing of these."""
         self._left_out = pl.Series("part", sorted(parts), dtype=pl.Int32)
-
-    def borrowed(self, sign: int) -> None:
-        """Halves of this sign are for other files to tell where the other half is wanting."""
-        self._borrowed = sign
 
     def rows(self) -> Iterator[Batch | Broken]:
         """The sums, a table at a time or a part of one."""
@@ -101,8 +109,7 @@ class Sums:
             yield from self._repeated(samples, names)
             frame = _sum(self._on_grid(samples) if self._scraped else samples)
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
-            own = halves.filter(pl.col("half") != self._borrowed)
-            yield from _halved(own.join(names, on="entity", how="left"))
+            yield from _halved(halves.join(names, on="entity", how="left"))
             whole = frame.join(
                 halves.select("entity", "time_ms"), on=["entity", "time_ms"], how="anti"
             )
@@ -150,13 +157,10 @@ class Sums:
                 text=name,
             )
 
-    def _part(self, series: Series, use: Use, without: frozenset[str] = frozenset()) -> int:
-        """The number of what a series is beside others of its entity, but for some labels."""
-        same = tuple(sorted(one for one in series.labels.items() if one[0] not in without))
-        part = self._parts.setdefault((series.name, use.resource, same), len(self._parts))
-        if without & series.labels.keys():
-            self._replicated.add(part)
-        return part
+    def _counter(self, series: Series) -> int:
+        """The number of a counter; the same one goes on in another piece of its file."""
+        of = series.name, *sorted(series.labels.items())
+        return self._counters.setdefault(of, len(self._counters))
 
     def _entity(self, use: Use, name: str) -> int:
         key = self._keys.setdefault((use.fills, name, use.resource, use.unit), len(self._keys))
@@ -293,5 +297,4 @@ def _sum(samples: pl.DataFrame) -> pl.DataFrame:
         pl.col("value").sum(),
         pl.col("line").min(),
         pl.col("sign").n_unique().alias("signs"),
-        pl.col("sign").first().alias("half"),
     )

@@ -1,6 +1,7 @@
 """One's own cluster: nodes and pods from kubectl, their use from Prometheus or metrics-server."""
 
 import json
+from functools import partial
 from typing import Any
 
 from tracekit.sources._cluster import Broken, ClusterFile, ClusterSource, Opened, Read
@@ -11,6 +12,7 @@ from tracekit.sources.own._kubernetes_requests import QuantityError, amount, res
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import Rows, batches
 from tracekit.sources.own._prometheus_forms import holds_exports, holds_ranges, holds_texts
+from tracekit.sources.own._prometheus_parts import sharing
 from tracekit.sources.own._prometheus_rows import read_exports, read_ranges, read_texts
 
 
@@ -96,6 +98,7 @@ SOURCE = ClusterSource(
             tables=(*_DESCRIBED, *_USED),
             recognises=holds_ranges,
             read=read_ranges,
+            shares=partial(sharing, "range"),
         ),
         ClusterFile(
             word="text",
@@ -103,6 +106,7 @@ SOURCE = ClusterSource(
             tables=(*_DESCRIBED, *_USED),
             recognises=holds_texts,
             read=read_texts,
+            shares=partial(sharing, "text"),
         ),
         ClusterFile(
             word="export",
@@ -110,6 +114,7 @@ SOURCE = ClusterSource(
             tables=(*_DESCRIBED, *_USED),
             recognises=holds_exports,
             read=read_exports,
+            shares=partial(sharing, "export"),
         ),
     ),
     lacks=(
