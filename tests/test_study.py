@@ -43,7 +43,10 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_damaged_and_absent_folders(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="no study folder"):
+    with pytest.raises(TracekitError, match=r"no study folder: study\.json is not there"):
+        read_study(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"schema": "tracekit/bind/1"}')
+    with pytest.raises(TracekitError, match="is a folder of tracekit bind, no study folder"):
         read_study(tmp_path)
     write_study(STUDY, tmp_path / "study")
     (tmp_path / "study" / "rows.parquet").unlink()

@@ -44,10 +44,19 @@ class CheckFailedError(TracekitError):
     exit_code = 1
 
 
+#: So many letters begin a word.
+_BEGUN = 3
+
+
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The known word that ``word`` was most likely meant to be, if any comes close."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=cutoff)
-    return close[0] if close else None
+    """The known word that ``word`` was most likely meant to be, if any comes close.
+
+    The first letters of a word are more of it than letters that happen to be in another one.
+    """
+    words = list(known)
+    begun = [one for one in words if len(word) >= _BEGUN and one.startswith(word)]
+    close = difflib.get_close_matches(word, words, n=1, cutoff=cutoff)
+    return min(begun, key=len) if begun else close[0] if close else None
 
 
 def strangers(words: Iterable[str], known: Iterable[str]) -> str:

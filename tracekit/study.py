@@ -10,7 +10,8 @@ import polars as pl
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
-from tracekit.files.result_folder import ResultFolder
+from tracekit.files.result_folder import ResultFolder, kind_of
+from tracekit.opened import NoFileError
 from tracekit.shown import Shown
 
 SCHEMA = "tracekit/study/1"
@@ -49,9 +50,21 @@ def write_study(study: Study, out: Path) -> None:
 
 def read_study(folder: Path) -> Study:
     """A study from its folder; TracekitError where it is none, or a file of it is gone."""
+    if kind := kind_of(folder):
+        raise TracekitError(
+            f"{folder} is a folder of tracekit {kind}, no study folder",
+            hint="where it lies beside the run, its report shows it without being asked",
+        )
     try:
         document = STUDY_FOLDER.read(folder)
         frames = {name: read_frame(folder / f"{name}.parquet") for name in document["frames"]}
+    except NoFileError:
+        raise
+    except FileNotFoundError as error:
+        raise TracekitError(
+            f"{folder} is no study folder: {Path(error.filename).name} is not there",
+            hint="run the study again with --out",
+        ) from error
     except (OSError, ValueError, KeyError) as error:
         raise TracekitError(
             f"{folder} is no study folder, or is damaged: {error}",

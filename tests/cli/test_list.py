@@ -8,6 +8,7 @@ import pytest
 
 from tracekit.catalogue import KINDS
 from tracekit.cli import run
+from tracekit.errors import nearest
 
 
 def test_without_a_kind_it_counts_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,3 +52,10 @@ def test_a_meaning_that_differs_by_workload_is_told_with_what_it_is_of(
     assert "a store with sizes: keep: node use that no container explains stays on" in said
     assert run(["list", "assumptions", "limit_factor"]) == 0
     assert "a store with sizes:" not in capsys.readouterr().out
+
+
+def test_the_beginning_of_a_name_is_more_than_letters_in_another() -> None:
+    known = ["lra", "least_allocated", "least_requested", "most_allocated"]
+    assert nearest("lea", known) == "least_allocated"
+    assert nearest("least_req", known) == "least_requested"
+    assert nearest("ls", known) is None

@@ -75,6 +75,21 @@ def test_a_task_that_fails_or_has_nothing_to_do_is_not_said_to_be_done() -> None
     assert said == []
 
 
+def test_few_parts_foretell_nothing() -> None:
+    said: list[str] = []
+    clock = Clock()
+    with Lines(said.append, clock).task("fewest nodes", 3, "searches") as task:
+        clock.now += 6
+        task.advance(1, "production")
+        clock.now += 6
+        task.advance(0, "replay 7 of best_fit")
+    assert said == [
+        "    6.0 s    fewest nodes: 33% of 3 searches, after production",
+        "     12 s    fewest nodes: 33% of 3 searches, after replay 7 of best_fit",
+        "     12 s    fewest nodes: 1 search in 12 s",
+    ]
+
+
 def test_a_size_nobody_knows_has_no_estimate() -> None:
     said: list[str] = []
     clock = Clock()

@@ -22,6 +22,10 @@ _FIRST_S = 5.0
 _LONGER = 1.4
 #: Before this share is done nobody can say how long the rest takes.
 _TOLD_FROM = 0.1
+#: Of fewer parts each is too large, and too unlike the others, to foretell the rest by.
+_MANY = 10
+#: No longer than this nothing is said.
+_SILENT_S = 600.0
 
 
 @contextmanager
@@ -99,7 +103,7 @@ class _LineTask:
         self.done += amount
         passed = self._clock() - self._start
         if passed >= self._next_s and self.done != self._total:
-            self._next_s = passed * _LONGER
+            self._next_s = min(passed * _LONGER, passed + _SILENT_S)
             self._lines.told(self._on_the_way(passed, note))
 
     def ended(self) -> str:
@@ -114,9 +118,8 @@ class _LineTask:
         if not self._total or not self.done:
             return f"{self._text}: {_amount(self.done, self._unit)} so far{at}"
         share = min(self.done / self._total, 1.0)
-        left = (
-            f", about {_seconds(passed / share - passed)} left" if _foretold(share, passed) else ""
-        )
+        foretold = self._total >= _MANY and _foretold(share, passed)
+        left = f", about {_seconds(passed / share - passed)} left" if foretold else ""
         return f"{self._text}: {share:.0%} of {_amount(self._total, self._unit)}{at}{left}"
 
 
@@ -168,7 +171,8 @@ def _bars() -> Iterator[Progress]:
 
         def render(self, task: Any) -> Any:
             share = (task.completed / task.total) if task.total else 0.0
-            return super().render(task) if _foretold(share, task.elapsed or 0.0) else ""
+            foretold = (task.total or 0) >= _MANY and _foretold(share, task.elapsed or 0.0)
+            return super().render(task) if foretold else ""
 
     with RichProgress(
         TextColumn("{task.description:<24}"),

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 
 
+def kind_of(folder: Path) -> str:
+    """What made a folder of results by its manifest, as ``bind``; empty where that is not told."""
+    try:
+        found = json.loads(read_text(folder / MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    schema = found.get("schema") if isinstance(found, dict) else None
+    made_by = str(schema or "").split("/")
+    return made_by[1] if made_by[0] == "tracekit" and len(made_by) > 1 else ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ResultFolder:
     """A kind of folder, known by the schema that its document names.

@@ -135,7 +135,8 @@ def _solve(gram: FloatArray, cross: FloatArray) -> tuple[FloatArray, float]:
     found: FloatArray = nnls(root[:, None] * vectors.T, target)[0]
     size[live] = found / length
     smallest = max(float(values[0]), float(np.finfo(float).tiny))
-    return size, float(np.sqrt(values[-1] / smallest))
+    with np.errstate(over="ignore"):  # beyond all numbers it is infinite
+        return size, float(np.sqrt(values[-1] / smallest))
 
 
 def _inverse(gram: FloatArray) -> FloatArray:

@@ -51,6 +51,7 @@ def read_studies(
     TracekitError
         For a given folder that is no study's. A damaged one that merely lies there is left out.
     """
+    asked = [read_study(one) for one in given]
     beside: list[tuple[str, Study]] = []
     for folder in [] if STUDY_FOLDER.holds(source) else _beside(source):
         with contextlib.suppress(TracekitError):
@@ -63,8 +64,8 @@ def read_studies(
     for name, study in beside:
         if found.setdefault(study.name, study) is not study:
             others.append((name, study))
-    for folder in [*([source] if STUDY_FOLDER.holds(source) else []), *given]:
-        study = read_study(folder)
+    own = [read_study(source)] if STUDY_FOLDER.holds(source) else []
+    for study in (*own, *asked):
         found[study.name] = study
     return Studies(dict(sorted(found.items())), others)
 

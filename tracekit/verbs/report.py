@@ -17,7 +17,7 @@ def report(
     source: Annotated[
         str | Path,
         Argument(
-            "A store, or a folder of replay or bench.",
+            "A store, or a folder that replay, a study, size or a bench wrote.",
             metavar="STORE|RUN|STUDY",
             completes="results",
         ),

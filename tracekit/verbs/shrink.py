@@ -36,8 +36,8 @@ def shrink(
         Option(
             "A limit that must hold, such as 'cpu_max_fraction <= 0.8'; repeatable. It may name"
             " 'observed' (production) and 'base' (the policy on all nodes). Default: overload as in"
-            " production, or in 0.01 % of node-steps if that is more. Every container must be"
-            " placed at once.",
+            " production, or in 0.01 % of node-steps if that is more; and in at most 0.01 % more"
+            " than with all nodes. Every container must be placed at once.",
             names="--limit",
             completes="measures",
             metavar="[POLICY:] EXPRESSION",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.replay.answer.overload import limits_of, most_overload, within
+from tracekit.replay.answer.overload import (
+    limits_of,
+    most_overload,
+    within,
+    within_on_fewer,
+)
 from tracekit.replay.studies.shrink.search.limits import parse_limits
 
 
@@ -17,6 +22,30 @@ def test_as_production_or_one_in_ten_thousand(
 ) -> None:
     assert most_overload(production, node_steps) == most
     assert f"({most:,} node-step" in within(production, node_steps) or most in {0, 18, 2}
+
+
+def test_where_production_overloads_fewer_nodes_may_add_hardly_anything() -> None:
+    observed = {
+        "overloaded_node_steps": 1089,
+        "cpu_p99_fraction": 1.6,
+        "memory_p99_fraction": 0.9,
+    }
+    limits = parse_limits([], ["cwt"], observed=observed, node_steps=187_200)
+    kept = {
+        "overloaded_node_steps": 177,
+        "cpu_p99_fraction": 1.0,
+        "memory_p99_fraction": 0.9,
+        "pending": 0,
+        "pending_container_steps": 0,
+    }
+    assert limits.first_broken("cwt", kept, {**kept, "overloaded_node_steps": 195}) is None
+    broken = limits.first_broken("cwt", kept, {**kept, "overloaded_node_steps": 196})
+    assert broken is not None
+    assert str(broken) == "overloaded_node_steps is 196, above 195 (base + 18)"
+    worse = {**kept, "overloaded_node_steps": 1100}
+    assert limits.first_broken("cwt", worse, worse) is not None
+    assert "at most 18 more than under the same policy" in within_on_fewer(1089, 187_200)
+    assert within_on_fewer(1, 187_200) == within(1, 187_200)
 
 
 def test_the_default_limits_are_the_rule() -> None:

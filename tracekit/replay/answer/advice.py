@@ -223,7 +223,7 @@ def _beside_production(
         measure, against = find_measure(one.measure), one.against_production
         if measure is None or against is None or one.measure == told.criterion:
             continue
-        if way(measure, against, average=True) == which:
+        if way(measure, against, average=True).startswith(which):
             beside.append((measure, against))
     return beside
 

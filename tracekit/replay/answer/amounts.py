@@ -136,10 +136,14 @@ def _signed(value: float, places: int | None) -> str:
     return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
 
 
+#: Worse by the mean, and within chance.
+ON_AVERAGE = "worse on average"
+
+
 def way(measure: Measure, found: Difference | None, *, average: bool = False) -> str:
     """``better`` or ``worse`` for a difference beyond chance that matters; empty for any other.
 
-    With ``average`` it is ``worse``, too, where that holds of the mean alone: see ``Difference``.
+    With ``average`` it is ``ON_AVERAGE`` where the mean alone is worse: see ``Difference``.
     Whoever changes something wants to know it before it is proven.
     """
     if found is None or measure.better is None or not found.mean:
@@ -149,6 +153,6 @@ def way(measure: Measure, found: Difference | None, *, average: bool = False) ->
     if difference_text(measure, found).startswith("under"):
         return ""
     better = (found.mean < 0) == (measure.better == "low")
-    if not found.apart and (better or not average or not found.on_average):
-        return ""
-    return "better" if better else "worse"
+    if found.apart:
+        return "better" if better else "worse"
+    return ON_AVERAGE if average and not better and found.on_average else ""

@@ -1,4 +1,7 @@
-"""How much overload a policy may cause: what ``decision`` allows, and ``shrink`` asks for."""
+"""How much overload a policy may cause: what ``decision`` allows, and ``shrink`` asks for.
+
+``shrink`` also allows hardly more on fewer nodes than the policy causes on all.
+"""
 
 import math
 from collections.abc import Mapping
@@ -28,7 +31,21 @@ def most_overload(production: float | None, node_steps: float) -> float:
     """
     if production is None:
         return 0.0
-    return max(production, float(math.floor(SLIGHT * node_steps)))
+    return max(production, _slight(node_steps))
+
+
+def _slight(node_steps: float) -> float:
+    return float(math.floor(SLIGHT * node_steps))
+
+
+def more_than_with_all(production: float | None, node_steps: float) -> float | None:
+    """How many more node-steps may be overloaded on fewer nodes than on all, by one policy.
+
+    Where production overloads often, to do as it does would give up all that a policy gains. None
+    where it overloads in no more than ``SLIGHT``: then that many alone are the limit.
+    """
+    slight = _slight(node_steps)
+    return None if production is None or production <= slight else slight
 
 
 def most_full(production: float | None) -> float:
@@ -61,3 +78,14 @@ def within(production: float | None, node_steps: float) -> str:
     if most == production:
         return f"nodes are overloaded no more often than in production ({steps})"
     return f"nodes are overloaded in at most {steps} ({SLIGHT:.2%}; production: {production:,.0f})"
+
+
+def within_on_fewer(production: float | None, node_steps: float) -> str:
+    """As ``within``, and how much more often than with all nodes."""
+    more = more_than_with_all(production, node_steps)
+    if more is None:
+        return within(production, node_steps)
+    return (
+        f"{within(production, node_steps)}, and in at most {more:,.0f} more than under the same"
+        " policy with all nodes"
+    )

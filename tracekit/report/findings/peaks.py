@@ -7,6 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.figures.node_distribution import HOT
 from tracekit.report.findings import Finding, Said
 from tracekit.report.words import count, percent
+from tracekit.store.quantities import INFERRED
 
 
 def _find(data: Data) -> Said | None:
@@ -17,11 +18,17 @@ def _find(data: Data) -> Said | None:
     middle = float(profile["cpu_max"].median())  # type: ignore[arg-type]
     highest = float(profile["cpu_max"].max())  # type: ignore[arg-type]
     verb = "reaches" if hot == 1 else "reach"
+    # without samples of nodes, what their containers use stands for it
+    inferred = (data.info or {}).get("quantities", {}).get("use of nodes") == INFERRED
     added = _added(data)
-    beside = "" if added is None or percent(added, 1) == percent(highest, 1) else _beside(added)
+    beside = ""
+    if added is not None and percent(added, 1) != percent(highest, 1):
+        beside = _beside(added, inferred=inferred)
+    what = "highest of any node" if inferred else "highest recorded on any node"
+    summed = "; a node's use is the sum over its containers" if inferred else ""
     return Said(
         value=percent(highest),
-        sentence="CPU is the highest recorded on any node, over the whole trace."
+        sentence=f"CPU is the {what}, over the whole trace{summed}."
         f" {count(hot, 'node')} of {profile.height:,} {verb} {percent(HOT)} at least once; the"
         f" median node peaks at {percent(middle)}.{beside}",
         page="trace",
@@ -36,7 +43,9 @@ def _added(data: Data) -> float | None:
     return next(iter(summary.filter(policy=OBSERVED)["cpu_max_fraction"]), None)
 
 
-def _beside(added: float) -> str:
+def _beside(added: float, *, inferred: bool) -> str:
+    if inferred:
+        return f" Over the time that is judged on other pages, production's is {percent(added, 1)}."
     return (
         f" That is what nodes report themselves; production's {percent(added, 1)} on other pages is"
         " the sum over the containers of a node and what runs beside them, over the time that is"

@@ -24,6 +24,9 @@ CORDONED = "cordoned"
 #: The column of nodes with the name of the one that a further node is like; null for its own.
 LIKE = "like_node"
 
+#: The column of how many containers find no node with all nodes either; null where none waits.
+WAITS_WITH_ALL = "waits_with_all"
+
 _POLICIES = {
     "policy": pl.String,
     "nodes": pl.Int64,
@@ -38,6 +41,7 @@ _POLICIES = {
     "fails": pl.String,
     "fails_measure": pl.String,
     "fails_value": pl.Float64,
+    WAITS_WITH_ALL: pl.Int64,
     "problem": pl.String,
 }
 #: Where prices are known, per hour: what the nodes that are kept cost, and a bound below it.
@@ -175,6 +179,7 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
         "fails": None if broken is None else broken.limit,
         "fails_measure": None if broken is None else broken.measure,
         "fails_value": None if broken is None else broken.value,
+        WAITS_WITH_ALL: one.waits_with_all,
         **{measure: _worst(measure, [trial.row for trial in held]) for measure in told},
     }
 

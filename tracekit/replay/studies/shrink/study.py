@@ -7,6 +7,7 @@ in words.
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,13 @@ from tracekit.replay.studies.shrink.facts import facts_of, given_again, of_produ
 from tracekit.replay.studies.shrink.frames import Cluster, frames_of
 from tracekit.replay.studies.shrink.no_answer import no_answer
 from tracekit.replay.studies.shrink.search.enough import enough_nodes
-from tracekit.replay.studies.shrink.search.few_nodes import Ask, ByCrew, Here, Remembered
+from tracekit.replay.studies.shrink.search.few_nodes import (
+    Ask,
+    ByCrew,
+    Here,
+    Remembered,
+    told_of,
+)
 from tracekit.replay.studies.shrink.search.fewest import Fewest
 from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
 from tracekit.replay.studies.shrink.search.trials import left_nodes
@@ -52,11 +59,12 @@ class _Asked:
     seed: int
     repeats: int
     by: str
+    let_wait: bool
 
     def of(
         self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
     ) -> Fewest:
-        """The answer for one."""
+        """The answer for one; ``asks`` says who replays a workload, this process if not given."""
         return enough_nodes(
             _scaled(self.source, self.scale),
             policy,
@@ -66,6 +74,7 @@ class _Asked:
             by=self.by,
             asks=asks,
             beside=beside,
+            let_wait=self.let_wait,
         )
 
 
@@ -77,9 +86,12 @@ class _Search:
     policy: str
 
     def run(self, on_progress: OnProgress) -> Fewest:
-        found = self.asked.of(parse_entrant(self.policy))
-        on_progress(1, 0, 0)
-        return found
+        policy = parse_entrant(self.policy)
+
+        def asks(load: Workload) -> Ask:
+            return told_of(Here(load, policy, self.asked.seed), lambda: on_progress(0, 1, 0))
+
+        return self.asked.of(policy, asks)
 
 
 @dataclass(frozen=True)
@@ -213,8 +225,10 @@ def shrink_cluster(
         )
         orders, alone = orders_of(facts, repeats)
         by = what_is_least(least, within, cluster)
-        asked = _Asked(source, scale, within, seed, orders, by)
-        found, problems = _ended(_begun(asked, entrants, crew, kept), task)
+        # where production placed all, it is the policy that lets some wait, not the nodes
+        placed = scale == 1 and observed is not None and not observed["pending"]
+        asked = _Asked(source, scale, within, seed, orders, by, placed)
+        found, problems = _ended(_begun(asked, entrants, crew, kept, task), task)
     if not found and not anyway:
         raise no_answer(problems, observed or {}, facts["nodes"])
     return Study(
@@ -241,16 +255,25 @@ def shrink_cluster(
 
 
 def _begun(
-    asked: _Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None
+    asked: _Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
 ) -> dict[str, Callable[[], Fewest]]:
     """A search per policy, under way or to be done; each gives its answer, or raises."""
     if kept is None and (len(entrants) > 1 or crew.size == 1):
         return {
-            name: crew.submit(_Search(asked, one.address()), lambda *_: None).result
+            name: crew.submit(_Search(asked, one.address()), _told(_counted(task, name))).result
             for name, one in entrants.items()
         }
     search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
-    return {name: functools.partial(search, one) for name, one in entrants.items()}
+    return {
+        name: functools.partial(search, one, done=_counted(task, name))
+        for name, one in entrants.items()
+    }
+
+
+def _counted(task: Task, policy: str) -> Callable[[], None]:
+    """What to call after each replay of a search: it says how many there were."""
+    count = itertools.count(1)
+    return lambda: task.advance(0, f"replay {next(count):,} of {policy}")
 
 
 def _ended(
@@ -267,7 +290,14 @@ def _ended(
     return found, problems
 
 
-def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None) -> Fewest:
+def _told(done: Callable[[], None]) -> OnProgress:
+    """What a crew calls on the way."""
+    return lambda *_: done()
+
+
+def _side_by_side(
+    asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
+) -> Fewest:
     """One search, whose replays are done by all processes of a crew."""
     with contextlib.ExitStack() as opened:
         folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
@@ -276,9 +306,10 @@ def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None)
             if crew.size > 1:
                 at = folder / f"workload-{load.nodes}"
                 source = opened.enter_context(shared(load, at))
-                ask: Ask = ByCrew(crew, source, policy.address(), asked.seed)
+                replays: Ask = ByCrew(crew, source, policy.address(), asked.seed)
             else:
-                ask = Here(load, policy, asked.seed)
+                replays = Here(load, policy, asked.seed)
+            ask = told_of(replays, done)
             if kept is None:
                 return ask
             return Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)

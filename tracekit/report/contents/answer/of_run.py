@@ -53,7 +53,7 @@ def _harms(data: Data, measure: Measure, policy: str, before: str) -> bool:
     if data.results is None:
         return False
     apart = difference(data.results, policy, before, measure.name)
-    return way(measure, apart, average=True) == "worse"
+    return way(measure, apart, average=True).startswith("worse")
 
 
 def _answering(data: Data) -> dict[str, Measure]:

@@ -1,6 +1,8 @@
 """How many nodes are enough: of those there are, or with further ones like them."""
 
+import functools
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,6 +36,7 @@ def enough_nodes(
     by: str = NODES,
     asks: Callable[[Workload], Ask] | None = None,
     beside: int = 1,
+    let_wait: bool = False,
 ) -> Fewest:
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
 
@@ -42,6 +45,8 @@ def enough_nodes(
 
     Parameters
     ----------
+    let_wait : bool
+        Whether as many containers may wait on fewer nodes as wait on all of them.
     by : {'nodes', 'cost'}
         What is to be least, where nodes can go.
     asks : callable, optional
@@ -53,11 +58,16 @@ def enough_nodes(
         Where more nodes do not help; the message says by how much a limit breaks on all there are.
     """
     ask = None if asks is None else asks(load)
+    search = functools.partial(
+        fewest_nodes, load, policy, seed=seed, repeats=repeats, by=by, ask=ask, beside=beside
+    )
     try:
-        return fewest_nodes(
-            load, policy, limits, seed=seed, repeats=repeats, by=by, ask=ask, beside=beside
-        )
+        return search(limits=limits)
     except TooFewError as error:
+        if let_wait and error.only_waits:
+            found = search(limits=limits.as_with_all())
+            waits = max(one.row["pending"] for one in found.at(load.nodes))
+            return replace(found, waits_with_all=int(waits))
 
         def begin(like: IntArray) -> Trials:
             """Replays on all nodes and on ever more of others."""

@@ -107,6 +107,17 @@ def _came(load: Workload, policy: Entrant, seed: int, order: int, kept: IntArray
     return Came(found.row, None if order else placed)
 
 
+def told_of(ask: Ask, done: Callable[[], None]) -> Ask:
+    """The same, and after each replay ``done`` is called."""
+
+    def asked(order: int, kept: IntArray | None) -> Came:
+        came = ask(order, kept)
+        done()
+        return came
+
+    return asked
+
+
 class Remembered:
     """Replays that are asked for once: what was done is kept in a folder, under all it hangs on.
 

@@ -104,6 +104,9 @@ class Fewest:
     like : int64, shape (more,)
         Where all nodes are too few: which node each further one is like. They come after all
         others in every array.
+    waits_with_all : int, optional
+        Where containers wait with all nodes already, how many never find a node, in the worst
+        order: no more of them do on those that stay. None where nothing waits.
     """
 
     nodes: int
@@ -121,6 +124,7 @@ class Fewest:
     kind: int = MIXED
     options: tuple[Option, ...] = ()
     like: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    waits_with_all: int | None = None
 
     def at(self, nodes: int) -> list[Trial]:
         """The replays on so many nodes, by order of arrival."""

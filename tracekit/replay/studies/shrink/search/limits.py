@@ -2,11 +2,11 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.overload import limits_of
+from tracekit.replay.answer.overload import OVERLOAD, limits_of, more_than_with_all
 from tracekit.replay.answer.separation import WAITING
 from tracekit.replay.measures import RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
@@ -17,6 +17,9 @@ _OPTION = "--limit"
 #: container gets a node, and gets it at once. A cluster whose containers queue is too small.
 PLACED = tuple(f"{measure} == 0" for measure in WAITING)
 _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
+
+#: The same where some wait with all nodes already: no more of them.
+PLACED_AS_WITH_ALL = tuple(f"{measure} <= base" for measure in WAITING)
 
 #: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
 FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
@@ -58,10 +61,17 @@ class Limits:
     ----------
     observed : mapping
         What production came to, for those that compare with it.
+    placed : tuple of str
+        What holds of containers that wait, unless a given limit speaks of them.
     """
 
     given: tuple[Threshold, ...]
     observed: Row = field(default_factory=dict)
+    placed: tuple[str, ...] = PLACED
+
+    def as_with_all(self) -> "Limits":
+        """The same, but as many containers may wait as under the policy with all nodes."""
+        return replace(self, placed=PLACED_AS_WITH_ALL)
 
     @property
     def measures(self) -> list[str]:
@@ -72,7 +82,7 @@ class Limits:
         """All that hold for a policy: every container is placed, then those given."""
         given = self._given(policy)
         named = {name for one in given for name in one.measures}
-        placed = [parse_threshold(text, _OPTION) for text in PLACED]
+        placed = [parse_threshold(text, _OPTION) for text in self.placed]
         return [*(one for one in placed if one.measure not in named), *given]
 
     def _given(self, policy: str) -> list[Threshold]:
@@ -80,7 +90,7 @@ class Limits:
 
     def speak_of(self, run: str, policy: str) -> bool:
         """Whether a limit compares with another run: ``base`` or ``observed``."""
-        return any(one.speaks_of(run) for one in self._given(policy))
+        return any(one.speaks_of(run) for one in self.of(policy))
 
     def first_broken(self, policy: str, base: Row, row: Row) -> Broken | None:
         """The first limit that a row of the summary does not keep; None where all hold.
@@ -192,6 +202,9 @@ def parse_limits(
     usual_ones = [
         f"{name} <= {_written(most)}" for name, most in limits_of(observed, node_steps).items()
     ]
+    more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
+    if more is not None:
+        usual_ones.append(f"{OVERLOAD} <= base + {_written(more)}")
     typed = bool(texts)
     given = [parse_threshold(text, _OPTION, typed=typed) for text in texts or usual_ones]
     usual = dict.fromkeys(["placed", *all_measures()])

@@ -17,7 +17,7 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
-from tracekit.replay.studies.shrink.search.limits import Broken, Limits
+from tracekit.replay.studies.shrink.search.limits import PLACED, Broken, Limits
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
@@ -56,11 +56,13 @@ class TooFewError(TracekitError):
     broken: Broken | None = None
     #: That one container by itself breaks a limit, on every node; empty where none does.
     alone: str = ""
+    #: Whether containers wait, which nobody spoke of, and nothing else is wrong.
+    only_waits: bool = False
 
     def though(self, more: str) -> TooFewError:
         """The same, and something more that is known."""
         error = TooFewError(f"{self.what}; {more}", hint=self.hint)
-        error.broken, error.alone = self.broken, self.alone
+        error.broken, error.alone, error.only_waits = self.broken, self.alone, self.only_waits
         return error
 
 
@@ -136,6 +138,7 @@ class Trials:
             alone = _too_busy(self.load, self.limits.most_use(str(self.policy)))
             error = TooFewError(said, hint=alone or _hint(broken, self.load))
             error.broken, error.alone = trial.broken, alone
+            error.only_waits = all(one.limit in PLACED for one in broken)
             raise error
 
     def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:

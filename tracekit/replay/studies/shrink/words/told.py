@@ -12,7 +12,7 @@ import polars as pl
 from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
-from tracekit.replay.studies.shrink.frames import LIKE
+from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.limits import plain
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words import costs
@@ -75,7 +75,7 @@ def within(about: Mapping[str, Any]) -> str:
     if not about["limits_given"]:
         load = about["workload"]
         usual = about["observed"]["measures"][OVERLOAD] if about["observed"] else None
-        return f"while {overload.within(usual, load['nodes'] * load['steps'])}"
+        return f"while {overload.within_on_fewer(usual, load['nodes'] * load['steps'])}"
     return f"at the limit{'s' if len(given) > 1 else ''} {' and '.join(given)}"
 
 
@@ -122,13 +122,29 @@ def _enough(found: Told) -> str:
     if row["nodes"] > row["of"]:
         return f"{_too_few(found, load, every)}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
-        return f"{_every(row)} {row['policy']}{load}{every if orders == 1 else ''}.{beside}"
+        which = f"{row['policy']}{load}{every if orders == 1 else ''}"
+        return f"{_every(row)} {which}.{_waiting(found)}{beside}"
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
     return (
         f"{given}{row['nodes']:,} of {row['of']:,} nodes {are} enough for"
         f" {row['policy']}{load}{every}:"
-        f" {row['of'] - row['nodes']:,} can go.{_overload_there(found)}{beside}"
+        f" {row['of'] - row['nodes']:,} can go.{_waiting(found)}{_overload_there(found)}{beside}"
+    )
+
+
+def _waiting(found: Told) -> str:
+    """That some find no node with all nodes either, a sentence; empty where all do."""
+    waits = found.best.get(WAITS_WITH_ALL)
+    if waits is None:
+        return ""
+    find = "finds" if waits == 1 else "find"
+    up_to = "up to " if found.about["repeats"] > 1 else ""
+    some = f"{up_to}{count(waits, 'container')} {find} no node" if waits else "some containers wait"
+    either = "either" if waits else "too"
+    return (
+        f" With all nodes {some} under it {either}, where production placed all; on fewer nodes no"
+        " more do."
     )
 
 
@@ -206,7 +222,9 @@ def short_within(study: Study) -> str:
     """What held for the count, and what breaks with one node fewer; in a sentence."""
     found, orders = told(study), study.about["repeats"]
     in_each = f" in each of {orders} orders of arrival" if orders > 1 else ""
-    said = f"On that many nodes nothing waits{in_each}, {within(study.about)}"
+    waits = found is not None and found.best.get(WAITS_WITH_ALL) is not None
+    nothing = "no more containers wait than with all" if waits else "nothing waits"
+    said = f"On that many nodes {nothing}{in_each}, {within(study.about)}"
     if found is None or found.best["fails"] is None:
         return f"{said}."
     row = found.best
