@@ -109,6 +109,7 @@ def _measures() -> list[Entry]:
 def _assumptions() -> list[Entry]:
     """What ``--assume`` takes: of traces without sizes, of stores with sizes, or of both."""
     from tracekit.replay.workload.assumptions import Assumptions
+    from tracekit.replay.workload.circumstances import NAMES
     from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 
     kinds = {"a trace without sizes": Assumptions, "a store with sizes": SizedAssumptions}
@@ -118,6 +119,8 @@ def _assumptions() -> list[Entry]:
             known = found.setdefault(str(one["name"]), {"title": {}, "default": {}})
             known["title"][load] = one["description"]
             known["default"][load] = one["default"]
+    for name, meaning in NAMES.items():
+        found[name] = {"title": dict.fromkeys(kinds, meaning), "default": dict.fromkeys(kinds)}
     return [
         {
             "name": name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -133,34 +132,6 @@ def test_a_loss_that_cannot_be_is_told(text: str, told: str) -> None:
         happening(four(), f"lost={text}")
 
 
-def gang(arrivals: list[int], **more: Any) -> Workload:
-    """One gang of all but the last container, which comes at 2.5 s and is in none."""
-    rows: list[Row] = [(at, 9000, 10, 10) for at in arrivals]
-    load = workload([(20, 20)] * 2, rows, steps=8)
-    number = np.zeros(len(rows), dtype=np.int64)
-    return dataclasses.replace(load, gang=number, **more)
-
-
-def test_members_hold_nodes_until_the_last_comes() -> None:
-    load = gang([0, 1000, 3000])
-    alone, held = run(load), run(dataclasses.replace(load, gang_wait_ms=5000))
-    assert alone.time_ms.tolist() == held.time_ms.tolist() == [3000] * 3
-    assert held.steps["pending"].to_list() == [1, 2, 2, 0, 0, 0, 0, 0]
-    assert held.steps["placed"].to_list() == [0, 0, 0, 3, 3, 3, 3, 3]
-
-
-def test_what_is_held_is_nobody_elses_until_the_gang_gives_up() -> None:
-    load = dataclasses.replace(gang([0, 0, 0, 500, 4000]), gang_wait_ms=2000)
-    load = dataclasses.replace(load, gang=np.array([0, 0, 0, -1, 0]))
-    # three of four hold three of four places, the fourth place is for whoever comes
-    outcome = run(load)
-    assert outcome.time_ms[3] == 500
-    assert outcome.node[[0, 1, 2, 4]].tolist() == [-1] * 4  # never room for all four
-    full = dataclasses.replace(gang([0, 0, 0, 0, 500, 4000]), gang_wait_ms=2000)
-    full = dataclasses.replace(full, gang=np.array([0, 0, 0, 0, -1, 0]), gang_backoff_ms=9000)
-    assert run(full).time_ms[4] == 2000  # when the four let go
-
-
 def test_a_gang_that_steps_back_is_not_tried_until_its_time() -> None:
     """Room is made at 2 s; the gang that failed at 0 s is tried again at 5 s."""
     rows: list[Row] = [(0, 2000, 20, 20), (0, 9000, 20, 20), (0, 9000, 20, 20)]
@@ -173,7 +144,8 @@ def test_a_gang_that_steps_back_is_not_tried_until_its_time() -> None:
 
 
 def test_patience_is_about_gangs() -> None:
-    assert happening(gang([0, 1]), "gang_wait=60s").gang_wait_ms == 60_000
-    assert happening(gang([0, 1]), "gang_backoff=1m").assumptions["gang_backoff_ms"] == 60_000
+    pair = dataclasses.replace(four(), gang=np.array([0, 0, -1, -1]))
+    assert happening(pair, "gang_wait=60s").gang_wait_ms == 60_000
+    assert happening(pair, "gang_backoff=1m").assumptions["gang_backoff_ms"] == 60_000
     with pytest.raises(TracekitError, match="gang_wait is about gangs, and workload"):
         happening(four(), "gang_wait=60s")

@@ -80,7 +80,7 @@ class Engine:
             each_step()
         steps = self.state.finish()
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
-        self._give_up(sorted(self._patience.holding))
+        self._pending.extend(self._let_go(sorted(self._patience.holding)))
         self.state.check_conservation()
         return Outcome(
             evicted=np.array(sorted(self._evicted_by_loss), dtype=np.int64),
@@ -128,12 +128,16 @@ class Engine:
         freed |= self._lose(now)
         freed |= self._join(now)
         over, again = self._patience.due(now)
-        freed |= self._give_up(over, now)
+        let_go = self._let_go(over)
+        freed |= len(let_go) > 0
         if self._turn is not None and self._gangs is None and freed and self._pending:
             self._join_queue(now)
         if self._pending and (freed or again):
             self._retry(now)
             self._let_in(now)
+        if let_go:  # the others come first, as those that were rejected stand back for a moment
+            self._pending.extend(let_go)
+            self._retry(now)
 
     def _let_in(self, now: int) -> None:
         """Try again the containers that waited for others to come, until no more of them fit.
@@ -210,25 +214,30 @@ class Engine:
     def _place_gang(self, gangs: Gangs, indices: IntArray, times: IntArray) -> None:
         """Place containers of one gang: as many as it needs or, where too few find room, none.
 
-        If the only missing members are still to come, those that found a node hold it.
+        None is tried before as many exist as are needed.
         """
         gang, now = gangs.of(int(indices[0])), int(times[-1])
-        patience, running = self._patience, self.state.running
-        if self._pinned is None and patience.backed_off(gang, now):
+        patience, state = self._patience, self.state
+        pinned = (
+            np.zeros(len(indices), bool) if self._pinned is None else self._pinned[indices] >= 0
+        )
+        needed, free = gangs.needed(indices, state.node, now), indices[~pinned]
+        if len(indices) < needed or patience.backed_off(gang, now):
+            if pinned.any():
+                self._place(indices[pinned], times[pinned])
             return
-        free = indices if self._pinned is None else indices[self._pinned[indices] < 0]
         self._place(indices, times)
-        if running[indices].sum() >= gangs.needed(indices, self.state.node, now):
-            held = np.array(patience.begun(gang), dtype=np.int64)
-            self.state.begin(held[running[held]], now)
-            return
-        if patience.wait_ms and running[free].all() and len(free):
-            patience.hold(gang, free.tolist(), now)
-            self.state.hold(free)
-            return
-        self._take_back(free)
-        patience.step_back(gang, now)
-        self._give_up([gang], now)
+        placed = state.running[indices]
+        if placed.sum() >= needed:
+            held = patience.ended(gang)
+            state.begin(held[state.running[held]], now)
+        elif patience.wait_ms and gangs.small_gap(indices, state.running, state.node, needed):
+            patience.hold(gang, indices[placed & ~pinned].tolist(), now)
+            state.hold(indices[placed & ~pinned])
+        else:
+            self._take_back(free)
+            patience.step_back(gang, now)
+            self._pending.extend(self._let_go([gang]))
 
     def _take_back(self, members: IntArray) -> None:
         """Take members of a gang off their nodes as if they had never been placed."""
@@ -236,18 +245,15 @@ class Engine:
         back = [self.state.undo(index) for index in members[running[members]].tolist()]
         self._placer.changed(np.array(back, dtype=np.int64))
 
-    def _give_up(self, gangs: Sequence[int], now: int | None = None) -> bool:
-        """Free the nodes that members held for the rest of their gang; whether any were held."""
-        freed = False
+    def _let_go(self, gangs: Sequence[int]) -> list[int]:
+        """Free the nodes that members of gangs held for the rest; the members."""
+        found: list[int] = []
         for gang in gangs:
-            held = np.array(self._patience.begun(gang), dtype=np.int64)
+            held = self._patience.ended(gang)
             held = held[self.state.running[held]]
-            if now is not None and len(held):
-                self._patience.step_back(gang, now)
             self._take_back(held)
-            self._pending.extend(held.tolist())
-            freed |= len(held) > 0
-        return freed
+            found.extend(held.tolist())
+        return found
 
     def _holders(self) -> int:
         holding = self._patience.holding
@@ -328,11 +334,11 @@ class Engine:
 
     def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
         """As ``_retry``, gang by gang; of a gang that partly runs, the others are tried."""
-        those, self._pending = np.array(waiting, dtype=np.int64), []
-        for start, end in gangs.together(those):
-            some = those[start:end]
+        self._pending = []
+        for some in gangs.together(np.array(waiting, dtype=np.int64)):
             self._place_gang(gangs, some, np.full(len(some), now))
-            self._pending.extend(some[~self.state.running[some]].tolist())
+        running = self.state.running
+        self._pending = [*(index for index in waiting if not running[index]), *self._pending]
 
     def _rebalance(self, now: int) -> None:
         policy = self.state.rebalance

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.workload.gangs import runs, spread_gangs
 from tracekit.replay.workload.workload import Losses, Workload
@@ -36,9 +36,12 @@ class Gangs:
         edges = [0, *cuts.tolist(), len(indices)]
         return list(itertools.pairwise(edges))
 
-    def together(self, indices: IntArray) -> list[tuple[int, int]]:
-        """Stretches of one gang, or of containers without any."""
-        return runs(self._gang[indices])
+    def together(self, indices: IntArray) -> list[IntArray]:
+        """Each gang in one piece, where its first member stands, and what stands between."""
+        gang = self._gang[indices]
+        _, first, number = np.unique(gang, return_index=True, return_inverse=True)
+        order = np.argsort(np.where(gang < 0, np.arange(len(gang)), first[number]), kind="stable")
+        return [indices[order[start:end]] for start, end in runs(gang[order])]
 
     def waiting(self, pending: Sequence[int], new: int) -> IntArray:
         """Members of the new container's gang that came at another time and wait."""
@@ -65,9 +68,21 @@ class Gangs:
         others = np.setdiff1d(self._members[gang], some, assume_unique=True)
         size = len(some) + len(others)
         minimum = 0 if self._minimum is None else int(self._minimum[some[0]])
-        began = int((node[others] >= 0).sum())
         to_come = int(((node[others] < 0) & (self._departure[others] > now)).sum())
-        return min((minimum or size) - began, len(some) + to_come)
+        return min((minimum or size) - self._began(some, node), len(some) + to_come)
+
+    def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:
+        """Whether at most a tenth of the needed members was missing when the first found no node.
+
+        As PostFilter asks it before it rejects those that hold nodes.
+        """
+        before = int(np.argmin(running[some]))
+        return 10 * (needed - before) <= self._began(some, node) + needed
+
+    def _began(self, some: IntArray, node: IntArray) -> int:
+        """How many of the other members of their gang have a node, or had one."""
+        others = np.setdiff1d(self._members[int(self._gang[some[0]])], some, assume_unique=True)
+        return int((node[others] >= 0).sum())
 
 
 def turns(load: Workload) -> Callable[[int], int] | None:
@@ -87,12 +102,14 @@ def turns(load: Workload) -> Callable[[int], int] | None:
     return turn.__getitem__
 
 
-# Gangs that wait: members that hold nodes for those still to come, and gangs that step back.
-# Source: scheduler-plugins 903da7df pkg/coscheduling (Permit, Unreserve, podGroupBackoff).
-
-
 class Patience:
     """Until when gangs hold nodes, and until when they are not tried.
+
+    Source: scheduler-plugins, pkg/coscheduling/coscheduling.go and core/core.go. PreFilter tries no
+    gang of which fewer members exist than it needs. Where one finds no node, PostFilter rejects all
+    that hold nodes and starts the back-off, unless at most a tenth is missing: then they wait in
+    Permit for the rest. The first whose time is over takes all others along (Unreserve), without
+    a back-off.
 
     Attributes
     ----------
@@ -115,13 +132,15 @@ class Patience:
 
     def hold(self, gang: int, members: list[int], now: int) -> None:
         """Members hold nodes; the first of a gang starts its clock."""
+        if not members:
+            return
         self.holding.setdefault(gang, []).extend(members)
         self._release.setdefault(gang, now + self.wait_ms)
 
-    def begun(self, gang: int) -> list[int]:
-        """The gang has begun, or is gone: who held nodes of it."""
+    def ended(self, gang: int) -> IntArray:
+        """The gang holds no longer, as it begins or gives up: who held nodes, each once."""
         self._release.pop(gang, None)
-        return self.holding.pop(gang, [])
+        return np.unique(np.array(self.holding.pop(gang, []), dtype=np.int64))
 
     def step_back(self, gang: int, now: int) -> None:
         """The gang could not begin."""

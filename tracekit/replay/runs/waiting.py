@@ -26,6 +26,8 @@ RULES = "rules on other containers"
 NOBODY = "no node has"
 #: And where there is room for the container itself, but not for enough of its gang.
 GANG = "gang"
+#: And where a gang held that room until the end.
+HELD = "held"
 
 
 def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, Any]:
@@ -70,10 +72,10 @@ def _numbers(load: Workload, placements: pl.DataFrame) -> IntArray:
 
 
 def _by_kind(load: Workload, some: IntArray) -> list[IntArray]:
-    """Containers of one service and request together, the most frequent first."""
-    found: dict[tuple[str, bytes], list[int]] = {}
+    """Containers of one service and request, in a gang or not, the most frequent first."""
+    found: dict[tuple[str, bytes, bool], list[int]] = {}
     for index in some.tolist():
-        key = load.services[index], load.request[index].tobytes()
+        key = load.services[index], load.request[index].tobytes(), _in_gang(load, index)
         found.setdefault(key, []).append(index)
     return [np.array(one) for one in sorted(found.values(), key=lambda one: (-len(one), one[0]))]
 
@@ -94,8 +96,7 @@ def _kind(load: Workload, free: IntArray, some: IntArray) -> dict[str, Any]:
             counts[load.resources[column]] = lacks
     rest = ~shut & ~short.any(axis=1)
     if rest.any():
-        in_gang = load.gang is not None and load.gang[first] >= 0
-        counts[GANG if in_gang else RULES] = int(rest.sum())
+        counts[_room_left(load, first)] = int(rest.sum())
     most = free[~shut].max(axis=0, initial=0) if (~shut).any() else np.zeros_like(request)
     return {
         "service": load.services[first],
@@ -105,6 +106,18 @@ def _kind(load: Workload, free: IntArray, some: IntArray) -> dict[str, Any]:
         "in_the_way": counts,
         "most_free": {load.resources[column]: int(most[column]) for column in asked.tolist()},
     }
+
+
+def _in_gang(load: Workload, index: int) -> bool:
+    return load.gang is not None and bool(load.gang[index] >= 0)
+
+
+def _room_left(load: Workload, index: int) -> str:
+    """Why a container waits where there is room for it at the end."""
+    if _in_gang(load, index):
+        return GANG
+    ruled = load.constraints is not None and load.constraints.fixed[index] < 0
+    return RULES if ruled or load.gang is None else HELD
 
 
 def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
@@ -170,6 +183,8 @@ def _why(name: str, nodes: int, most_free: Mapping[str, int]) -> str:
         return f"{on} {have} too little {words_of(short_names([name])[0])} free, {free} at most"
     if name == GANG:
         return f"{on} {have} room, but not for enough of its gang"
+    if name == HELD:
+        return f"{on} {have} room, which a gang held until the end"
     if name == RULES:
         return f"{on} {have} room, but {are} closed by {RULES}"
     return f"{on} {are} gone" if name == "gone" else told(name, nodes)

@@ -13,7 +13,7 @@ from tracekit.replay.workload.workload import Workload
 NAMES = {
     "lost": "Nodes lost at a time: WHAT@TIME, commas between.",
     "preemption": "none, or lower: who fits nowhere evicts containers of lower priority.",
-    "gang_wait": "How long members of a gang hold nodes for those still to come.",
+    "gang_wait": "How long a gang holds nodes while at most a tenth of its members finds none.",
     "gang_backoff": "How long a gang that could not begin is not tried again.",
 }
 

@@ -106,7 +106,7 @@ class Workload:
     preemption : bool, optional
         True: who fits nowhere evicts containers of lower priority. None: nobody is evicted for it.
     gang_wait_ms : int
-        How long members of a gang hold nodes for those still to come; 0: they hold none.
+        How long a gang holds nodes while at most a tenth of its members finds none; 0: not at all.
     gang_backoff_ms : int
         How long a gang that could not begin is not tried again.
     losses : Losses, optional

@@ -57,6 +57,58 @@ def weights(policy: Profile) -> dict[str, float]:
     return {part.policy.name(): part.weight for part in policy.parts}
 
 
+def test_a_policy_document_is_refused_for_what_the_scheduler_refuses(tmp_path: Path) -> None:
+    for at, weight in enumerate(({"weight": 0}, {})):
+        given = {**LEGACY, "priorities": [{"name": "SelectorSpreadPriority", **weight}]}
+        with pytest.raises(TracekitError, match=r"priorities\[0\].weight is '0', expected a whole"):
+            parse_policy(str(written(tmp_path, given, f"policy{at}.json")))
+
+
+def test_priorities_of_a_policy_document(tmp_path: Path) -> None:
+    bare = {"kind": "Policy", "apiVersion": "v1"}
+    made = parse_policy(str(written(tmp_path, bare, "policy.json")))
+    assert isinstance(made, Profile)
+    assert [(one.weight, one.policy.name()) for one in made.parts] == [
+        (1, "selector_spread"), (1, "least_requested"), (1, "balanced_allocation")
+    ]  # fmt: skip
+    assert made.lifts == frozenset()
+    near = {"serviceAntiAffinity": {"label": "rack"}}
+    own = {
+        **bare,
+        "predicates": [
+            {"name": "GeneralPredicates"},
+            {"name": "Marked", "argument": {"labelsPresence": {"labels": ["a"], "presence": True}}},
+        ],
+        "priorities": [
+            {"name": "ServiceSpreadingPriority", "weight": 3},
+            {"name": "EvenPodsSpreadPriority", "weight": 2},
+            {"name": "Racks", "weight": 1, "argument": near},
+        ],
+    }
+    made = parse_policy(str(written(tmp_path, own, "own.json")))
+    assert isinstance(made, Profile)
+    assert [(one.weight, one.policy.name()) for one in made.parts] == [(3, "selector_spread")]
+    assert "rules on labels of nodes or of services, left out: Racks, Marked" in "\n".join(
+        made.notes
+    )
+    assert "not known" not in "\n".join(made.notes)
+
+
+def test_a_profile_with_which_the_scheduler_does_not_start_is_told(tmp_path: Path) -> None:
+    few = [{"name": "NodeResourcesFit"}, {"name": "DefaultBinder"}]
+    plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": few}}
+    made = profile(tmp_path, plugins)
+    told = "kube-scheduler does not start with this profile: no plugin"
+    assert [note for note in made.notes if told in note] == [
+        f"kube-scheduler.yaml: {told} sorts the queue"
+    ]
+    assert made.lifts == {"selector", "taints", "apart", "together", "affinity",
+                          "anti-affinity", "spread", "ports"}  # fmt: skip
+    for own in ({"queueSort": {"enabled": [{"name": "Sort"}]}}, None):
+        more = {**plugins, **own} if own else None
+        assert told not in "\n".join(profile(tmp_path, more).notes)
+
+
 def part(policy: Profile, name: str) -> PlacementPolicy:
     return next(one.policy for one in policy.parts if one.policy.name() == name)
 
@@ -75,6 +127,15 @@ PLUGINS = [
     ({"multiPoint": {"disabled": [{"name": "*"}]},
       "score": {"enabled": [{"name": "TargetLoadPacking"}]}},
      {"target_load_packing": 1}),
+    ({"multiPoint": {"disabled": [{"name": "*"}],
+                     "enabled": [{"name": "PrioritySort"}, {"name": "DefaultBinder"},
+                                 {"name": "NodeResourcesFit"}, {"name": "SelectorSpread",
+                                                                "weight": 4}]}},
+     {"least_allocated": 1, "selector_spread": 4}),
+    ({"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]},
+      "score": {"disabled": [{"name": "*"}], "enabled": [{"name": "PodTopologySpread",
+                                                          "weight": 6}]}},
+     {"pod_topology_spread": 6}),
     ({"multiPoint": {"enabled": [{"name": "NodeResourcesFit", "weight": 5}]},
       "score": {"enabled": [{"name": "NodeResourcesFit", "weight": 3}]}},  # the point's own wins
      {**DEFAULT, "least_allocated": 3}),
@@ -268,11 +329,11 @@ def test_coscheduling_says_how_patient_gangs_are(tmp_path: Path) -> None:
     own = profile(tmp_path, plugins, args)
     assert (own.gang_wait_ms, own.gang_backoff_ms) == (2000, 9000)
     assert profile(tmp_path).gang_wait_ms is None
-    rows = [(0, 9000, 10, 10)] * 4 + [(500, 9000, 10, 10), (4000, 9000, 10, 10)]
-    load = workload([(20, 20)] * 2, rows, steps=8)
-    load = dataclasses.replace(load, gang=np.array([0, 0, 0, 0, -1, 0]))
-    # four of five hold all places until they give up after 2 s
-    assert Engine(load, own, np.random.default_rng(0)).run().time_ms[4] == 2000
+    rows = [(0, 9000, 10, 10)] * 10 + [(500, 9000, 10, 10)]
+    load = workload([(30, 30)] * 3, rows, steps=8)
+    load = dataclasses.replace(load, gang=np.array([0] * 10 + [-1]))
+    # nine of ten hold all places until they give up after 2 s
+    assert Engine(load, own, np.random.default_rng(0)).run().time_ms[10] == 2000
 
 
 def test_both_engines_decide_the_same(tmp_path: Path) -> None:
@@ -334,7 +395,7 @@ def test_the_policy_document_of_an_extender(tmp_path: Path) -> None:
         (30.0, "most_allocated", "tenths"),
     ]
     groups = {"apart", "together", "affinity", "anti-affinity", "spread"}
-    assert made.lifts == {"selector", "taints", "ports", *groups}
+    assert made.lifts == {"selector", "ports", *groups}  # predicates on taints are mandatory
     text = "\n".join(made.notes)
     assert "priorities and predicates not known, and left out: Odd, MyPredicate" in text
     assert "http://127.0.0.1:8888/scheduler is not called: policy bnp stands for it" in text
@@ -346,7 +407,9 @@ def test_the_policy_document_of_an_extender(tmp_path: Path) -> None:
 def test_an_extender_of_ten_counts_whole_tenths(tmp_path: Path) -> None:
     document = copy.deepcopy(LEGACY)
     document["priorities"] = []
-    document["extenders"] = [{"urlPrefix": "http://y/", "prioritizeVerb": "most_allocated"}]
+    document["extenders"] = [
+        {"urlPrefix": "http://y/", "prioritizeVerb": "most_allocated", "weight": 1}
+    ]
     made = parse_policy(str(written(tmp_path, document, "policy.json")))
     # 17 % and 12 % are both 1 of 10: the first wins; 35 % is 3
     load = workload(
@@ -383,7 +446,8 @@ BOMB = "a0: &a0 [x]\n" + "".join(
         ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {
             "scoringStrategy": {"resources": [{"name": "cpu", "weight": 101}]}}}]}]},
          r"scoringStrategy.resources\[0\].weight"),
-        ({**BASE, "extenders": [{"urlPrefix": "u", "weight": 0}]}, "weight is '0', expected"),
+        ({**BASE, "extenders": [{"urlPrefix": "u", "prioritizeVerb": "v", "weight": 0}]},
+         "weight is '0', expected"),
     ],
 )  # fmt: skip
 def test_a_wrong_document_is_told_in_one_line(document: Any, told: str, tmp_path: Path) -> None:

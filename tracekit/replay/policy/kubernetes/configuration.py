@@ -57,6 +57,12 @@ _RULES = {
     "spread": ("PodTopologySpread",),
     "ports": ("NodePorts",),
 }
+#: Points without which the scheduler refuses a profile (framework/runtime NewFramework), with what
+#: their plugins do, and which are known.
+_NEEDED = {
+    "queueSort": ("sorts the queue", {"PrioritySort", "Coscheduling", "QOSSort"}),
+    "bind": ("binds", {"DefaultBinder"}),
+}
 #: Arguments of plugins that are real, and change nothing here.
 _WITHOUT_EFFECT = {
     "DefaultPreemption": ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"),
@@ -198,6 +204,10 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
         if unused or name not in _KNOWN_PLUGINS:
             given.known(*given.fields())  # the plugin is told of, its arguments need not be
     found.notes = _notes(scoring, filtering, named)
+    for point, (what, known) in _NEEDED.items():
+        having = known | (everywhere.keys() - _KNOWN_PLUGINS)
+        if not _at_point(everywhere, plugins.inside(point), having):
+            found.notes.append(f"kube-scheduler does not start with this profile: no plugin {what}")
     return found
 
 

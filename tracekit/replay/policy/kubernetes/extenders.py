@@ -2,7 +2,8 @@
 
 An extender is a web service that scores nodes 0..10; its score counts ``weight * 10``. Where its
 ``prioritizeVerb`` is the name of a policy, that policy stands for it; else there is nothing to ask.
-Source: kubernetes v1.34 pkg/scheduler/extender.go, and schedule_one.go (prioritizeNodes).
+Source: kubernetes v1.34 pkg/scheduler/extender.go, schedule_one.go (prioritizeNodes), and
+apis/config/validation/validation.go (validateExtenders: one that scores needs a weight).
 """
 
 from collections.abc import Iterable
@@ -19,6 +20,20 @@ _CALLED = (
 )
 
 
+def needed_weight(given: Given) -> int:
+    """A weight that must be there, and at least 1.
+
+    Raises
+    ------
+    TracekitError
+        Where it is not, as the scheduler refuses it.
+    """
+    weight = given.whole("weight", 0)
+    if not weight:
+        raise given.wrong(f"{given.where}.weight", weight, "a whole number of at least 1")
+    return weight
+
+
 def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
     """The extenders that policies stand for, with their weights, and a note of every one.
 
@@ -32,7 +47,7 @@ def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
     lacking = False
     for one in rows:
         url, verb = one.text("urlPrefix"), one.text("prioritizeVerb")
-        weight = one.whole("weight", 1, least=1)
+        weight = needed_weight(one) if verb else one.whole("weight", 1)
         filters = one.text("filterVerb")
         one.known(*_CALLED)
         name = verb.strip("/").rpartition("/")[2].replace("-", "_")

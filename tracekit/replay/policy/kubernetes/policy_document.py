@@ -1,7 +1,7 @@
 """The ``Policy`` document of schedulers before 1.23: predicates, priorities, extenders.
 
-Source: kubernetes v1.20 pkg/scheduler/apis/config/v1 (legacy Policy) and framework/plugins
-legacy_registry.go.
+Source: kubernetes v1.20 pkg/scheduler/framework/plugins/legacy_registry.go (defaults, mandatory
+predicates, custom ones) and apis/config/validation/validation.go (ValidatePolicy: weights).
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from tracekit.documents.given import Given
 from tracekit.errors import strangers
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.kubernetes.configuration import Translated
-from tracekit.replay.policy.kubernetes.extenders import extender_parts
+from tracekit.replay.policy.kubernetes.extenders import extender_parts, needed_weight
 from tracekit.replay.policy.kubernetes.scorers import made
 from tracekit.replay.policy.profile import Part
 
@@ -35,30 +35,37 @@ _PRIORITIES: dict[str, Callable[[Given], PlacementPolicy]] = {
     "MostRequestedPriority": lambda _: made("most_requested", max_score=100),
     "BalancedResourceAllocation": lambda _: made("balanced_allocation", form="legacy_100"),
     "RequestedToCapacityRatioPriority": _ratio,
+    **dict.fromkeys(
+        ("SelectorSpreadPriority", "ServiceSpreadingPriority"), lambda _: made("selector_spread")
+    ),
 }
 #: What a document without priorities has of those that tell nodes apart.
-_DEFAULT = ("LeastRequestedPriority", "BalancedResourceAllocation")
+_DEFAULT = ("SelectorSpreadPriority", "LeastRequestedPriority", "BalancedResourceAllocation")
 _SILENT = (
     *("TaintTolerationPriority", "NodeAffinityPriority", "InterPodAffinityPriority"),
     *("ImageLocalityPriority", "NodePreferAvoidPodsPriority", "EqualPriority"),
+    "EvenPodsSpreadPriority",
 )
-#: Predicates whose rule of the workload goes where they are not listed.
+#: Arguments of priorities and predicates of one's own: rules on labels that no workload keeps.
+_OWN = ("labelPreference", "serviceAntiAffinity", "labelsPresence", "serviceAffinity")
+#: Predicates whose rule of the workload goes where they are not listed. Taints stay: their
+#: predicates are mandatory.
 _RULES = {
     "selector": ("MatchNodeSelector", "GeneralPredicates"),
-    "taints": ("PodToleratesNodeTaints",),
     "apart": ("MatchInterPodAffinity",),
     "together": ("MatchInterPodAffinity",),
     "affinity": ("MatchInterPodAffinity",),
     "anti-affinity": ("MatchInterPodAffinity",),
     "spread": ("EvenPodsSpread",),
-    "ports": ("PodFitsHostPorts", "GeneralPredicates"),
+    "ports": ("PodFitsHostPorts", "PodFitsPorts", "GeneralPredicates"),
 }
 _ROOM = {"PodFitsResources", "GeneralPredicates"}
 _KNOWN = {name for names in _RULES.values() for name in names} | {
     *_ROOM,
     *("HostName", "NoDiskConflict", "NoVolumeZoneConflict"),
     *("CheckVolumeBinding", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount"),
-    *("MaxAzureDiskVolumeCount", "MaxCSIVolumeCountPred", "CheckNodeUnschedulable"),
+    *("MaxAzureDiskVolumeCount", "MaxCSIVolumeCountPred", "MaxCinderVolumeCount"),
+    *("CheckNodeUnschedulable", "PodToleratesNodeTaints"),
 }
 
 
@@ -70,30 +77,38 @@ def translated(document: Mapping[str, object]) -> Translated:
     listed = list(top.rows("priorities"))
     if "priorities" not in top:
         listed = [Given({"name": name, "weight": 1}, name) for name in _DEFAULT]
-    strange, silent = [], []
+    strange: list[str] = []
+    silent: list[str] = []
+    own: list[str] = []
     for one in listed:
-        name, weight, argument = one.text("name"), one.whole("weight", 1), one.inside("argument")
-        if name in _PRIORITIES and weight:
-            found.parts = [*found.parts, Part(float(weight), _PRIORITIES[name](argument))]
+        name, weight, argument = one.text("name"), needed_weight(one), one.inside("argument")
+        if name in _PRIORITIES or "requestedToCapacityRatioArguments" in argument:
+            found.parts = [
+                *found.parts,
+                Part(float(weight), _PRIORITIES.get(name, _ratio)(argument)),
+            ]
         elif name in _SILENT:
             silent.append(name)
-        elif weight:
-            strange.append(name)
+        else:
+            (own if _is_own(argument) else strange).append(name)
     extra, told, found.lacks_extender = extender_parts(top.rows("extenders"))
     found.parts = [*found.parts, *extra]
     found.scores = bool(listed) or bool(extra)
-    predicates = {one.text("name") for one in top.rows("predicates")}
+    rows = {one.text("name"): one.inside("argument") for one in top.rows("predicates")}
+    own += [name for name, argument in rows.items() if _is_own(argument)]
+    predicates = set(rows)
     if "predicates" in top:
         found.lifted = {rule for rule, names in _RULES.items() if not predicates & set(names)}
         if not predicates & _ROOM:
             found.notes.append("requests are respected, although no predicate asks for it")
     top.check_spelling()
-    strange += sorted(predicates - _KNOWN)
+    strange += sorted(predicates - _KNOWN - set(own))
     for what, names in (
         (
             "priorities and predicates not known, and left out",
             strangers(strange, [*_PRIORITIES, *_SILENT, *_KNOWN]),
         ),
+        ("rules on labels of nodes or of services, left out", ", ".join(own)),
         ("tell no nodes apart, for want of data", ", ".join(silent)),
         ("not known, and left out", ", ".join(top.unread())),
     ):
@@ -101,3 +116,8 @@ def translated(document: Mapping[str, object]) -> Translated:
             found.notes.append(f"{what}: {names}")
     found.notes += told
     return found
+
+
+def _is_own(argument: Given) -> bool:
+    argument.known(*_OWN)
+    return any(field in argument for field in _OWN)

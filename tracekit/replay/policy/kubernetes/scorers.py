@@ -72,6 +72,11 @@ def _domain(constraint: Given) -> str:
     return _TOPOLOGY[key]
 
 
+def selector_spread(given: Given) -> PlacementPolicy:  # noqa: ARG001
+    """Spread of a service up to v1.22; it has no arguments."""
+    return made("selector_spread")
+
+
 def target_load_packing(given: Given) -> PlacementPolicy:
     """Packing up to a measured load."""
     _metrics(given)
@@ -129,6 +134,7 @@ SCORERS: dict[str, Callable[[Given], PlacementPolicy]] = {
     "NodeResourcesFit": node_resources_fit,
     "NodeResourcesBalancedAllocation": node_resources_balanced_allocation,
     "PodTopologySpread": pod_topology_spread,
+    **dict.fromkeys(("SelectorSpread", "DefaultPodTopologySpread"), selector_spread),
     "TargetLoadPacking": target_load_packing,
     "LoadVariationRiskBalancing": load_variation_risk_balancing,
     "LowRiskOverCommitment": low_risk_over_commitment,
