@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.fitness import YARDSTICK
 from tracekit.replay.answer.preferred import rules_out_overload
 from tracekit.replay.runs.results import Results
 
@@ -163,3 +164,23 @@ def test_what_no_order_could_make_up_for_bars_at_once() -> None:
 def test_more_orders_to_come_prove_nothing() -> None:
     """With twelve orders planned twice as much could be made up."""
     assert decision(one_order(109, repeats_looks=[6, 12])).unjudged == ("full",)
+
+
+def test_a_yardstick_is_left_out_and_never_first() -> None:
+    """The best mean is of a policy that no scheduler runs; of equal ones the other is named."""
+    found = run({"observed": 0.4, "tbesk_exact": 0.05, "tsbo": 0.1, "poor": 0.4})
+    known = [{"policy": name, "name": name} for name in found.policies]
+    about = {**found.manifest, "policies": known}
+    told = decision(Results(about, found.summary, found.repeats))
+    assert told.chosen == ("tsbo",)
+    assert [(one.names, one.why) for one in told.left_out] == [(("tbesk_exact",), YARDSTICK)]
+    assert "tbesk_exact" not in told.answer
+    assert found.repeats is not None
+    mine = found.repeats.filter(policy="tsbo")
+    others = found.repeats.filter(pl.col("policy").is_in(["observed", "poor"]))
+    same = pl.concat([mine.with_columns(policy=pl.lit("tbesk_exact")), mine, others])
+    both = Results(about, same.filter(repeat=0).drop("repeat"), same)
+    assert ("tbesk_exact", "tsbo") in both.groups
+    told = decision(both)
+    assert told.chosen == ("tsbo",)
+    assert told.left_out == ()

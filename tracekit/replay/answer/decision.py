@@ -11,7 +11,7 @@ from tracekit.replay.answer.decision_words import (
     not_told,
     value_of,
 )
-from tracekit.replay.answer.fitness import LeftOut, judged, left_out, rule
+from tracekit.replay.answer.fitness import LeftOut, breaking, judged, left_out, rule
 from tracekit.replay.answer.may_answer import (
     CONDITIONS,
     broken_condition,
@@ -132,13 +132,13 @@ def decision(run: Results | Run | Path | str) -> Decision:
     barred = left_out(found)
     out = {name for one in barred for name in one.names}
     fit = may_be_chosen(found)
-    measure, best = _best(found, fit, barred)
+    measure, best = _best(found, fit, breaking(barred))
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
     kept = _Kept() if chosen else _kept(found, fit, _judged_of(found, barred))
     return Decision(
         question=_QUESTION,
-        answer=kept.answer or answer(found, best, measure, barred, fit),
+        answer=kept.answer or answer(found, best, measure, breaking(barred), fit),
         rule=rule(found),
         chosen=chosen,
         why_first=why_first(found, best, measure) if chosen else "",

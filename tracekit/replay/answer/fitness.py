@@ -1,6 +1,7 @@
 """Which policies of a run may be chosen at all: those that hold the load as production does."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,12 @@ from tracekit.replay.answer.overload import (
     within,
 )
 from tracekit.replay.chance.student import apart, compare
+from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
+#: Why a policy is not chosen that is there to compare others with.
+YARDSTICK = "it is a yardstick, which no scheduler runs"
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
 #: In more than this share of the orders.
@@ -63,9 +67,29 @@ def limits(found: Results) -> dict[str, float]:
 
 
 def left_out(found: Results) -> tuple[LeftOut, ...]:
-    """The policies that break the rule; production is among them only where it left some out."""
-    reasons = ((names, _why(found, names[0])) for names in found.groups)
+    """The policies that break the rule, and those that are but yardsticks.
+
+    Production is among them only where it left some out.
+    """
+    reasons = ((names, _why(found, names[0]) or _measuring(found, names)) for names in found.groups)
     return tuple(LeftOut(names=names, why=why) for names, why in reasons if why)
+
+
+def breaking(barred: Sequence[LeftOut]) -> list[LeftOut]:
+    """Those that break the rule."""
+    return [one for one in barred if one.why != YARDSTICK]
+
+
+def yardstick(found: Results, policy: str) -> bool:
+    """Whether it is there to compare others with, and no scheduler runs it."""
+    known = found.manifest.get("policies") or ()
+    name = next((str(one.get("name")) for one in known if one["policy"] == policy), "")
+    kind = all_policies().get(name.partition("+")[0])
+    return kind is not None and kind.yardstick
+
+
+def _measuring(found: Results, names: Sequence[str]) -> str:
+    return YARDSTICK if all(yardstick(found, name) for name in names) else ""
 
 
 def judged(found: Results, policy: str) -> bool:

@@ -7,7 +7,7 @@ of those would be to read what the orders do not tell.
 import dataclasses
 from collections.abc import Sequence
 
-from tracekit.replay.answer.fitness import limits
+from tracekit.replay.answer.fitness import limits, yardstick
 from tracekit.replay.answer.intervals import interval_of
 from tracekit.replay.answer.may_answer import may_answer
 from tracekit.replay.answer.overload import OVERLOAD
@@ -42,9 +42,9 @@ def preferred(found: Results, rows: Sequence[Standing]) -> tuple[Standing, ...]:
     Returns
     -------
     tuple of Standing
-        Within a row the names in the same order.
+        Within a row the names in the same order, without yardsticks.
     """
-    names = {row.names[0]: _by_simplicity(row.names) for row in rows}
+    names = {row.names[0]: _by_simplicity(_run_by_somebody(found, row.names)) for row in rows}
     risks = {row.names[0]: _risk(found, row.names[0]) for row in rows}
     left = [row for row in rows if not any(_beaten(found, row, one, risks) for one in rows)] or rows
     ordered = sorted(
@@ -90,6 +90,10 @@ def _risk(found: Results, policy: str) -> tuple[bool, float]:
 
 def _simplicity(name: str) -> int:
     return 0 if name == USUAL else 1 if name in SIMPLE else 2
+
+
+def _run_by_somebody(found: Results, names: Sequence[str]) -> Sequence[str]:
+    return [name for name in names if not yardstick(found, name)] or names
 
 
 def _by_simplicity(names: Sequence[str]) -> tuple[str, ...]:

@@ -90,6 +90,8 @@ class PlacementPolicy(Parametrised):
         Constraints of the workload that do not hold under it, by the first word of their names.
     notes : tuple of str
         What a reader of its results must know, a line each.
+    yardstick : bool
+        Whether it is there to compare others with: no scheduler runs it, so it is never chosen.
     preempts : bool
         Whether it evicts lower priorities where the workload says that this happens.
     gang_wait_ms, gang_backoff_ms : int, optional
@@ -110,6 +112,7 @@ class PlacementPolicy(Parametrised):
     limit_s: ClassVar[float] = 10.0
     lifts: ClassVar[frozenset[str]] = frozenset()
     notes: ClassVar[tuple[str, ...]] = ()
+    yardstick: ClassVar[bool] = False
     preempts: ClassVar[bool] = True
     gang_wait_ms: ClassVar[int | None] = None
     gang_backoff_ms: ClassVar[int | None] = None

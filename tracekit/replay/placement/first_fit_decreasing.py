@@ -19,10 +19,12 @@ class FirstFitDecreasing(BatchPolicy, FirstFit):
     """The largest of those that arrive in a sampling step first, each to the first node with room.
 
     A scheduler that is asked for one container after another cannot do this, for it has to know
-    who comes. It says what a simple rule reaches that knows them all.
+    who comes. It says what a simple rule reaches that knows them all: a yardstick, which is never
+    the policy that is recommended.
     """
 
     common: ClassVar[bool] = False
+    yardstick: ClassVar[bool] = True
     source: ClassVar[str] = (
         "first-fit decreasing bin packing (Johnson, 1973); size: the largest share of a mean node"
     )

@@ -10,7 +10,10 @@ from tracekit.replay.placement._fitness import FitnessPolicy
 class TbeskExact(FitnessPolicy):
     """The fitness of TBESK without its search: the best node, one container after another.
 
-    No search over single containers can find a better node by this fitness.
+    No search over single containers can find a better node by this fitness. It is a yardstick:
+    no scheduler runs it, and it is never the policy that is recommended.
     """
+
+    yardstick: ClassVar[bool] = True
 
     source: ClassVar[str] = "fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27"
