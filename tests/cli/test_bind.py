@@ -30,3 +30,21 @@ def test_a_share_is_told_where_it_has_a_meaning(case: str) -> None:
     }
     (said,) = sentences(pl.DataFrame([row], schema=DIFFERENCE))
     assert said == f"{wanted}; one order of arrival: an interval needs 6 (--repeat 6)"
+
+
+@pytest.mark.parametrize(
+    ("share", "separated", "opposite"),
+    [(0.02, True, True), (0.02, False, False), (-0.02, True, False)],
+)
+def test_two_measures_that_disagree_are_told(share: float, separated: bool, opposite: bool) -> None:
+    pair = {**dict.fromkeys(DIFFERENCE), "policy": "a", "against": "b", "repeats": 6}
+    rows = [
+        {**pair, "measure": name, "difference_mean": by, "difference_low": by - 0.01,
+         "difference_high": by + 0.01, "separated": sure}
+        for name, by, sure in (
+            ("inflation_vcpus", -2.0, True), ("inflation_mean_fraction", share, separated)
+        )
+    ]  # fmt: skip
+    _, *more = sentences(pl.DataFrame(rows, schema=DIFFERENCE))
+    told = "the mean share says the opposite of a and b"
+    assert [one.startswith(told) for one in more] == [True] * opposite

@@ -79,7 +79,27 @@ def sentences(differences: pl.DataFrame) -> list[str]:
         part = f" ({100 * abs(share):.0f} % {more})" if share is not None and share >= -1 else ""
         lost = f"{row['policy']} loses {abs(apart):.2f} vCPUs {more} than {row['against']}"
         said.append(f"{lost}{part}; {_sure(row)}")
-    return said
+    return [*said, *_the_other_way_round(differences)]
+
+
+def _the_other_way_round(differences: pl.DataFrame) -> list[str]:
+    """A sentence if the share that a container loses orders two policies as lost vCPUs do not."""
+    from tracekit.words import few
+
+    rows = [row for row in differences.to_dicts() if row["separated"] or row["repeats"] == 1]
+    by = {(row["measure"], row["against"]): row["difference_mean"] for row in rows}
+    names = [
+        name
+        for measure, name in by
+        if measure == "inflation_vcpus"
+        and by[measure, name] * by.get(("inflation_mean_fraction", name), 0.0) < 0
+    ]
+    if not names:
+        return []
+    return [
+        f"the mean share says the opposite of {rows[0]['policy']} and {few(names)}: it counts each"
+        " container alike, lost vCPUs count large ones for more"
+    ]
 
 
 def _sure(row: Mapping[str, Any]) -> str:

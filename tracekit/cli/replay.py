@@ -28,7 +28,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.answer.moved import bought, moved
     from tracekit.replay.answer.overview import overview
     from tracekit.replay.runs.results import results
-    from tracekit.replay.runs.run_folder import manifest_of
+    from tracekit.replay.runs.run_folder import manifest_of, notes_of
     from tracekit.replay.runs.waiting import waiting_told
     from tracekit.words import MINUS, NBSP
 
@@ -52,9 +52,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         [list(row) for row in seen.rows],
         note="\n".join([f"from {counted_from(load)} on", *seen.note, str(out)]),
     )
-    notes = dict.fromkeys(note for one in run.policies for note in one.notes)
     told = [
-        *notes,
+        *notes_of(found.manifest["policies"]),
         *_lost(run),
         *waiting_told(found.manifest["policies"]),
         *_told(load),

@@ -1,5 +1,6 @@
 """The run folder: a manifest and Parquet files, written whole or not at all."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.placeable import placeable
-from tracekit.replay.policy.entrant import Entrant, spelled
+from tracekit.replay.policy.entrant import Entrant, halves, spelled
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.run import Run
@@ -21,6 +22,7 @@ from tracekit.replay.workload.changed.pinned import pinned_over_capacity
 from tracekit.replay.workload.loaders import respelled
 from tracekit.replay.workload.resources import lacking
 from tracekit.replay.workload.workload import Workload
+from tracekit.units import duration
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
@@ -65,6 +67,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
 
 def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
     waits = waiting(run.workload, run.placements, str(policy))
+    notes = [*policy.notes, *_never_moves(run.workload, policy)]
     return {
         "policy": str(policy),
         "name": policy.name(),
@@ -74,9 +77,28 @@ def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
         "decisions_without_use": decisions_without_use(run, policy),
         "left_out": lacking(policy.wants, run.workload.resources),
         "parameters": spelled(policy),
-        **({"notes": list(policy.notes)} if policy.notes else {}),
+        **({"notes": notes} if notes else {}),
         **({"waiting": waits} if waits else {}),
     }
+
+
+def notes_of(policies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What readers must know of the policies of a manifest, each note once."""
+    return list(dict.fromkeys(note for one in policies for note in one.get("notes", ())))
+
+
+def _never_moves(load: Workload, policy: Entrant) -> list[str]:
+    """A note if the time from one rebalancing to the next is longer than all there is."""
+    _, rebalance = halves(policy)
+    if rebalance is None:
+        return []
+    # the last step is no time to evict, as nothing is placed after it
+    span_ms = int(load.times_ms[:-1].max(initial=load.times_ms[0]) - load.times_ms[0])
+    if rebalance.interval_ms <= span_ms:
+        return []
+    first, whole = duration(rebalance.interval_ms), duration(span_ms)
+    told = f"{rebalance.name()} never moved a container: it first runs after {first}"
+    return [f"{told}, and the workload has {whole} for it; a smaller interval_ms lets it run"]
 
 
 def _of_places(load: Workload) -> dict[str, int]:

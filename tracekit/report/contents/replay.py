@@ -13,6 +13,7 @@ from tracekit.replay.answer.standings import Standings
 from tracekit.replay.measures import ENDS, FIRST, Measure, measures_in, part_column, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.run import BOUND, OBSERVED
+from tracekit.replay.runs.run_folder import notes_of
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report.cells import Cell, Column, Table, table
@@ -180,9 +181,11 @@ def verdicts(data: Data) -> list[str]:
     said = []
     if len(policies) < 2:
         said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
-    waits = waiting_told((data.run or {}).get("policies", []))
+    asked = (data.run or {}).get("policies", [])
+    waits = waiting_told(asked)
     return [
         *said,
+        *(f"{one}." for one in notes_of(asked)),
         *(f"{one}." for one in waits),
         *_left_out(data),
         *(f"{one}." for one in moved(summary, orders=(data.run or {}).get("repeats", 1))),
