@@ -96,10 +96,8 @@ def _the_other_way_round(differences: pl.DataFrame) -> list[str]:
     ]
     if not names:
         return []
-    return [
-        f"the mean share says the opposite of {rows[0]['policy']} and {few(names)}: it counts each"
-        " container alike, lost vCPUs count large ones for more"
-    ]
+    opposite = f"the mean share says the opposite of {rows[0]['policy']} and {few(names)}"
+    return [f"{opposite}: it counts each container alike, lost vCPUs count large ones for more"]
 
 
 def _sure(row: Mapping[str, Any]) -> str:
