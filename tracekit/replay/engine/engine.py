@@ -212,10 +212,7 @@ class Engine:
         self._pending.extend(new[~running[new]].tolist())
 
     def _place_gang(self, gangs: Gangs, indices: IntArray, times: IntArray) -> None:
-        """Place containers of one gang: as many as it needs or, where too few find room, none.
-
-        None is tried before as many exist as are needed.
-        """
+        """Place as many of a gang as it needs or none; none is tried before so many exist."""
         gang, now = gangs.of(int(indices[0])), int(times[-1])
         patience, state = self._patience, self.state
         pinned = (
