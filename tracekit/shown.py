@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, ClassVar
 
+from tracekit.words import counted
+
 #: Rows of a table that are shown.
 ROWS = 15
 #: Columns of a table that are shown.
@@ -99,7 +101,7 @@ class ViewsShown(Shown):
     def shown(self) -> Page:
         """Every table and query, by name."""
         return Page(
-            title=f"DuckDB: {len(self._names):,} tables and queries",
+            title=f"DuckDB: {counted(len(self._names), 'table')} and queries",
             lines=[", ".join(self._names)],
             rest=[
                 f'.sql("FROM {name}"): as .pl(), .df() or .to_arrow_table()'
@@ -136,7 +138,7 @@ class RowsShown(Shown):
         columns, rows = table(self._frame)
         first = "the first " if self._more else ""
         return Page(
-            title=f"{first}{len(rows):,} rows of {len(self._frame.columns):,} columns",
+            title=f"{first}{counted(len(rows), 'row')} of {len(self._frame.columns):,} columns",
             columns=columns,
             rows=rows,
             rest=[".pl(), .df() or .to_arrow_table(): all of them"],
@@ -203,7 +205,7 @@ def _is_frame(value: object) -> bool:
 
 
 def _about(name: str, frame: Any) -> str:
-    return f"{name}: {frame.height:,} rows of {', '.join(_some(frame.columns))}"
+    return f"{name}: {counted(frame.height, 'row')} of {', '.join(_some(frame.columns))}"
 
 
 def _some(names: Sequence[str]) -> list[str]:

@@ -7,6 +7,8 @@ NBSP = "\u00a0"
 MINUS = "\u2212"
 #: So many names are told, others counted.
 _NAMED = 3
+#: What is said of one, and of many.
+_CHOICES = re.compile(r"\[([^][|]*)\|([^][|]*)\]")
 
 
 def percent(fraction: float, digits: int | None = None) -> str:
@@ -34,10 +36,27 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{0:.{digits}f}" if not float(text) else text.replace("-", MINUS)
 
 
-def count(value: int, noun: str) -> str:
-    """A count with its noun: '1 node', '1,300 nodes'."""
+def count(value: float, noun: str) -> str:
+    """A count with its noun: '1 node', '1,300 nodes'; of a mean four digits: '0.1667 nodes'."""
+    return counted(value, noun).replace(" ", NBSP, 1)
+
+
+def counted(value: float, noun: str) -> str:
+    """The same with a plain space, for terminals and documents."""
+    text = f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
+    return f"{text} {plural(value, noun)}"
+
+
+def plural(value: float, noun: str) -> str:
+    """A noun as its count wants it: 'node', 'nodes', 'policies'."""
     many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{value:,}{NBSP}{noun if value == 1 else many}"
+    return noun if value == 1 else many
+
+
+def agreeing(value: int, text: str) -> str:
+    """A count with what is said of it, one or many: ``[container waits|containers wait] here``."""
+    said = _CHOICES.sub(lambda found: found[1 if value == 1 else 2], text)
+    return f"{value:,} {said}"
 
 
 def listed(items: Sequence[str], joiner: str = "and") -> str:

@@ -10,7 +10,7 @@
 -- column: samples BIGINT Rows of the stay [samples].
 -- column: cpu_mean DOUBLE The container's mean CPU in use / CPU it may use [0..1].
 -- column: memory_mean DOUBLE The container's mean memory in use / memory it may use [0..1].
--- column: node_zone VARCHAR The node's zone, NULL for a node without samples.
+-- column: node_zone VARCHAR The node's correlation zone, NULL for a node without samples.
 -- column: node_cpu_mean DOUBLE The node's mean CPU [0..1].
 -- column: node_memory_mean DOUBLE The node's mean memory [0..1].
 -- order: container, node

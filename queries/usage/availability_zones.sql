@@ -5,7 +5,7 @@
 --   by their size. Nodes that are gone at the end, and those without a zone, are left out.
 -- reads: node_keyed, node_resource_keyed, node_usage_keyed, container_usage_keyed,
 --   container_resource_keyed
--- column: availability_zone VARCHAR The zone.
+-- column: availability_zone VARCHAR The availability zone.
 -- column: nodes BIGINT Nodes in it at the end [nodes].
 -- column: cpu_cores DOUBLE CPU of its nodes [cores].
 -- column: cpu_requested_share DOUBLE CPU requested / CPU of its nodes [0..1].

@@ -1,12 +1,12 @@
 -- title: Profile of each node
 -- description: How each node used its CPU and memory over the trace: moments, correlation and its
---   zone, utilization difference and debris rate. Definitions: Yao et al., C.S.A. 2023 32(4),
---   equations 1 to 3. A node with fewer than min_samples samples is in zone 'too_short' and has no
---   correlation; one whose CPU or memory never changes is in zone 'U'.
+--   correlation zone, utilization difference and debris rate. Definitions: Yao et al., C.S.A. 2023
+--   32(4), equations 1 to 3. A node with fewer than min_samples samples is in the correlation zone
+--   'too_short' and has no correlation; one whose CPU or memory never changes is in 'U'.
 -- reads: node_usage_keyed, node_id
--- param: min_samples BIGINT A node with fewer samples gets no zone [samples].
--- param: zone_limit DOUBLE Correlation from which a node is in zone C, and below whose negative it
---   is in zone A; of either sign its strength is low from there on [-1..1].
+-- param: min_samples BIGINT A node with fewer samples gets no correlation zone [samples].
+-- param: zone_limit DOUBLE Correlation from which a node is in correlation zone C, and below whose
+--   negative it is in A; of either sign its strength is low from there on [-1..1].
 -- param: cpu_weight DOUBLE Weight of CPU in the debris rate [0..1].
 -- param: memory_weight DOUBLE Weight of memory in the debris rate [0..1].
 -- column: node VARCHAR The node.
@@ -19,8 +19,9 @@
 -- column: memory_median DOUBLE Median memory in use / capacity [0..1].
 -- column: memory_std DOUBLE Population standard deviation of memory in use / capacity [0..1].
 -- column: memory_max DOUBLE Highest memory in use / capacity [0..1].
--- column: pearson_r DOUBLE Correlation of CPU and memory, NULL in zones U and too_short [-1..1].
--- column: zone VARCHAR A (below -zone_limit), B, C (from zone_limit), U (constant) or too_short.
+-- column: pearson_r DOUBLE Correlation of CPU and memory, NULL in U and too_short [-1..1].
+-- column: zone VARCHAR The correlation zone: A (below -zone_limit), B, C (from zone_limit), U
+--   (constant) or too_short.
 -- column: strength VARCHAR strong, moderate, low, weak_or_none or undefined, by |r|.
 -- column: util_diff DOUBLE Utilization difference G: mean of |CPU - memory| [0..1].
 -- column: debris DOUBLE Debris rate D: mean unused share of CPU and memory [0..1].

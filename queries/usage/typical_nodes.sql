@@ -1,8 +1,9 @@
--- title: A typical node of each zone
--- description: Of each zone the node whose correlation is the median of the zone's; of two that are
---   as close, the one with the lower id. A zone without correlations gives its first node.
+-- title: A typical node of each correlation zone
+-- description: Of each correlation zone the node whose correlation is the median of the zone's; of
+--   two that are as close, the one with the lower id. A zone without correlations gives its first
+--   node.
 -- reads: usage_node_profile
--- column: zone VARCHAR The zone.
+-- column: zone VARCHAR The correlation zone.
 -- column: node VARCHAR The node.
 -- column: pearson_r DOUBLE Its correlation of CPU and memory [-1..1].
 -- column: cpu_mean DOUBLE Its mean CPU [0..1].

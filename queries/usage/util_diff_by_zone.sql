@@ -1,11 +1,11 @@
--- title: Utilization difference of the nodes, by zone
--- description: How the utilization difference G is spread over the nodes of each zone
---   (figure 5 of Yao et al., C.S.A. 2023 32(4)). A bin without nodes is absent.
+-- title: Utilization difference of the nodes, by correlation zone
+-- description: How the utilization difference G is spread over the nodes of each correlation
+--   zone (figure 5 of Yao et al., C.S.A. 2023 32(4)). A bin without nodes is absent.
 -- reads: usage_node_profile
 -- param: bin_width DOUBLE Width of a bin [0..1].
--- column: zone VARCHAR The zone.
+-- column: zone VARCHAR The correlation zone.
 -- column: bin_start DOUBLE Lower edge of the bin of G [0..1].
--- column: nodes BIGINT Nodes of the zone in the bin [nodes].
+-- column: nodes BIGINT Nodes of the correlation zone in the bin [nodes].
 -- column: node_share DOUBLE Share of all nodes of the trace [0..1].
 -- order: zone, bin_start
 -- run: duckdb catalog.duckdb -f queries/usage/util_diff_by_zone.sql

@@ -1,11 +1,11 @@
--- title: Deployments on the nodes of each zone
--- description: How many nodes of each zone saw a container come or go, which is what Yao et al.
---   (C.S.A. 2023 32(4)) hold to be the reason of zone C. A zone without nodes is absent.
+-- title: Deployments on the nodes of each correlation zone
+-- description: How many nodes of each correlation zone saw a container come or go, which is what
+--   Yao et al. (C.S.A. 2023 32(4)) hold to be the reason of zone C. A zone without nodes is absent.
 -- reads: usage_node_profile, usage_node_causes
--- column: zone VARCHAR The zone.
--- column: nodes BIGINT Nodes in the zone [nodes].
+-- column: zone VARCHAR The correlation zone.
+-- column: nodes BIGINT Nodes in the correlation zone [nodes].
 -- column: deployed_nodes BIGINT Nodes with a step labelled deploy+ or deploy- [nodes].
--- column: deployed_share DOUBLE The same as a share of the zone's nodes [0..1].
+-- column: deployed_share DOUBLE The same as a share of the nodes of the correlation zone [0..1].
 -- order: zone
 -- run: duckdb catalog.duckdb -f queries/usage/zone_deployments.sql
 WITH deployed AS (

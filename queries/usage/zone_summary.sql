@@ -1,10 +1,11 @@
--- title: The zones and their nodes
--- description: How many nodes each zone has, and the mean over its nodes of each node's mean,
---   median and standard deviation (table 2 of Yao et al., C.S.A. 2023 32(4)). A zone without nodes
---   is absent.
+-- title: The correlation zones and their nodes
+-- description: How many nodes each correlation zone has, and the mean over its nodes of each
+--   node's mean, median and standard deviation (table 2 of Yao et al., C.S.A. 2023 32(4)). A zone
+--   without nodes is absent.
 -- reads: usage_node_profile
--- column: zone VARCHAR A (CPU and memory move apart), B, C (they move together), U, too_short.
--- column: nodes BIGINT Nodes in the zone [nodes].
+-- column: zone VARCHAR The correlation zone: A (CPU and memory move apart), B, C (they move
+--   together), U, too_short.
+-- column: nodes BIGINT Nodes in the correlation zone [nodes].
 -- column: node_share DOUBLE Share of all nodes [0..1].
 -- column: cpu_mean DOUBLE Mean over nodes of the node's mean CPU [0..1].
 -- column: cpu_median DOUBLE Mean over nodes of the node's median CPU [0..1].

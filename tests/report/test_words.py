@@ -8,6 +8,7 @@ import pytest
 from tracekit.report import words
 from tracekit.report.cells import size_text, table
 from tracekit.report.contents.assumed import assumed_text
+from tracekit.words import agreeing, counted
 
 PERCENT = [
     (0, None, "0 %"),
@@ -43,6 +44,11 @@ def test_other_words() -> None:
     assert words.listed(["a", "b", "c"]) == "a, b and c"
     assert words.count(1, "node").replace(words.NBSP, " ") == "1 node"
     assert words.count(1300, "node").replace(words.NBSP, " ") == "1,300 nodes"
+    assert words.count(1 / 6, "container").replace(words.NBSP, " ") == "0.1667 containers"
+    assert (counted(2, "policy"), counted(1, "policy")) == ("2 policies", "1 policy")
+    waits = "[container waits|containers wait] for [its|their] node"
+    assert agreeing(1, waits) == "1 container waits for its node"
+    assert agreeing(1200, waits) == "1,200 containers wait for their node"
     assert words.signed(-0.001) == "0.00"
     assert words.signed(-0.62) == "\u22120.62"
     assert words.number(0.04821) == "0.0482"

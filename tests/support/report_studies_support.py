@@ -185,10 +185,10 @@ def comparison() -> Study:
     """Two runs compared, as ``tracekit compare`` leaves them."""
     changes = pl.DataFrame(
         [
-            ("lra", "imbalance_mean", 0.1, 0.2, 0.1, 0.05, 0.15, True, 8, "worse"),
-            ("lra", "pending", 0.0, 1.0, 1.0, None, None, False, 1, "worse"),
-            ("bra", "imbalance_mean", 0.2, 0.1, -0.1, -0.2, 0.0, True, 8, "within chance"),
-            ("bra", "qos_share", 0.9, 0.9, 0.0, 0.0, 0.0, True, 8, "same"),
+            ("lra", "imbalance_mean", 0.1, 0.2, 0.1, 0.05, 0.15, True, 8, -1.0, "worse"),
+            ("lra", "pending", 0.0, 1.0, 1.0, None, None, False, 1, -1.0, "worse"),
+            ("bra", "imbalance_mean", 0.2, 0.1, -0.1, -0.2, 0.0, True, 8, 0.0, "within chance"),
+            ("bra", "qos_share", 0.9, 0.9, 0.0, 0.0, 0.0, True, 8, 0.0, "same"),
         ],
         schema=CHANGES_SCHEMA,
         orient="row",

@@ -10,6 +10,7 @@ from tracekit.analysis.work import Analysis
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.shown import with_interval
 from tracekit.units import percent
+from tracekit.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,12 +133,14 @@ def _doubt(frame: pl.DataFrame) -> Iterator[str]:
     doubt = frame["other_zone_probability"].drop_nulls()
     if doubt.len() and not (doubt > _UNLIKELY).any():
         yield (
-            f"of {doubt.len():,} nodes with a correlation zone none is likely to be in the wrong"
+            f"of {counted(doubt.len(), 'node')} with a correlation zone none is likely to be in"
+            " the wrong"
             " one"
         )
     elif doubt.len():
         yield (
-            f"of {doubt.len():,} nodes with a correlation zone about {doubt.sum():.0f} may be in"
+            f"of {counted(doubt.len(), 'node')} with a correlation zone about {doubt.sum():.0f}"
+            " may be in"
             f" the wrong one; for {(doubt > _UNLIKELY).sum():,} the chance of that is above 5 %"
         )
 
@@ -149,7 +152,8 @@ def _claims(frame: pl.DataFrame) -> Iterator[str]:
     lost = told.filter(verdict=FAILS)["claim"].to_list()
     tail = f"; not: {'; '.join(lost)}" if lost else ""
     yield (
-        f"of the study's {frame.height} claims on nodes and containers (published_claims),"
+        f"of the study's {counted(frame.height, 'claim')} on nodes and containers"
+        " (published_claims),"
         f" {told.height - len(lost)} hold here{tail}"
     )
 
@@ -183,7 +187,7 @@ def _demand(frame: pl.DataFrame) -> Iterator[str]:
         but = f"; for {falling:,} CPU falls as calls rise" if falling else ""
         yield (
             f"calls explain {percent(float(fits.median() or 0), 0)} of a service's CPU (median of"  # type: ignore[arg-type]
-            f" {fits.len():,} services){but}"
+            f" {counted(fits.len(), 'service')}){but}"
         )
 
 
@@ -200,7 +204,7 @@ def _sizes(frame: pl.DataFrame) -> Iterator[str]:
         )
         yield (
             f"{_words(row['resource'])} size of a container: {found}{interval};"
-            f" known separately for {row['services_told']} of {row['services']} services"
+            f" known separately for {row['services_told']} of {counted(row['services'], 'service')}"
         )
 
 

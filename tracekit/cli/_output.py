@@ -8,6 +8,7 @@ from typing import Any
 
 from tracekit.cli._streams import print_raw, visible
 from tracekit.shown import cell_text
+from tracekit.words import counted
 
 WIDTH = 80
 #: Room between two columns of a table, and how narrow a column of names may get.
@@ -207,9 +208,9 @@ def _print_rows(frame: Any, title: str) -> None:
     """The first rows; when they do not fit side by side, one block of lines per row."""
     shown = _keys_plain(frame.head(ROWS_SHOWN))
     rest = (
-        f"first {ROWS_SHOWN} of {frame.height:,} rows; all: --format csv"
+        f"first {ROWS_SHOWN} of {counted(frame.height, 'row')}; all: --format csv"
         if (frame.height > ROWS_SHOWN)
-        else f"{frame.height:,} rows"
+        else counted(frame.height, "row")
     )
     if _fits(shown):
         print_table(title, shown.columns, shown.rows(), note=rest)
@@ -220,7 +221,7 @@ def _print_rows(frame: Any, title: str) -> None:
             print(f"{name:<{width}}  {_cell_text(value)}")
         print()
     few = min(frame.height, ROWS_SHOWN // 4)
-    print(f"{few} of {frame.height:,} rows; all: --format csv")
+    print(f"{few} of {counted(frame.height, 'row')}; all: --format csv")
 
 
 def _keys_plain(frame: Any) -> Any:

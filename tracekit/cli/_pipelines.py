@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from tracekit.files.replacing import replaced_file
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.errors import TracekitError
@@ -67,7 +68,7 @@ def write_markdown(found: Study, path: Path) -> None:
 
 
 def _page(found: Study) -> Iterator[str]:
-    from tracekit.replay.answer.compared_run import warnings_of
+    from tracekit.replay.answer.compared_run import verdict_told, warnings_of
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
@@ -95,7 +96,10 @@ def _page(found: Study) -> Iterator[str]:
     if changes:
         yield from _table(
             ("policy", "measure", "base", "new", "95 % of change", "verdict"),
-            [(row["policy"], row["measure"], *_values(row), row["verdict"]) for row in changes],
+            [
+                (row["policy"], row["measure"], *_values(row), verdict_told(row, about))
+                for row in changes
+            ],
         )
     else:
         yield "No measure changed."
@@ -134,7 +138,7 @@ def too_few(found: Study) -> str:
     if not changes.height:
         return ""
     orders = changes["orders"].to_list()[0] if "orders" in changes.columns else 1
-    met = "one order" if orders == 1 else f"{orders} orders"
+    met = "one order" if orders == 1 else counted(orders, "order")
     return (
         f"With {met} of arrival it cannot be told which changes are chance, {FEWEST} are needed:"
         " replay both with --repeat 20 and compare again."
@@ -160,9 +164,12 @@ def _went(one: dict[str, Any]) -> str:
 
 
 def _changes_of(found: Study, policy: str) -> str:
+    from tracekit.replay.answer.compared_run import verdict_told
+
     rows = found.frames["changes"].filter(policy=policy).to_dicts()
     lines = [
-        f"{row['measure']}: {number(row['base'])} to {number(row['new'])} ({row['verdict']})"
+        f"{row['measure']}: {number(row['base'])} to {number(row['new'])}"
+        f" ({verdict_told(row, found.about)})"
         for row in rows
         if row["verdict"] != "same"
     ]

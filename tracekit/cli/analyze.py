@@ -5,6 +5,7 @@ from pathlib import Path
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.words import counted
 
 PANEL = Panel.look
 
@@ -37,6 +38,6 @@ def command(
     for sentence in verdicts(analysis):
         print_sentence(sentence)
     print(
-        f"{len(analysis.frames)} results{f' in {out}' if out else ''};"
+        f"{counted(len(analysis.frames), 'result')}{f' in {out}' if out else ''};"
         f" a query alone: tracekit query {store} NAME"
     )

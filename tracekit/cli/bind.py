@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ def _show(run: VcpuRun) -> None:
     ]
     label = "; a proxy fit: k1 is 0" if run.model.mode == "proxy" else ""
     print_table(
-        f"{run.workload.name}: {run.workload.containers:,} containers",
+        f"{run.workload.name}: {counted(run.workload.containers, 'container')}",
         ["policy", "vCPUs", "lost vCPUs", "mean", "cpu spread", "nodes"],
         rows,
         note=f"lost: predicted CPU that neighbours cost, mean over time{label}",
@@ -108,9 +109,9 @@ def _sure(row: Mapping[str, Any]) -> str:
         return f"one order of arrival: an interval needs {FEWEST} (--repeat {FEWEST})"
     if row["repeats"] < FEWEST:
         return (
-            f"the mean of {row['repeats']} orders of arrival: an interval needs {FEWEST}"
+            f"the mean of {counted(row['repeats'], 'order')} of arrival: an interval needs {FEWEST}"
             f" (--repeat {FEWEST})"
         )
     low, high = row["difference_low"], row["difference_high"]
     alike = "" if row["separated"] else ", which does not tell them apart"
-    return f"interval {low:.2f} to {high:.2f} vCPUs over {row['repeats']} orders{alike}"
+    return f"interval {low:.2f} to {high:.2f} vCPUs over {counted(row['repeats'], 'order')}{alike}"

@@ -12,6 +12,7 @@ from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._progress import progress
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.callgraph.run import CallGraphs
@@ -87,7 +88,7 @@ def _show(store: Path, out: Path | None, result: CallGraphs) -> None:
             [(name or "(unknown)")[:_ID_SHOWN], *rest]
             for name, *rest in result.services.head(_BUSIEST).rows()
         ],
-        note=f"{result.edges.height:,} edges; as recorded: query calls/service_edges",
+        note=f"{counted(result.edges.height, 'edge')}; as recorded: query calls/service_edges",
     )
     if out is not None:
         print_sentence(f"{', '.join(result.files)} in {out}")
@@ -131,7 +132,7 @@ def _export(store: Path, out: Path, chains: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"schema": "tracekit/callgraph-export/1", **dataclasses.asdict(done)})
         return
-    print(f"{done.chains:,} chains with {done.containers:,} containers in {out}")
+    print(f"{counted(done.chains, 'chain')} with {counted(done.containers, 'container')} in {out}")
     print(f"{done.call_rows:,} rows of calls, {done.state_rows:,} of container states")
     if done.chains < chains:
         print(f"fewer than the {chains:,} asked for: no further chain has containers of its own")

@@ -41,7 +41,8 @@ def command(
     """Compare two runs, policy by policy; exit with 1 where a threshold is passed.
 
     With several orders of arrival in both runs, as by default, every change has an interval,
-    paired where the orders are the same, and is judged as one of many (Holm).
+    paired where the orders are the same, and is judged as one of many (Holm). Where one run placed
+    fewer containers, what looks better there is not comparable.
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
@@ -82,6 +83,8 @@ def command(
 
 
 def _show(found: Study, *, all_measures: bool) -> None:
+    from tracekit.replay.answer.compared_run import verdict_told
+
     changes, about = found.frames["changes"], found.about
     _warn(about)
     shown = [
@@ -90,9 +93,10 @@ def _show(found: Study, *, all_measures: bool) -> None:
     for policy in dict.fromkeys(row["policy"] for row in shown):
         ours = [row for row in shown if row["policy"] == policy]
         # a column of verdicts would leave no room for whole names of measures
-        for verdict in sorted({row["verdict"] for row in ours}, key=_place):
+        verdicts = {row["verdict"]: verdict_told(row, about) for row in ours}
+        for verdict, told in sorted(verdicts.items(), key=lambda one: _place(one[0])):
             print_table(
-                f"{policy}, {verdict}: from {about['base']} to {about['new']}",
+                f"{policy}, {told}: from {about['base']} to {about['new']}",
                 ["measure", "base", "new", "95 % of change"],
                 [_row(row) for row in ours if row["verdict"] == verdict],
             )
@@ -152,5 +156,5 @@ def _row(row: dict[str, Any]) -> list[object]:
 
 def _place(verdict: str) -> tuple[int, str]:
     """Sorts changes: better or worse first, the same last."""
-    last = {"within chance": 1, "cannot be told": 2, "same": 3}
+    last = {"not comparable": 1, "within chance": 2, "cannot be told": 3, "same": 4}
     return last.get(verdict, 0), verdict

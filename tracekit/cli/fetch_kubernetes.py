@@ -4,6 +4,7 @@ from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json
 from tracekit.cli._streams import visible
+from tracekit.words import counted
 
 PANEL = Panel.data
 
@@ -28,7 +29,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
         return
     print("\n".join(summary.commands))
     print(
-        f"{summary.nodes:,} nodes and {summary.pods:,} pods, {units.size(summary.size_bytes)},"
+        f"{counted(summary.nodes, 'node')} and {counted(summary.pods, 'pod')},"
+        f" {units.size(summary.size_bytes)},"
         f" in {summary.out}"
     )
     if summary.rules_lacking:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.fit.run import Fit
@@ -47,7 +48,9 @@ def _print(found: Fit) -> None:
         .sort("len", "verdict", "basis", descending=[True, False, False])
         .iter_rows()
     ]
-    print_table(f"{services.height:,} services", ["verdict", "k of", "services"], rows, note=label)
+    print_table(
+        counted(services.height, "service"), ["verdict", "k of", "services"], rows, note=label
+    )
     print()
     _print_coefficients(found)
     if found.compared.height:
@@ -84,7 +87,7 @@ def _print_coefficients(found: Fit) -> None:
 
 def _print_rejects(found: Fit) -> None:
     rejects = found.rejects
-    print(f"\n{rejects.height:,} rows of the binding file were not used; the first:")
+    print(f"\n{counted(rejects.height, 'row')} of the binding file were not used; the first:")
     for line, _, _, reason in (
         rejects.head(3).select("line", "instance_id", "node_ip", "reason").rows()
     ):

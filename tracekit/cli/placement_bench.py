@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_table
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +46,8 @@ def _show(found: Study) -> None:
     frames, about = found.frames, found.about
     timing = dict(frames["timing"].iter_rows())
     print_table(
-        f"Imbalance of {about['containers']:,} containers on {about['nodes']} nodes,"
+        f"Imbalance of {counted(about['containers'], 'container')} on"
+        f" {counted(about['nodes'], 'node')},"
         f" {about['sets']} drawn sets",
         ["policy", "Z", "95 % interval", "pending", "over", "µs"],
         [

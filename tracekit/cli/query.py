@@ -10,6 +10,7 @@ import typer
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_frame, print_json, rows_of, write_frame
+from tracekit.words import counted
 
 PANEL = Panel.look
 
@@ -49,7 +50,7 @@ def command(
         print_json(_document(name, frame))
     elif written is not None:
         write_frame(frame, written, output_format.value)
-        print(f"{frame.height:,} rows written to {written}")
+        print(f"{counted(frame.height, 'row')} written to {written}")
     else:
         print_frame(frame, output_format.value, title="" if is_sql(name) else name)
     missing = [] if frame.height else _missing(store, name)

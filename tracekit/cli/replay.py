@@ -6,6 +6,7 @@ from typing import Any
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+from tracekit.words import counted
 
 PANEL = Panel.replay
 
@@ -27,6 +28,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.answer.filled import filled
     from tracekit.replay.answer.moved import bought, moved
     from tracekit.replay.answer.overview import overview
+    from tracekit.replay.answer.who_holds import who_holds
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of, notes_of
     from tracekit.replay.runs.waiting import waiting_told
@@ -38,7 +40,9 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         print_json({**manifest_of(run), "summary": run.summary.to_dicts(), **frames})
         return
     load, found = run.workload, results(run)
-    print_paragraph(advice(found, decision(found)).replace(NBSP, " ").replace(MINUS, "-"))
+    decided = decision(found)
+    for said in filter(None, (advice(found, decided), who_holds(found, decided))):
+        print_paragraph(said.replace(NBSP, " ").replace(MINUS, "-"))
     if nodes := filled(found):
         print_paragraph(nodes)
     for sentence in bought(found):
@@ -47,7 +51,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         print_sentence(sentence)
     seen = overview(found)
     print_table(
-        f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes",
+        f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')}",
         list(seen.heads),
         [list(row) for row in seen.rows],
         note="\n".join([f"from {counted_from(load)} on", *seen.note, str(out)]),

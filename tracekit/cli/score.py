@@ -13,6 +13,7 @@ from tracekit.cli._asked import Asked
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.errors import CheckFailedError
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.replay.cases.scoring import Scored
@@ -113,4 +114,7 @@ def _check(scored: list[Scored]) -> None:
         raise CheckFailedError(
             f"{cases} of {len(scored)} cases differ from what is expected", details=wrong
         )
-    typer.echo(f"{len(scored) - skipped} of {len(scored)} cases agree, {skipped} skipped", err=True)
+    typer.echo(
+        f"{len(scored) - skipped} of {counted(len(scored), 'case')} agree, {skipped} skipped",
+        err=True,
+    )

@@ -17,6 +17,7 @@ from tracekit.cli._output import (
 )
 from tracekit.cli._streams import visible
 from tracekit.shell import quoted
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,7 +114,7 @@ def _print_policies(study: Study) -> None:
     """A row for production and for each policy."""
     by_cost = study.about["least"] == "cost"
     print_table(
-        f"Fewest of {study.about['nodes']:,} nodes",
+        f"Fewest of {counted(study.about['nodes'], 'node')}",
         ["policy", "nodes", "can go", "bound", *_COST[:by_cost], "CPU", "memory", "overload"],
         [
             *_production(study, by_cost),

@@ -10,6 +10,7 @@ from tracekit.cli import _output
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.units import percent
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,7 +135,7 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
     from tracekit.sizing.requests import told as words
 
     _output.print_table(
-        f"The {min(words.TOLD, rows.height)} of {rows.height:,} services that {what}",
+        f"The {min(words.TOLD, rows.height)} of {counted(rows.height, 'service')} that {what}",
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [

@@ -3,6 +3,7 @@
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_table
+from tracekit.words import counted
 
 PANEL = Panel.data
 
@@ -33,6 +34,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
             }
         )
         return
-    title = f"{summary.files} archives, {units.size(summary.size_bytes)}, in {summary.out}"
+    title = (
+        f"{counted(summary.files, 'archive')}, {units.size(summary.size_bytes)}, in {summary.out}"
+    )
     note = f"planted truth: {summary.truth}\nnext: tracekit ingest {summary.out} STORE"
     print_table(title, ("table", "rows"), list(summary.rows.items()), note=note)

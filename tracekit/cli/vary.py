@@ -13,6 +13,7 @@ from tracekit.cli._output import (
     print_sentence,
     print_table,
 )
+from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -50,7 +51,7 @@ def _show(study: Study) -> None:
     rows = changes.filter(changes["problem"].is_null())
     print_paragraph(words.answer(study))
     print_table(
-        f"The answer of {len(study.about['policies'])} policies, and their ranks by"
+        f"The answer of {counted(len(study.about['policies']), 'policy')}, and their ranks by"
         f" {study.about['measure']}",
         ["changed", "the answer", "agreement", "first by rank"],
         [

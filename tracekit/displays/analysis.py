@@ -3,6 +3,7 @@
 from tracekit.analysis.summary import summary, verdicts
 from tracekit.analysis.work import Analysis
 from tracekit.shown import Bar, Page, frames_in
+from tracekit.words import counted
 
 
 def page(analysis: Analysis) -> Page:
@@ -10,12 +11,12 @@ def page(analysis: Analysis) -> Page:
     first = next(iter(summary(analysis)), None)
     zones = analysis.frames.get("usage/zone_summary")
     return Page(
-        title=f"Analytics of a store: {len(analysis.frames)} results",
+        title=f"Analytics of a store: {counted(len(analysis.frames), 'result')}",
         lines=list(verdicts(analysis)),
         columns=list(first.columns) if first else (),
         rows=list(first.rows) if first else (),
         bars=[
-            Bar(name=f"zone {zone}", value=nodes, strong=True)
+            Bar(name=f"correlation zone {zone}", value=nodes, strong=True)
             for zone, nodes in zones.select("zone", "nodes").rows()
         ]
         if zones is not None

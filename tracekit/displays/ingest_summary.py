@@ -2,6 +2,7 @@
 
 from tracekit.ingest import IngestSummary
 from tracekit.shown import ROWS, Bar, Page
+from tracekit.words import counted
 
 
 def page(summary: IngestSummary) -> Page:
@@ -17,7 +18,10 @@ def page(summary: IngestSummary) -> Page:
         "passed over": len(summary.passed_over),
     }
     return Page(
-        title=f"Ingest into {summary.store}: {sum(rows.values()):,} rows of {files:,} new files",
+        title=(
+            f"Ingest into {summary.store}: {counted(sum(rows.values()), 'row')} of {files:,}"
+            " new files"
+        ),
         lines=[f"{count:,} files {what}" for what, count in counts.items() if count],
         columns=["file", "table", "rows", "rejected", "duplicates"],
         rows=[
@@ -27,7 +31,7 @@ def page(summary: IngestSummary) -> Page:
         bars=[Bar(name=name, value=count, strong=True) for name, count in rows.items()],
         axis="rows",
         rest=[
-            f".ingested: {len(taken):,} entries of files and tables",
+            f".ingested: {counted(len(taken), 'entry')} of files and tables",
             f"what was wrong: tracekit.check({str(summary.store)!r})",
             f"SQL: tracekit.connect({str(summary.store)!r})",
         ],

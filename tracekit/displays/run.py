@@ -11,6 +11,7 @@ from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import PERCENT, shown
 from tracekit.shown import Bar, Page, page_of
+from tracekit.words import counted
 
 #: Measures beside each other in the table.
 _MEASURES = 6
@@ -25,8 +26,9 @@ def page(run: Run) -> Page:
     columns, rows = _table(found, ranked)
     return Page(
         title=(
-            f"Replay of {load.name}: {load.containers:,} containers on {load.nodes:,} nodes,"
-            f" {len(found.policies)} policies"
+            f"Replay of {load.name}: {counted(load.containers, 'container')} on"
+            f" {counted(load.nodes, 'node')},"
+            f" {counted(len(found.policies), 'policy')}"
         ),
         lines=[sentence(found, told), *filter(None, [filled(found)]), *told.not_told[:2]],
         columns=columns,

@@ -3,6 +3,7 @@
 from tracekit.query.describe import StoreCheck
 from tracekit.shown import ROWS, Page
 from tracekit.units import percent
+from tracekit.words import counted
 
 
 def page(found: StoreCheck) -> Page:
@@ -28,7 +29,7 @@ def _of_rows(found: StoreCheck) -> Page:
             ]
             for one in ledger[:ROWS]
         ],
-        rest=[f"['ledger']: {len(ledger)} rows; ['tables']: counts of each table"],
+        rest=[f"['ledger']: {counted(len(ledger), 'row')}; ['tables']: counts of each table"],
     )
 
 

@@ -3,6 +3,7 @@
 from tracekit.query.describe import StoreInfo
 from tracekit.shown import Page
 from tracekit.units import duration
+from tracekit.words import counted
 
 
 def page(found: StoreInfo) -> Page:
@@ -12,7 +13,7 @@ def page(found: StoreInfo) -> Page:
     made_up = ["The trace is made up (tracekit synth)."] if found["made_up"] else []
     rows = sum(one["rows"] for one in tables.values())
     return Page(
-        title=f"Store: {rows:,} rows in {len(tables):,} tables",
+        title=f"Store: {counted(rows, 'row')} in {counted(len(tables), 'table')}",
         lines=[
             *made_up,
             *(f"{kind}: {', '.join(n for n, k in known.items() if k == kind)}" for kind in kinds),
@@ -28,5 +29,7 @@ def page(found: StoreInfo) -> Page:
             ]
             for name, one in tables.items()
         ],
-        rest=[f"['tables'], ['quantities'], ['sources']: {len(found['sources']):,} entries"],
+        rest=[
+            f"['tables'], ['quantities'], ['sources']: {counted(len(found['sources']), 'entry')}"
+        ],
     )

@@ -26,6 +26,7 @@ from tracekit.store.checksums import checksum
 from tracekit.store.folder import STAGING, dimension_path, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
 from tracekit.tables import all_tables
+from tracekit.words import counted
 
 
 def make_entry(
@@ -165,7 +166,7 @@ class Coordinator:
 
         def on_progress(size: int, rows: int, rejected: int) -> None:
             broken = f", {rejected:,} rejected" if rejected else ""
-            advance(size, f"{file.name}: {rows:,} rows{broken}")
+            advance(size, f"{file.name}: {counted(rows, 'row')}{broken}")
 
         self._reading.append(_Flight(file, self._crew.submit(task, on_progress), folder))
 

@@ -7,6 +7,7 @@ from tracekit.errors import TracekitError
 from tracekit.read.discover import Discovery
 from tracekit.shown import Shown
 from tracekit.store.manifest import SourceEntry
+from tracekit.words import counted
 
 
 @dataclass(repr=False)
@@ -44,7 +45,7 @@ def said(summary: IngestSummary) -> str:
         if rejected
         else ""
     )
-    return f"{rows:,} rows of {files:,} new file{'s' * (files != 1)} are stored{broken}"
+    return f"{counted(rows, 'row')} of {files:,} new file{'s' * (files != 1)} are stored{broken}"
 
 
 def failure(summary: IngestSummary) -> TracekitError:
@@ -62,6 +63,7 @@ def failure(summary: IngestSummary) -> TracekitError:
             hint=first.hint,
         )
     return TracekitError(
-        f"{len(summary.failed)} files could not be read ({names}); the first: {first.what}",
+        f"{counted(len(summary.failed), 'file')} could not be read ({names}); the first:"
+        f" {first.what}",
         hint=first.hint,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tracekit.words import counted
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
@@ -65,6 +67,7 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
         else (", and analyses that go by use of both have nothing to read")
     )
     return max(cpu, memory), (
-        f"of {containers:,} containers on nodes {' and '.join(parts)}: a replay takes what they"
+        f"of {counted(containers, 'container')} on nodes {' and '.join(parts)}: a replay takes"
+        " what they"
         f" request{whole}"
     )

@@ -1,4 +1,4 @@
-"""Zone of a node: A, B, C by the correlation of its CPU and memory use, U when undefined."""
+"""Correlation zone of a node: A, B, C by the correlation of CPU and memory use, U if undefined."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ def zone(r: ArrayLike) -> NDArray[np.str_]:
 
 
 METRIC = Metric(
-    title="Zone",
+    title="Correlation zone",
     unit="label",
     source="CTM21 analysis (Yao et al. 2023), section 2.3",
     function=zone,

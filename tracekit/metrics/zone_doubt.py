@@ -1,4 +1,4 @@
-"""Zone doubt: how likely a node's true correlation lies in another zone than the one found."""
+"""How likely a node's true correlation lies in another correlation zone than the one found."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,7 +45,7 @@ def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray
 
 
 METRIC = Metric(
-    title="Probability of another zone",
+    title="Probability of another correlation zone",
     unit="0..1",
     source="this project: Fisher's z with a block jackknife error",
     function=zone_doubt,

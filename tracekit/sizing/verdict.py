@@ -7,6 +7,7 @@ import polars as pl
 from tracekit.sizing.intervals import is_agent
 from tracekit.sizing.measures import MEASURES
 from tracekit.units import percent
+from tracekit.words import counted
 
 #: What 'beats' is decided by: served in time, and how well what was reserved is used.
 DECIDING = ("qos", "container_cpu_fraction", "container_memory_fraction")
@@ -123,7 +124,8 @@ def sentences(summary: pl.DataFrame, differences: pl.DataFrame) -> list[str]:
         tail = f". What does not hold: {'; '.join(lost)}" if lost else ""
         holds = "holds" if count == 1 else "hold"
         said.append(
-            f"Of the study's {order.height} claims on the order of policies {count} {holds} here"
+            f"Of the study's {counted(order.height, 'claim')} on the order of policies {count}"
+            f" {holds} here"
             f"{tail}"
         )
     return said

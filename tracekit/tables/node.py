@@ -50,7 +50,7 @@ TABLE = Table(
             name="zone",
             kind="text",
             unit="",
-            description="The zone.",
+            description="The availability zone.",
             required=False,
             often_absent=True,
         ),

@@ -33,6 +33,7 @@ from tracekit.replay.workload.changed.pinned import check_feasible
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import Source, source_of
 from tracekit.replay.workload.workload import Workload
+from tracekit.words import counted
 
 
 def replay_by(
@@ -71,8 +72,8 @@ def replay_by(
     progress.stage("read the workload", then="replay")
     load = source.load()
     progress.told(
-        f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes,"
-        f" {len(load.times_ms):,} steps"
+        f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')},"
+        f" {counted(len(load.times_ms), 'step')}"
     )
     check_feasible(load)
     behind = [parse_rebalancer(text) for text in rebalance]
@@ -169,7 +170,8 @@ def _cost(policies: int, repeated: int, repeats: int) -> str:
     """A sentence on the cost of repeats, and how to do without."""
     whole = policies + repeated * (repeats - 1)
     return (
-        f"{whole:,} replays: {repeated:,} of {policies:,} policies meet {repeats:,} orders of"
+        f"{whole:,} replays: {repeated:,} of {counted(policies, 'policy')} meet"
+        f" {counted(repeats, 'order')} of"
         " arrival, so that an interval can be told (--repeat 1: one order, no interval)"
     )
 

@@ -10,9 +10,9 @@ from workload_support import parquet_folder
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.compared_run import fewer_placed
+from tracekit.replay.answer.compared_run import fewer_placed, verdict_told
 from tracekit.replay.answer.run_compare import compare_runs
-from tracekit.replay.measures import compared
+from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.verbs.replay import replay
 
@@ -84,8 +84,34 @@ def test_what_is_missing_is_counted_by_policy() -> None:
     before = rows({"a": {"pending": 0}, "b": {"pending": 2.0}, "c": {"pending": None}})
     after = rows({"a": {"pending": 12}, "b": {"pending": 2.0}, "d": {"pending": 5}})
     said = fewer_placed(before, after)
-    assert "that had one in the base, under a (12 more): what is better there" in said
+    assert "that had one in the base, under a (12 more): what looks better there" in said
     assert fewer_placed(before, before) == ""
+
+
+@pytest.mark.parametrize("kept", ["", "often "])
+def test_no_measure_calls_a_run_better_that_leaves_containers_out(
+    runs: dict[str, Path], kept: str
+) -> None:
+    """Nor one worse that places them: what is missing flatters all but the count of it."""
+    runs = {"base": runs[kept.strip() or "base"], "fuller": runs[f"{kept}fuller"]}
+    for base, new, forbidden in (("base", "fuller", "better"), ("fuller", "base", "worse")):
+        found = compare_runs(runs[base], runs[new])
+        changes = found.frames["changes"].filter(policy="lra")
+        missing = changes.filter(measure="pending")
+        placed = missing["base"][0] - missing["new"][0]
+        assert set(changes["placed_change"]) == {placed}
+        assert (placed < 0) == (new == "fuller")
+        asked = changes.filter(~pl.col("measure").str.starts_with("pending"))
+        assert forbidden not in set(asked["verdict"])
+        flattered = asked.filter(verdict="not comparable")
+        assert flattered.height or kept  # in several orders chance may explain all of it
+        for row in flattered.iter_rows(named=True):
+            measure = find_measure(row["measure"])
+            assert measure is not None
+            assert ((row["change"] < 0) == (measure.better == "low")) == (new == "fuller")
+            said = verdict_told(row, found.about).replace("\u00a0", " ")
+            assert said.startswith(f"not comparable: {runs['fuller'].name} placed ")
+            assert said.endswith(" fewer")
 
 
 def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:

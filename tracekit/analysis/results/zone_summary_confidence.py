@@ -52,7 +52,7 @@ def _membership(profile: pl.DataFrame) -> pl.DataFrame:
 
 
 RESULT = Result(
-    title="Intervals for the table of zones",
+    title="Intervals for the table of correlation zones",
     queries=("usage/node_profile", "usage/zone_summary"),
     function=zone_summary_confidence,
 )

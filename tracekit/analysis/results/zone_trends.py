@@ -44,7 +44,7 @@ def zone_trends(inputs: Inputs) -> pl.DataFrame:
 
 
 RESULT = Result(
-    title="Trends of the nodes of each zone",
+    title="Trends of the nodes of each correlation zone",
     queries=("usage/node_profile", "usage/node_blocks"),
     function=zone_trends,
 )

@@ -63,7 +63,7 @@ def _with_doubt(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 RESULT = Result(
-    title="How sure the zone of each node is",
+    title="How sure the correlation zone of each node is",
     queries=("usage/node_profile", "usage/node_blocks"),
     function=zones_confidence,
 )

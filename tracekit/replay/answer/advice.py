@@ -17,7 +17,7 @@ from tracekit.replay.measures import Measure, find_measure, small
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.words import count, few, listed, spaced
+from tracekit.words import count, counted, few, listed, spaced
 
 #: So many names are told, others counted.
 _NAMED = 3
@@ -49,7 +49,7 @@ def sentence(found: Results, told: Decision) -> str:
 def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str:
     """The policy to use, or to keep, beside production where it is known."""
     first = told.chosen[0]
-    always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
+    always = f" in each of {counted(row.orders, 'order')} of arrival" if row.reach == 0 else ""
     value = f"{standing_text(measure, row)}{always}"
     production = standings(found, told.criterion).row(OBSERVED)
     against = next(

@@ -15,6 +15,7 @@ from tracekit.replay.chance.student import FEWEST, Compared
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.shown import few, shown
+from tracekit.words import counted
 
 _SCHEMA = {
     "policy_a": pl.String,
@@ -180,6 +181,7 @@ def _sentence(found: Results, stand: Standings) -> str:
     others = [", ".join(row.names) for row in alike]
     tail = f"; within chance of it: {'; '.join(others)}" if others else "; all others differ"
     return (
-        f"{measure.title}: {what} under {', '.join(best.names)} ({value}, {best.orders} orders)"
+        f"{measure.title}: {what} under {', '.join(best.names)} ({value},"
+        f" {counted(best.orders, 'order')})"
         f"{tail}"
     )

@@ -19,8 +19,11 @@ from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.units import duration, size
-from tracekit.words import few
+from tracekit.words import count, few
 
+#: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
+#: that placed more: the containers that are missing may explain it.
+NOT_COMPARABLE = "not comparable"
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
 _SIZES = ("nodes", "containers", "steps", "step_ms")
@@ -138,6 +141,11 @@ def other_workload(differs: Sequence[str]) -> str:
     )
 
 
+def placed_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
+    """The number of containers that a policy placed in the new run beyond those in the base."""
+    return float((before.get("pending") or 0) - (after.get("pending") or 0))
+
+
 def fewer_placed(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]) -> str:
     """A sentence on policies that leave more containers without a node than in the base run.
 
@@ -146,18 +154,33 @@ def fewer_placed(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[
     before, after : mapping of str to mapping
         Rows of the summary by policy, of the policies in both.
     """
-    more = {
-        name: (after[name].get("pending") or 0) - (row.get("pending") or 0)
-        for name, row in before.items()
-        if name in after
+    changes = {
+        name: placed_change(row, after[name]) for name, row in before.items() if name in after
     }
-    said = [f"{name} ({count:,.4g} more)" for name, count in more.items() if count > 0]
+    said = [f"{name} ({-many:,.4g} more)" for name, many in changes.items() if many < 0]
     if not said:
         return ""
     return (
-        f"Containers are left without a node that had one in the base, under {few(said)}: what is"
-        " better there may be so because they are missing"
+        f"Containers are left without a node that had one in the base, under {few(said)}: what"
+        " looks better there is called not comparable, as they are missing"
     )
+
+
+def verdict_told(row: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """The verdict of a change; where there can be none, how many containers are missing, and where.
+
+    Parameters
+    ----------
+    row : mapping
+        Of the frame ``changes``.
+    about : mapping
+        Of the comparison.
+    """
+    if row["verdict"] != NOT_COMPARABLE:
+        return str(row["verdict"])
+    changed = row["placed_change"]
+    where = about["new" if changed < 0 else "base"]
+    return f"{NOT_COMPARABLE}: {where} placed {count(abs(changed), 'container')} fewer"
 
 
 def warnings_of(about: Mapping[str, Any]) -> list[str]:

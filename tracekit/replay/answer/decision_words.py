@@ -13,6 +13,7 @@ from tracekit.replay.measures import Measure, small, words_of
 from tracekit.replay.runs.results import Results, too_few
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.shown import few, plain_number, shown
+from tracekit.words import counted
 
 #: Less of a resource than this share is the containers' own: no policy can move more.
 SMALL_SHARE = 0.2
@@ -51,7 +52,9 @@ def answer(
     alone = "all others that may be chosen differ beyond chance"
     tail = f"within chance of it: {few(others)}" if others else alone if count > 1 else ""
     tail = f"; {tail}" if tail else ""
-    return f"{_leading(found, best, measure, count)}, in {orders} orders of arrival{tail}."
+    return (
+        f"{_leading(found, best, measure, count)}, in {counted(orders, 'order')} of arrival{tail}."
+    )
 
 
 def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:
@@ -106,7 +109,8 @@ def _holding(
     alone = "" if others else " alone"
     holding = (
         f"Of {count} policies {listed(chosen)}{alone} {do} the load without overloading nodes"
-        f" {more} or leaving containers waiting, in {found.most_orders} orders of arrival"
+        f" {more} or leaving containers waiting, in {counted(found.most_orders, 'order')} of"
+        " arrival"
     )
     return "; ".join([holding, *(tail for tail in tails if tail)]) + "."
 

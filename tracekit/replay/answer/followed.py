@@ -10,6 +10,7 @@ from tracekit.replay.placement.interference import Interference
 from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
+from tracekit.words import counted
 
 #: How many meet the other orders, where it is known by which measure they will be judged.
 MOST = 3
@@ -33,7 +34,8 @@ def how_large(containers: int, nodes: int) -> str:
     times = containers * nodes / LARGEST
     shown = f"{times:,.0f}" if times >= _WHOLE else f"{times:.1f}"
     return (
-        f"one replay of {containers:,} containers on {nodes:,} nodes is {shown} times as large as"
+        f"one replay of {counted(containers, 'container')} on {counted(nodes, 'node')} is"
+        f" {shown} times as large as"
         " the largest that is repeated without being asked for"
     )
 

@@ -12,7 +12,7 @@ from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.results import Results
 from tracekit.units import duration
-from tracekit.words import few
+from tracekit.words import counted, few
 
 _WHILE_FILLING = "moves_while_filling"
 
@@ -57,7 +57,7 @@ def _bought(found: Results, alone: str, name: str) -> str:
     orders = found.orders(name)
     said = [f"{side} by {few(told)}" for side, told in sides.items() if told]
     what = "; ".join(said) or "no measure that may answer differs beyond chance"
-    price = f"{moves:,.0f} moves on average over {orders} orders of arrival"
+    price = f"{moves:,.0f} moves on average over {counted(orders, 'order')} of arrival"
     return f"{name} against {alone} alone, for {price}: {what}"
 
 

@@ -13,6 +13,7 @@ from tracekit.replay.measures import FULLEST, Measure, small
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.shown import shown
+from tracekit.words import counted
 
 #: Columns beside the policies that 80 characters bear.
 COLUMNS = 5
@@ -148,12 +149,13 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
         covers = " and ".join(found.manifest.get("repeats_cover") or ["order of arrival"])
         if most < FEWEST:
             said.append(
-                f"means over {most} repeats, without ±: an interval needs {FEWEST}"
+                f"means over {counted(most, 'repeat')}, without ±: an interval needs {FEWEST}"
                 f" (--repeat {FEWEST}); what differs between them: {covers}"
             )
             return [*said, *_of_one_order(found, most), *_the_same(found, stands)]
         said.append(
-            f"mean ± half of the 95 % interval, for all rows together, over {most} repeats;"
+            "mean ± half of the 95 % interval, for all rows together, over"
+            f" {counted(most, 'repeat')};"
             f" what differs between them: {covers}"
             + "; wider for looking twice"
             * (found.looks > 1)

@@ -1,6 +1,6 @@
 """Two runs beside each other: what changed, policy by policy and measure by measure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,16 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.compared_run import (
+    NOT_COMPARABLE,
     ComparedRun,
     compared_run,
     fewer_placed,
     other_workload,
+    placed_change,
     told,
     what_differs,
 )
+from tracekit.replay.answer.separation import WAITING
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.chance.student import paired as pairwise
 from tracekit.replay.measures import compared, find_measure
@@ -38,6 +41,7 @@ CHANGES_SCHEMA = {
     "change_high": pl.Float64,
     "paired": pl.Boolean,
     "orders": pl.Int64,
+    "placed_change": pl.Float64,
     "verdict": pl.String,
 }
 #: What differs between the runs beyond their measures, as people read it.
@@ -66,7 +70,8 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     Study
         Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
         have several orders of arrival, at the level that the family of all changes leaves it
-        (Holm); paired where the orders are the same, of which it has so many) and ``thresholds``.
+        (Holm); paired where the orders are the same, of which it has so many; placed_change: how
+        many containers more the new run placed; verdict) and ``thresholds``.
         ``about`` names what differs between the runs beyond their measures.
 
     Raises
@@ -156,16 +161,16 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
         met += [0 if policy == OBSERVED else orders] * len(names)
         for name in names:
             values = {"base": one[policy][name], "new": other[policy][name]}
-            rows.append({"policy": policy, "measure": name, **values, "paired": paired})
+            more = placed_change(one[policy], other[policy])
+            about = {"policy": policy, "measure": name, "placed_change": more}
+            rows.append({**about, **values, "paired": paired})
     answers = [
         (known := find_measure(row["measure"])) is not None and known.group == "answer"
         for row in rows
     ]
     looks = max(looks_of(before.manifest), looks_of(after.manifest))
     found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
-    changes = [
-        {**row, **_change(row["measure"], found, at, orders=met[at])} for at, row in enumerate(rows)
-    ]
+    changes = [{**row, **_change(row, found, at, orders=met[at])} for at, row in enumerate(rows)]
     return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
 
 
@@ -190,7 +195,7 @@ def _sample(
     return pairwise(apart(other, one)), 1, False
 
 
-def _change(measure: str, found: Compared, at: int, *, orders: int) -> dict[str, Any]:
+def _change(row: Mapping[str, Any], found: Compared, at: int, *, orders: int) -> dict[str, Any]:
     """The change with its interval; with fewer orders than one needs there is none.
 
     Production (``orders`` 0) is where it was in every order: its change is what it is.
@@ -204,12 +209,12 @@ def _change(measure: str, found: Compared, at: int, *, orders: int) -> dict[str,
         "change_low": low if known else None,
         "change_high": high if known else None,
         "orders": max(orders, 1),
-        "verdict": _verdict(measure, mean, orders, told=bool(found.separated[at])),
+        "verdict": _verdict(row, mean, orders, told=bool(found.separated[at])),
     }
 
 
-def _verdict(measure: str, change: float, orders: int, *, told: bool) -> str:
-    """'better', 'worse', 'same', 'within chance', or that the orders are too few to tell.
+def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) -> str:
+    """'better', 'worse', 'same', 'within chance', or why there is no verdict.
 
     Of production, and of one order in either run, by the numbers alone. A measure of which neither
     end is better has 'changed'.
@@ -220,11 +225,14 @@ def _verdict(measure: str, change: float, orders: int, *, told: bool) -> str:
         return TOO_FEW
     if orders > 1 and not told:
         return "within chance"
-    one = find_measure(measure)
-    better = one and one.better
-    if better is None:
+    one = find_measure(row["measure"])
+    if one is None or one.better is None:
         return "changed"
-    return "better" if (change < 0) == (better == "low") else "worse"
+    better = (change < 0) == (one.better == "low")
+    flattered = row["placed_change"] < 0 if better else row["placed_change"] > 0
+    if flattered and one.name not in WAITING:
+        return NOT_COMPARABLE
+    return "better" if better else "worse"
 
 
 def _outcomes(

@@ -18,6 +18,7 @@ from tracekit.replay.measures import Measure
 from tracekit.replay.runs.results import Results, results, too_few
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import PERCENT, shown
+from tracekit.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +224,9 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
     firsts = [names[0] for names in rivals]
     if not _any_apart(found, measure, firsts):
         from_ = _told_from(found, measure, firsts)
-        return f"no two policies differ beyond chance over {most} orders of arrival{from_}"
+        return (
+            f"no two policies differ beyond chance over {counted(most, 'order')} of arrival{from_}"
+        )
     return too_near(found.measures[measure], middles)
 
 

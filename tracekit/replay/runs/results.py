@@ -20,6 +20,7 @@ from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use
 from tracekit.replay.runs.waiting import waiting
+from tracekit.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,7 @@ def looks_of(manifest: Mapping[str, Any]) -> int:
 def too_few(found: Results) -> str:
     """Why there are fewer repeats than an interval needs, a clause."""
     most = max(found.orders(name) for name in found.policies)
-    met = "one order" if most == 1 else f"{most} orders"
+    met = "one order" if most == 1 else counted(most, "order")
     few = f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
     return str(found.manifest.get("repeats_none") or few)
 

@@ -6,34 +6,44 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.resources import short_names
 from tracekit.store import Store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
+from tracekit.words import agreeing, counted
 
 #: What a reader must know before the numbers of a replay, by the name of the fact.
 _BENDING = {
-    "containers_without_request": ("containers request nothing, and fit wherever there is a node"),
+    "containers_without_request": (
+        "[container requests|containers request] nothing, and [fits|fit] wherever there is a node"
+    ),
     "containers_with_request_as_use": (
-        "containers have no recorded use: what they request stands in for it"
+        "[container has|containers have] no recorded use: what [it requests|they request] stands in"
+        " for it"
     ),
     "containers_with_request_as_cpu_use": (
-        "containers have use of memory but none of CPU: what they request of it stands in"
+        "[container has|containers have] use of memory but none of CPU: what"
+        " [it requests|they request] of it stands in"
     ),
     "containers_with_request_as_memory_use": (
-        "containers have use of CPU but none of memory: what they request of it stands in"
+        "[container has|containers have] use of CPU but none of memory: what"
+        " [it requests|they request] of it stands in"
     ),
-    "containers_on_unknown_nodes": "containers ran on nodes that are not listed, or set aside",
+    "containers_on_unknown_nodes": (
+        "[container|containers] ran on nodes that are not listed, or set aside"
+    ),
     "containers_with_rules_not_held": (
-        "containers have rules that the replay does not hold (column not_held of the table"
-        " container)"
+        "[container has|containers have] rules that the replay does not hold (column not_held of"
+        " the table container)"
     ),
     "container_steps_held": (
-        "steps of containers have no sample of their own: the last one before holds, or the first"
-        " one where there is none before"
+        "[step of a container has no sample of its|steps of containers have no sample of their]"
+        " own: the last one before holds, or the first one where there is none before"
     ),
     "steps_without_any_sample": (
-        "steps have no sample of any container, although there are some before and after: what each"
-        " container used last holds, and averages count these steps too"
+        "[step has|steps have] no sample of any container, although there are some before and"
+        " after: what each container used last holds, and averages count [this step|these steps]"
+        " too"
     ),
     "usage_samples_outside_lives": (
-        "samples of use are from before their container arrived or after it departed, and not used"
+        "[sample of use is from before its|samples of use are from before their] container"
+        " arrived or after it departed, and not used"
     ),
 }
 #: How the names of facts about constraints begin.
@@ -42,34 +52,44 @@ _CONSTRAINT = "constraint_"
 _NAMED = frozenset(f"containers_set_aside_{why}" for why in ("too_large", "shut_out", "lacking"))
 #: What changes little, and is told where there is room.
 _FURTHER = {
-    "rows_incomplete": "samples that lack a resource, left out",
-    "rows_stray": "samples of times far from all others, left out",
-    "nodes_without_usage": "nodes without recorded use",
+    "rows_incomplete": "[sample that lacks|samples that lack] a resource, left out",
+    "rows_stray": "[sample of a time|samples of times] far from all others, left out",
+    "nodes_without_usage": "[node|nodes] without recorded use",
     "containers_on_several_nodes": (
-        "containers recorded on several nodes, of which the one with most samples counts"
+        "[container|containers] recorded on several nodes, of which the one with most samples"
+        " counts"
     ),
-    "containers_with_assumed_request": "containers with an assumed request",
-    "containers_pinned": "containers are tied to their node, as those of daemons are",
+    "containers_with_assumed_request": "[container|containers] with an assumed request",
+    "containers_pinned": (
+        "[container is tied to its|containers are tied to their] node, as those of daemons are"
+    ),
     "containers_pinned_over_capacity": (
-        "containers are tied to a node that had too little room for them"
+        "[container is|containers are] tied to a node that had too little room for [it|them]"
     ),
-    "containers_sized": "containers have the requests that tracekit size chose for them",
+    "containers_sized": (
+        "[container has|containers have] the requests that tracekit size chose for [it|them]"
+    ),
     "containers_sized_like_their_service": (
-        "containers have the requests that tracekit size chose for others of their service"
+        "[container has|containers have] the requests that tracekit size chose for others of"
+        " [its|their] service"
     ),
-    "containers_in_the_file_of_requests": "containers have requests of the file that was given",
-    "containers_without_call_rate": "containers without a recorded rate of calls",
-    "containers_of_no_duration": "containers that ended when they began",
-    "containers_without_recorded_node": "containers without a recorded node",
-    "anti_affinity_rules": "rules that keep containers apart",
-    "anti_affinity_broken_by_recorded": "of these rules were broken in production",
-    "nodes_lost": "nodes were lost on the way",
+    "containers_in_the_file_of_requests": (
+        "[container has|containers have] requests of the file that was given"
+    ),
+    "containers_without_call_rate": "[container|containers] without a recorded rate of calls",
+    "containers_of_no_duration": (
+        "[container that ended when it|containers that ended when they] began"
+    ),
+    "containers_without_recorded_node": "[container|containers] without a recorded node",
+    "anti_affinity_rules": "[rule that keeps|rules that keep] containers apart",
+    "anti_affinity_broken_by_recorded": "of these rules [was|were] broken in production",
+    "nodes_lost": "[node was|nodes were] lost on the way",
 }
 
 
 def bending(facts: Mapping[str, int]) -> list[str]:
     """The facts that distort a replay's numbers, in the order of the words; none that is 0."""
-    return [f"{facts[name]:,} {words}" for name, words in _BENDING.items() if facts.get(name)]
+    return [agreeing(facts[name], words) for name, words in _BENDING.items() if facts.get(name)]
 
 
 def facts_told(facts: Mapping[str, int]) -> list[str]:
@@ -85,9 +105,10 @@ def facts_told(facts: Mapping[str, int]) -> list[str]:
 def _told(name: str, value: int) -> str:
     kind = name.removeprefix(_CONSTRAINT)
     if kind != name:
-        return f"{value:,} containers have rules of the kind {kind.replace('_', ' ')}"
-    words = _FURTHER.get(name)
-    return f"{value:,} {words}" if words else f"{name.replace('_', ' ')}: {value:,}"
+        words = f"[container has|containers have] rules of the kind {kind.replace('_', ' ')}"
+        return agreeing(value, words)
+    further = _FURTHER.get(name)
+    return agreeing(value, further) if further else f"{name.replace('_', ' ')}: {value:,}"
 
 
 ASSUMED = "assumed"
@@ -146,7 +167,7 @@ def use_rests_on(unknown: BoolArray) -> dict[str, str]:
         "memory use": int((unknown[1] & ~silent).sum()),
     }
     return {
-        f"{what} of {count:,} of {containers:,} containers": ASSUMED
+        f"{what} of {count:,} of {counted(containers, 'container')}": ASSUMED
         for what, count in counts.items()
         if count
     }
@@ -178,7 +199,7 @@ def further_rests_on(
     return {
         **{f"use of {in_words([name])}": RECORDED for name in used},
         **{
-            f"use of {in_words([name])} of {count:,} of {containers:,} containers": ASSUMED
+            f"use of {in_words([name])} of {count:,} of {counted(containers, 'container')}": ASSUMED
             for name, count in zip(used, lacking, strict=True)
             if count
         },

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.replay.answer.compared_run import warnings_of
+from tracekit.replay.answer.compared_run import NOT_COMPARABLE, verdict_told, warnings_of
 from tracekit.replay.answer.run_compare import TOO_FEW
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
@@ -50,6 +50,7 @@ def lead(data: Data) -> str:
             ("better", "better"),
             ("worse", "worse"),
             ("changed", "other, neither better nor worse"),
+            (NOT_COMPARABLE, "not comparable, as containers are missing"),
             ("within chance", "within chance"),
             (TOO_FEW, "too few orders of arrival to be told"),
         )
@@ -133,5 +134,8 @@ def thresholds(data: Data) -> Table:
 
 def changes(data: Data) -> Table:
     """Every change."""
-    frame = data.result(f"{STUDY}/changes").drop("paired", "orders", strict=False)
+    frame, about = data.result(f"{STUDY}/changes"), data.studies[STUDY].about
+    verdicts = [verdict_told(row, about) for row in frame.iter_rows(named=True)]
+    frame = frame.with_columns(pl.Series("verdict", verdicts, pl.String))
+    frame = frame.drop("paired", "orders", "placed_change", strict=False)
     return table(frame, "Measures of both runs, the change and its 95 % interval")

@@ -32,6 +32,7 @@ from tracekit.report.words import count
 from tracekit.report.zones import Zone, all_zones
 from tracekit.sources import all_sources
 from tracekit.units import MS_PER_MINUTE, duration
+from tracekit.words import counted
 
 __all__ = [
     "analysis",
@@ -125,7 +126,7 @@ def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
             (f"{load[noun]:,}", noun if load[noun] != 1 else noun.removesuffix("s"))
             for noun in ("nodes", "containers")
         ),
-        (duration(span) or "0 s", f"in {load['steps']:,} steps"),
+        (duration(span) or "0 s", f"in {counted(load['steps'], 'step')}"),
     ]
 
 

@@ -21,6 +21,7 @@ from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.words import MINUS, count, spaced
 from tracekit.study import Study
+from tracekit.words import counted
 
 #: So many of the nodes that stay are shown, the hottest first.
 _HOTTEST = 10
@@ -59,7 +60,7 @@ def answer(data: Data) -> Answer:
 def _worst(study: Study) -> str:
     """Of which order the values are that the answer promises."""
     orders = study.about["repeats"]
-    return f": the worst of {orders} orders of arrival" if orders > 1 else ""
+    return f": the worst of {counted(orders, 'order')} of arrival" if orders > 1 else ""
 
 
 def _made_up(study: Study) -> list[str]:

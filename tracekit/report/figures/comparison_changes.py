@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.answer.amounts import difference_text, value_text
+from tracekit.replay.answer.compared_run import NOT_COMPARABLE
 from tracekit.replay.answer.run_compare import TOO_FEW
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import find_measure
@@ -25,10 +26,13 @@ _COLORS = {
     "better": "policy-3",
     "worse": "policy-2",
     "changed": "policy-1",
+    NOT_COMPARABLE: "policy-4",
     "within chance": "other",
     TOO_FEW: "other",
 }
 _JUDGED = ("better", "worse")
+#: What is not judged, though it is beyond chance, stands between that and the rest.
+_FIRST = (*_JUDGED, NOT_COMPARABLE)
 _SCHEMA = {
     "policy": pl.String,
     "measure": pl.String,
@@ -60,9 +64,7 @@ def _prepare(data: Data) -> pl.DataFrame:
             share.clip(-_EDGE, _EDGE).alias("share_of_base"),
         )
         .filter((pl.col("verdict") != "same") & change.is_not_null())
-        .sort(
-            ~pl.col("verdict").is_in(_JUDGED), -pl.col("share_of_base").abs(), "policy", "measure"
-        )
+        .sort(~pl.col("verdict").is_in(_FIRST), -pl.col("share_of_base").abs(), "policy", "measure")
         .head(_MOST)
         .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
     )
@@ -137,7 +139,7 @@ def _change(row: Mapping[str, Any]) -> str:
         mean=row["change"],
         low=row["change_low"],
         high=row["change_high"],
-        apart=row["verdict"] in _JUDGED,
+        apart=row["verdict"] in _FIRST,
         orders=0,
         on_average=False,
     )
@@ -146,7 +148,11 @@ def _change(row: Mapping[str, Any]) -> str:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     better, worse, values = (int(frame[name][0]) for name in (*_JUDGED, "values"))
-    return f"Of {count(values, 'value')} {better:,} became better and {worse:,} worse."
+    missing = frame["verdict"].to_list().count(NOT_COMPARABLE)
+    said = f"; {missing:,} of those drawn cannot be compared, as containers are missing" * bool(
+        missing
+    )
+    return f"Of {count(values, 'value')} {better:,} became better and {worse:,} worse{said}."
 
 
 FIGURE = Figure(
@@ -155,7 +161,8 @@ FIGURE = Figure(
     how_to_read="Each bar is a measure of a policy, with its value before and after; right of zero"
     " it grew. The length is the change as a share of the value in the base run; what more than"
     " doubled, or was zero, ends at the edge. The colour says whether the change is for the"
-    " better, beyond chance; a measure without a better direction is shown as changed. What is"
+    " better, beyond chance; a measure without a better direction is shown as changed, and what"
+    " looks better where fewer containers were placed as not comparable. What is"
     " better or worse stands first. The table has each change in the unit of its measure, with its"
     " interval.",
     reads=(_RESULT,),

@@ -15,6 +15,7 @@ from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.figures import Figure
 from tracekit.report.words import number, percent
+from tracekit.words import counted
 
 _SOURCE = "bind/repeats"
 _SCHEMA = {
@@ -190,7 +191,10 @@ def _sure(row: Mapping[str, Any]) -> str:
     """How sure a mean is, a clause; empty where nothing is known of other orders."""
     if row["orders"] < 2 or row["low"] is None:
         return "in one order of arrival alone"
-    return f"{number(row['low'])} to {number(row['high'])} in {row['orders']} orders of arrival"
+    return (
+        f"{number(row['low'])} to {number(row['high'])} in {counted(row['orders'], 'order')}"
+        " of arrival"
+    )
 
 
 FIGURE = Figure(

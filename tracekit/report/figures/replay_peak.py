@@ -6,6 +6,7 @@ from tracekit.report import over_time
 from tracekit.report.figures import Figure
 from tracekit.report.policies import label, tested
 from tracekit.report.words import percent
+from tracekit.words import counted
 
 _COLUMN = "cpu_max_fraction"
 _AXIS = "CPU of the fullest node [%]"
@@ -15,7 +16,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     known = over_time.amounts(frame, "most")
     peaks = {name: known[name] for name in tested(frame) if name in known} or known
     if not peaks:
-        return f"CPU of the fullest node is not known for any of {frame.height:,} samples."
+        return f"CPU of the fullest node is not known for any of {counted(frame.height, 'sample')}."
     low = min(peaks, key=lambda name: (peaks[name], name))
     high = max(peaks, key=lambda name: (peaks[name], name))
     if peaks[high] - peaks[low] < 0.0005:

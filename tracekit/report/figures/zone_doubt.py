@@ -89,7 +89,9 @@ FIGURE = Figure(
     question="How sure are the correlation zones?",
     how_to_read="A correlation over samples that resemble their neighbours rests on fewer"
     " independent ones than it seems. Blocks of time are drawn anew for each node, and what"
-    " counts is how often it lands in another zone. Bars on the left are nodes whose zone is sure.",
+    " counts is how often it lands in another one. Bars on the left are nodes whose correlation"
+    " zone is"
+    " sure.",
     reads=(_RESULT,),
     prepare=_prepare,
     draw=_draw,

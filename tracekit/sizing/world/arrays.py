@@ -7,6 +7,7 @@ from tracekit.errors import TracekitError
 from tracekit.sizing.world.kernels import CHANNELS, State, World
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
+from tracekit.words import counted
 
 #: Two specifications in turn, before scaling; the study's table 5 is lost, these are ours.
 SPECIFICATIONS = ((48.0, 48.0), (32.0, 64.0))
@@ -83,7 +84,8 @@ def check_room(world: World) -> None:
     room = int(np.floor(world.total.min(axis=1)).sum())
     if len(world.need) > room:
         raise TracekitError(
-            f"{len(world.need)} containers of the smallest size need more than {len(world.total)}"
+            f"{counted(len(world.need), 'container')} of the smallest size need more than"
+            f" {len(world.total)}"
             f" nodes, which hold {room}",
             hint="set more nodes: --assume nodes=N, or fewer --assume containers_per_node=N",
         )

@@ -6,6 +6,7 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.replay.studies.shrink.search.limits import plain
 from tracekit.replay.studies.shrink.search.trials import TooFewError
+from tracekit.words import counted
 
 
 def no_answer(
@@ -13,8 +14,8 @@ def no_answer(
 ) -> TracekitError:
     """The error where no policy has an answer: why of each, and what would have held."""
     details = [f"{name}: {one.what}" for name, one in problems.items()]
-    every = f"under none of {len(problems)} policies do the limits hold"
-    what = f"{every}, not even on all {nodes:,} nodes" if len(problems) > 1 else details[0]
+    every = f"under none of {counted(len(problems), 'policy')} do the limits hold"
+    what = f"{every}, not even on all {counted(nodes, 'node')}" if len(problems) > 1 else details[0]
     hints = [one.hint for one in problems.values() if one.hint]
     return TracekitError(
         what,

@@ -17,7 +17,7 @@ from tracekit.replay.studies.vary.answers import (
     decided_by,
 )
 from tracekit.study import Study
-from tracekit.words import few
+from tracekit.words import counted, few
 
 #: So many orders are asked for where six tell nothing.
 _MORE = 20
@@ -34,7 +34,8 @@ def question(study: Study) -> str:
     changes = study.frames["changes"].height
     keep = ", or to keep production" if study.about["beside_production"] else ""
     return (
-        f"Does the answer hang on an assumption: which of {len(study.about['policies'])} policies"
+        "Does the answer hang on an assumption: which of"
+        f" {counted(len(study.about['policies']), 'policy')}"
         f" to choose{keep}? {changes} {'was' if changes == 1 else 'were'} changed, one at a time,"
         " each judged as a run is."
     )
@@ -114,10 +115,11 @@ def sure(study: Study) -> str:
     """The basis of the ranks, and the changes that leave the answer open."""
     orders = study.about["repeats"]
     if orders < FEWEST:
-        met = "one order" if orders == 1 else f"{orders} orders"
+        met = "one order" if orders == 1 else counted(orders, "order")
         return f"Each policy met {met} of arrival under each change; {FEWEST} are needed to tell."
     said = (
-        f"Each policy met {orders} orders of arrival under each change, and what does not differ"
+        f"Each policy met {counted(orders, 'order')} of arrival under each change, and what does"
+        " not differ"
         " beyond chance is not told apart (95 %, corrected for the number of comparisons)."
         f" Ranks by {_title(study)} alone stand beside the answer and do not decide it."
     )

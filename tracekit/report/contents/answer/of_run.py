@@ -11,9 +11,11 @@ from tracekit.replay.answer.filled import filled
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import difference, standings
+from tracekit.replay.answer.who_holds import who_holds
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import FIRST, RESOURCES, Measure, small, words_of
 from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import commands, nodes_needed, quantities, vary
@@ -187,7 +189,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         meaning=meaning(told),
         also=" ".join(filter(None, [spaced(filled(found)), nodes_needed.said(data, told)])),
         warnings=_warnings(data),
-        barred=_barred(told),
+        barred=_barred(found, told),
         told=[*nodes_needed.held(data), *_waits(data, told), *_left_out(load)],
         changes=changes(data, told, shown, before),
         beyond=beyond(data, told, shown, before),
@@ -257,17 +259,10 @@ def _warnings(data: Data) -> list[str]:
     return said
 
 
-def _barred(told: Decision) -> str:
-    """Who may not be chosen, and by which rule; empty where all may."""
-    names = [name for one in told.left_out for name in one.names if name != OBSERVED]
-    if not names:
-        return ""
-    ways = sum(one.names != (OBSERVED,) for one in told.left_out)
-    places = f", which place in {ways} ways" if ways != len(names) else ""
-    return (
-        f"Not to be chosen: {few(names)}{places}. {spaced(told.rule)} The policies page has the"
-        " reason for each."
-    )
+def _barred(found: Results, told: Decision) -> str:
+    """Who may be chosen and who may not, and by which rule; empty where all may."""
+    said = who_holds(found, told)
+    return spaced(f"{said} {told.rule} The policies page has the reason for each.") if said else ""
 
 
 def _without_use(load: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from tracekit.replay.chance.student import FEWEST, means
 from tracekit.replay.measures import FULLEST, find_measure, small
 from tracekit.replay.runs.shown import shown
 from tracekit.study import Study
+from tracekit.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,7 @@ def means_told(study: Study, policy: str, nodes: int | None) -> str:
             said.append(f"{small(measure.title)} {value}")
     orders = next(iter(found.values())).orders
     return (
-        f"Of {orders} orders of arrival the worst is shown; their means, with 95 % intervals that"
+        f"Of {counted(orders, 'order')} of arrival the worst is shown; their means, with 95 %"
+        " intervals that"
         f" hold together: {', '.join(said)}."
     )

@@ -7,7 +7,7 @@ from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words.beside import beyond_chance
 from tracekit.replay.studies.shrink.words.told import Told, span
 from tracekit.units import MS_PER_DAY, duration
-from tracekit.words import count, few
+from tracekit.words import count, counted, few
 
 
 def sure(found: Told) -> str:
@@ -32,7 +32,7 @@ def sure(found: Told) -> str:
     by_cost = about.get("least") == COST
     apart = "" if by_cost else beyond_chance(found.study, row["policy"])
     return (
-        f"{_are_enough(row['nodes'])} in each of {orders} orders of arrival; one"
+        f"{_are_enough(row['nodes'])} in each of {counted(orders, 'order')} of arrival; one"
         f" order alone needs {alone}.{beyond} The chance that a further order needs more is at"
         f" most 1 in {orders}."
         f" {apart}{_uncovered(about)}"

@@ -19,7 +19,7 @@ from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.study import Study
 from tracekit.units import percent
-from tracekit.words import count
+from tracekit.words import count, counted
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,11 @@ def _enough(found: Told) -> str:
         else f"No policy can do with fewer than {bound:,}{_like_these(row)}.",
     ]
     beside = "".join(f" {one}" for one in known if one)
-    every = f" in all {orders} orders of arrival" if orders > 1 else " in one order of arrival"
+    every = (
+        f" in all {counted(orders, 'order')} of arrival"
+        if orders > 1
+        else " in one order of arrival"
+    )
     if row["nodes"] > row["of"]:
         return f"{_too_few(found, load, every)}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
@@ -127,7 +131,7 @@ def _enough(found: Told) -> str:
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
     return (
-        f"{given}{row['nodes']:,} of {row['of']:,} nodes {are} enough for"
+        f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {row['policy']}{load}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{_waiting(found)}{_overload_there(found)}{beside}"
     )
@@ -190,7 +194,7 @@ def _every(row: Mapping[str, Any]) -> str:
     """That all nodes stay, up to the policy's name; only the bound proves that they must."""
     if row["bound"] == row["of"]:
         return f"All {row['of']:,} nodes are needed for"
-    return f"All {row['of']:,} nodes stay: none was found to be more than needed for"
+    return f"All {counted(row['of'], 'node')} stay: none was found to be more than needed for"
 
 
 def _overload_there(found: Told) -> str:
@@ -263,7 +267,7 @@ def production(study: Study) -> str:
         for name in FULLEST
         if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
     ]
-    said = f"Production used {observed['nodes']:,} nodes: {', '.join(came)}."
+    said = f"Production used {counted(observed['nodes'], 'node')}: {', '.join(came)}."
     if observed["breaks"]:
         said += f" It breaks {' and '.join(repr(one) for one in observed['breaks'])} itself."
     return said

@@ -1,0 +1,87 @@
+"""Whether the policy that clusters run holds the load is said first, then who else does."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.who_holds import who_holds
+from tracekit.replay.runs.results import Results
+
+USUAL = "default_scheduler"
+
+
+def run(values: dict[str, tuple[float, float]]) -> Results:
+    """Policies by overloaded node-steps and containers never placed, in six orders."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": left,
+            "overloaded_node_steps": overload,
+            "cpu_max_fraction": 0.5 + 0.001 * rng.normal(),
+        }
+        for at in range(6)
+        for name, (overload, left) in values.items()
+    ]
+    frame = pl.DataFrame(rows)
+    about = {"workload": {"nodes": 10, "steps": 100}, "seed": 0}
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+HOLDS, OVERLOADS, WAITS = (0.0, 0.0), (500.0, 0.0), (0.0, 3.0)
+CASES = [
+    ({USUAL: HOLDS, "a": HOLDS}, ""),
+    (
+        {"a": HOLDS, USUAL: HOLDS, "b": OVERLOADS, "c": WAITS},
+        (
+            f"{USUAL}, which clusters run already, may be chosen. So may a. 2 of 4 policies are barred:"
+            " 1 leaves containers waiting and 1 overloads nodes."
+        ),
+    ),
+    (
+        {"a": HOLDS, USUAL: WAITS},
+        (
+            f"{USUAL}, which clusters run already, is barred: left containers waiting. a may be chosen."
+            " 1 of 2 policies is barred: it leaves containers waiting."
+        ),
+    ),
+    (
+        {USUAL: HOLDS, "b": OVERLOADS, "c": OVERLOADS},
+        (
+            f"{USUAL}, which clusters run already, may be chosen. No other policy may. 2 of 3 policies"
+            " are barred: they overload nodes."
+        ),
+    ),
+    (
+        {"a": HOLDS, "b": WAITS},
+        "a may be chosen. 1 of 2 policies is barred: it leaves containers waiting.",
+    ),
+    ({"a": WAITS}, "1 of 1 policy is barred: it leaves containers waiting."),
+    (
+        {**{f"p{at}": HOLDS for at in range(9)}, "z": WAITS},
+        (
+            "p0, p1, p2 and 6 more may be chosen. 1 of 10 policies is barred: it leaves containers"
+            " waiting."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "said"), CASES)
+def test_the_usual_policy_goes_first(values: dict[str, tuple[float, float]], said: str) -> None:
+    found = run(values)
+    assert who_holds(found, decision(found)) == said
+
+
+def test_one_that_met_too_few_orders_is_neither() -> None:
+    found = run({USUAL: HOLDS, "b": OVERLOADS})
+    told = dataclasses.replace(decision(found), unjudged=(USUAL,))
+    assert who_holds(found, told).startswith(
+        f"{USUAL}, which clusters run already, met too few orders of arrival to be judged."
+    )

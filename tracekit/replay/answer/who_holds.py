@@ -1,0 +1,54 @@
+"""Which policies hold the load: first of all the one that clusters run already, in sentences."""
+
+from collections.abc import Collection
+
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.words import agreeing, counted, few, listed
+
+#: Up to so many policies that may be chosen are all named.
+_NAMED = 8
+
+
+def who_holds(found: Results, told: Decision) -> str:
+    """What bars ``USUAL`` or does not, who else may be chosen, and why the others may not.
+
+    Empty where nothing bars a policy.
+    """
+    barred = {name: one.why for one in told.left_out for name in one.names if name != OBSERVED}
+    if not barred:
+        return ""
+    ours = [name for name in found.policies if name != OBSERVED]
+    fit = [name for name in ours if name not in barred and name not in told.unjudged]
+    others = [name for name in fit if name != USUAL]
+    named = (listed if len(others) <= _NAMED else few)(others)
+    said = [_usual(barred, told) if USUAL in ours else ""]
+    if USUAL in fit:
+        said.append(f"So may {named}." if others else "No other policy may.")
+    else:
+        said.append(f"{named} may be chosen." if others else "")
+    return " ".join(filter(None, [*said, _barred(found, barred, len(ours))]))
+
+
+def _usual(barred: dict[str, str], told: Decision) -> str:
+    who = f"{USUAL}, which clusters run already,"
+    if USUAL in told.unjudged:
+        return f"{who} met too few orders of arrival to be judged."
+    return f"{who} is barred: {barred[USUAL]}." if USUAL in barred else f"{who} may be chosen."
+
+
+def _barred(found: Results, barred: Collection[str], of: int) -> str:
+    """How many are barred, and by what."""
+    waiting = sum(found.waited(name) for name in barred)
+    reasons = [
+        (waiting, "[leaves|leave] containers waiting"),
+        (len(barred) - waiting, "[overloads|overload] nodes"),
+    ]
+    told = [agreeing(many, text) for many, text in reasons if many]
+    who = agreeing(len(barred), f"of {counted(of, 'policy')} [is|are] barred")
+    if len(told) == 1:
+        why = f"{'it' if len(barred) == 1 else 'they'} {told[0].partition(' ')[2]}"
+        return f"{who}: {why}."
+    return f"{who}: {listed(told)}."
