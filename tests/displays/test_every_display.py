@@ -88,7 +88,7 @@ def test_without_a_display_it_is_its_frames_and_plain_values() -> None:
         "  where: <here> & 'there'",
         "  count: 12,345",
         "  .frame: 100 rows of name, value",
-        "  .frames['a/b']: 1 rows of x",
+        "  .frames['a/b']: 1 row of x",
     ]
     html = MADE._repr_html_()
     assert "&lt;here&gt; &amp;" in html
@@ -174,7 +174,7 @@ def test_a_connection_shows_what_may_be_asked(tmp_path: Path) -> None:
 def test_what_sql_gives_shows_its_first_rows(tmp_path: Path) -> None:
     opened: Any = tracekit.connect(tiny_store(tmp_path).path)
     few = opened.sql("SELECT 1.5 AS cpu_fraction, 'a' AS name")._repr_html_()
-    assert "1 rows of 2 columns" in few
+    assert "1 row of 2 columns" in few
     assert "<th>cpu %</th>" in few
     many = opened.sql("FROM range(40)")._repr_html_()
     assert "the first 15 rows of 1 columns" in many

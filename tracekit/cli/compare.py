@@ -20,7 +20,7 @@ from tracekit.cli._pipelines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tracekit.study import Study
 
@@ -83,23 +83,13 @@ def command(
 
 
 def _show(found: Study, *, all_measures: bool) -> None:
-    from tracekit.replay.answer.compared_run import verdict_told
-
     changes, about = found.frames["changes"], found.about
     _warn(about)
     shown = [
         row for row in changes.iter_rows(named=True) if all_measures or row["verdict"] != "same"
     ]
     for policy in dict.fromkeys(row["policy"] for row in shown):
-        ours = [row for row in shown if row["policy"] == policy]
-        # a column of verdicts would leave no room for whole names of measures
-        verdicts = {row["verdict"]: verdict_told(row, about) for row in ours}
-        for verdict, told in sorted(verdicts.items(), key=lambda one: _place(one[0])):
-            print_table(
-                f"{policy}, {told}: from {about['base']} to {about['new']}",
-                ["measure", "base", "new", "95 % of change"],
-                [_row(row) for row in ours if row["verdict"] == verdict],
-            )
+        _show_policy(policy, [row for row in shown if row["policy"] == policy], about)
     same = changes.height - len(shown)
     if same:
         print_sentence(_alike(changes, same))
@@ -130,6 +120,20 @@ def _show(found: Study, *, all_measures: bool) -> None:
         )
     if said := too_few(found):
         print_paragraph(said)
+
+
+def _show_policy(policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any]) -> None:
+    """Print a table for each verdict."""
+    from tracekit.replay.answer.compared_run import verdict_told
+
+    # a column of verdicts would leave no room for whole names of measures
+    verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
+    for verdict, told in sorted(verdicts.items(), key=lambda one: _place(one[0])):
+        print_table(
+            f"{policy}, {told}: from {about['base']} to {about['new']}",
+            ["measure", "base", "new", "95 % of change"],
+            [_row(row) for row in rows if row["verdict"] == verdict],
+        )
 
 
 def _warn(about: Mapping[str, Any]) -> None:

@@ -26,12 +26,12 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.answer.advice import sentence as advice
     from tracekit.replay.answer.decision import decision
     from tracekit.replay.answer.filled import filled
-    from tracekit.replay.answer.moved import bought, moved
+    from tracekit.replay.answer.moved import bought
     from tracekit.replay.answer.overview import overview
     from tracekit.replay.answer.who_holds import who_holds
+    from tracekit.replay.measures.p99_fraction import is_the_fullest
     from tracekit.replay.runs.results import results
-    from tracekit.replay.runs.run_folder import manifest_of, notes_of
-    from tracekit.replay.runs.waiting import waiting_told
+    from tracekit.replay.runs.run_folder import manifest_of
     from tracekit.words import MINUS, NBSP
 
     run = asked()
@@ -41,8 +41,9 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load, found = run.workload, results(run)
     decided = decision(found)
-    for said in filter(None, (advice(found, decided), who_holds(found, decided))):
-        print_paragraph(said.replace(NBSP, " ").replace(MINUS, "-"))
+    answered = [*filter(None, (advice(found, decided), who_holds(found, decided)))]
+    for sentence in answered:
+        print_paragraph(sentence.replace(NBSP, " ").replace(MINUS, "-"))
     if nodes := filled(found):
         print_paragraph(nodes)
     for sentence in bought(found):
@@ -56,19 +57,30 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         [list(row) for row in seen.rows],
         note="\n".join([f"from {counted_from(load)} on", *seen.note, str(out)]),
     )
-    told = [
+    rule = decided.rule if decided.left_out else ""
+    told = _notes(run, found)
+    told += filter(None, [is_the_fullest(load.nodes, [*answered, rule, *seen.note, *told])])
+    for sentence in told:
+        print_sentence(sentence)
+
+
+def _notes(run: Any, found: Any) -> list[str]:
+    """What else to know of a run, sentences."""
+    from tracekit.replay.answer.moved import moved
+    from tracekit.replay.runs.run_folder import notes_of
+    from tracekit.replay.runs.waiting import waiting_told
+
+    return [
         *notes_of(found.manifest["policies"]),
         *_lost(run),
         *waiting_told(found.manifest["policies"]),
-        *_told(load),
+        *_told(run.workload),
         *_blind(run),
         *_unseen(run),
         *_left_out(run),
         *moved(run.summary, orders=found.manifest.get("repeats", 1)),
         *_compared(run, found),
     ]
-    for sentence in told:
-        print_sentence(sentence)
 
 
 def _movable(run: Any) -> list[str]:

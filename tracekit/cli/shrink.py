@@ -71,6 +71,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 
 def _show(study: Study, out: Path | None) -> None:
+    from tracekit.replay.measures.p99_fraction import is_the_fullest
     from tracekit.replay.studies.shrink.words import drains_told, margin
     from tracekit.replay.studies.shrink.words import told as words
     from tracekit.replay.studies.shrink.words.next import following
@@ -95,6 +96,7 @@ def _show(study: Study, out: Path | None) -> None:
         words.bound(found),
         words.production(study),
         sure(found),
+        is_the_fullest(best["nodes"], [_limits(study), margin.margin(found)]),
         *study.about["workload"].get("told", ()),
     ]
     for sentence in told:

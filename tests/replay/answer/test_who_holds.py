@@ -13,6 +13,7 @@ from tracekit.replay.answer.who_holds import who_holds
 from tracekit.replay.runs.results import Results
 
 USUAL = "default_scheduler"
+RUNS = f"{USUAL}, which clusters run already,"
 
 
 def run(values: dict[str, tuple[float, float]]) -> Results:
@@ -40,21 +41,21 @@ CASES = [
     (
         {"a": HOLDS, USUAL: HOLDS, "b": OVERLOADS, "c": WAITS},
         (
-            f"{USUAL}, which clusters run already, may be chosen. So may a. 2 of 4 policies are barred:"
+            f"{RUNS} may be chosen. So may a. 2 of 4 policies are barred:"
             " 1 leaves containers waiting and 1 overloads nodes."
         ),
     ),
     (
         {"a": HOLDS, USUAL: WAITS},
         (
-            f"{USUAL}, which clusters run already, is barred: left containers waiting. a may be chosen."
+            f"{RUNS} is barred: left containers waiting. a may be chosen."
             " 1 of 2 policies is barred: it leaves containers waiting."
         ),
     ),
     (
         {USUAL: HOLDS, "b": OVERLOADS, "c": OVERLOADS},
         (
-            f"{USUAL}, which clusters run already, may be chosen. No other policy may. 2 of 3 policies"
+            f"{RUNS} may be chosen. No other policy may. 2 of 3 policies"
             " are barred: they overload nodes."
         ),
     ),
@@ -82,6 +83,4 @@ def test_the_usual_policy_goes_first(values: dict[str, tuple[float, float]], sai
 def test_one_that_met_too_few_orders_is_neither() -> None:
     found = run({USUAL: HOLDS, "b": OVERLOADS})
     told = dataclasses.replace(decision(found), unjudged=(USUAL,))
-    assert who_holds(found, told).startswith(
-        f"{USUAL}, which clusters run already, met too few orders of arrival to be judged."
-    )
+    assert who_holds(found, told).startswith(f"{RUNS} met too few orders of arrival to be judged.")

@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.replay.answer.amounts import interval_text, value_text
 from tracekit.replay.measures import FULLEST, Measure, find_measure
+from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import drains_told, margin
@@ -39,12 +40,14 @@ def answer(data: Data) -> Answer:
     told = (drains_told.goes, drains_told.barred, margin.margin, shrink_told.bound)
     said = [spaced(one(found)) for one in told]
     said[1:1] = [spaced(margin.cost(found)), spaced(margin.unexplained(study))]
+    rows = _changes(found)
+    said.append(is_the_fullest(found.best["nodes"], [asked, *(row.title for row in rows)]))
     return Answer(
         asked=spaced(asked),
         sentence=spaced(shrink_told.answer(found)),
         warnings=[*_made_up(study), *_unjudged(study), *_breaks(study)],
         told=[one for one in said if one],
-        changes=_changes(found),
+        changes=rows,
         before="production" if study.about["observed"] else "all nodes",
         after=str(found.best["policy"]),
         change=f"What it would change, on {count(found.best['nodes'], 'node')}{_worst(study)}",

@@ -14,6 +14,7 @@ from tracekit.replay.answer.standings import difference, standings
 from tracekit.replay.answer.who_holds import who_holds
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import FIRST, RESOURCES, Measure, small, words_of
+from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
@@ -182,6 +183,7 @@ def of_run(data: Data, told: Decision) -> Answer:
     shown = next(iter(named(data)), "")
     before = OBSERVED if OBSERVED in replayed(data) else runner_up(found, told)
     load = (data.run or {})["workload"]
+    rows = changes(data, told, shown, before)
     return Answer(
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
@@ -190,8 +192,13 @@ def of_run(data: Data, told: Decision) -> Answer:
         also=" ".join(filter(None, [spaced(filled(found)), nodes_needed.said(data, told)])),
         warnings=_warnings(data),
         barred=_barred(found, told),
-        told=[*nodes_needed.held(data), *_waits(data, told), *_left_out(load)],
-        changes=changes(data, told, shown, before),
+        told=[
+            *nodes_needed.held(data),
+            *_waits(data, told),
+            *_left_out(load),
+            *filter(None, [is_the_fullest(load["nodes"], [told.rule, *(r.title for r in rows)])]),
+        ],
+        changes=rows,
         beyond=beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
         after=shown,

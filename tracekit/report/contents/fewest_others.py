@@ -1,0 +1,67 @@
+"""What the page on the fewest nodes says of the policies that were not asked about."""
+
+from shlex import quote
+
+import polars as pl
+
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.study import NAME
+from tracekit.report.cells import Table, table
+from tracekit.report.contents import commands
+from tracekit.report.data import Data
+from tracekit.report.policies import replayed
+from tracekit.report.studies import of_another
+from tracekit.words import count
+
+_USED = ("nodes_used_mean", "nodes_used_max")
+
+
+def unasked(data: Data) -> list[str]:
+    """The policies of the run that the search did not try, the usual one first."""
+    study = data.studies.get(NAME)
+    if study is None or data.run is None or of_another(study, data.run["workload"]):
+        return []
+    studies = [study, *(one for _, one in data.other_studies if one.name == NAME)]
+    asked = {name for one in studies for name in one.frames["policies"]["policy"]}
+    names = [name for name in replayed(data) if name not in asked and name != OBSERVED]
+    return sorted(names, key=lambda name: name != USUAL)
+
+
+def said(data: Data) -> str:
+    """That the others were not tried; empty if all were."""
+    others = unasked(data)
+    if not others:
+        return ""
+    return (
+        "How few nodes are enough was asked for the policies of this table alone."
+        f" {count(len(others), 'other policy')} of the run {'was' if len(others) == 1 else 'were'}"
+        " not tried: fewer or more nodes may be enough for them."
+    )
+
+
+def first(data: Data) -> str:
+    """The one that the command asks about."""
+    return unasked(data)[0]
+
+
+def command(data: Data) -> str:
+    """The command that asks it of the first of them."""
+    name = first(data)
+    to = data.paths.study(f"fewest-{name}")
+    return f"{commands.asked(data, 'shrink')} --policy {quote(name)} --out {to}"
+
+
+def used(data: Data) -> Table:
+    """How many nodes held containers under each of them in the run, which limits nothing."""
+    others = unasked(data)
+    found = data.results
+    if found is None:
+        return Table(caption="", columns=[], rows=[])
+    known = [name for name in _USED if name in found.measures]
+    rows = {
+        "policy": others,
+        **{name: [float(found.of(policy, name).mean()) for policy in others] for name in known},
+    }
+    frame = pl.DataFrame(rows).sort([*known, "policy"][0])
+    return table(frame, "Nodes that held containers in the run, with all nodes there")
