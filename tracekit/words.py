@@ -49,7 +49,8 @@ def counted(value: float, noun: str) -> str:
 
 def plural(value: float, noun: str) -> str:
     """A noun as its count wants it: 'node', 'nodes', 'policies'."""
-    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    by_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+    many = f"{noun[:-1]}ies" if by_y else f"{noun}s"
     return noun if value == 1 else many
 
 

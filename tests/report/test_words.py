@@ -46,6 +46,7 @@ def test_other_words() -> None:
     assert words.count(1300, "node").replace(words.NBSP, " ") == "1,300 nodes"
     assert words.count(1 / 6, "container").replace(words.NBSP, " ") == "0.1667 containers"
     assert (counted(2, "policy"), counted(1, "policy")) == ("2 policies", "1 policy")
+    assert counted(14, "day") == "14 days"
     waits = "[container waits|containers wait] for [its|their] node"
     assert agreeing(1, waits) == "1 container waits for its node"
     assert agreeing(1200, waits) == "1,200 containers wait for their node"

@@ -111,10 +111,11 @@ def _background(load: Any) -> list[str]:
 
 def _told(load: Any) -> list[str]:
     """Facts of the workload that distort its numbers."""
+    from tracekit.replay.runs.grown import grown
     from tracekit.replay.runs.unjudged import unjudged
     from tracekit.replay.workload.facts_told import bending
 
-    return [*filter(None, [unjudged(load)]), *load.told, *bending(load.facts)]
+    return [*filter(None, [unjudged(load), grown(load)]), *load.told, *bending(load.facts)]
 
 
 def _blind(run: Any) -> list[str]:

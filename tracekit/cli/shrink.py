@@ -96,6 +96,7 @@ def _show(study: Study, out: Path | None) -> None:
         words.bound(found),
         words.production(study),
         sure(found),
+        study.about["workload"].get("growth", ""),
         is_the_fullest(best["nodes"], [_limits(study), margin.margin(found)]),
         *study.about["workload"].get("told", ()),
     ]

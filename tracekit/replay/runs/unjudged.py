@@ -7,6 +7,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import RESOURCES, find_measure
+from tracekit.replay.runs.grown import grown
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration, percent
 
@@ -19,6 +20,7 @@ def told_of(load: Workload) -> dict[str, Any]:
         **({"told": list(load.told)} if load.told else {}),
         **({"left_out": list(load.left_out)} if load.left_out else {}),
         "unjudged": unjudged(load),
+        "growth": grown(load),
     }
 
 

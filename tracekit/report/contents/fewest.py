@@ -41,6 +41,8 @@ def answer(data: Data) -> Answer:
     said = [spaced(one(found)) for one in told]
     said[1:1] = [spaced(margin.cost(found)), spaced(margin.unexplained(study))]
     rows = _changes(found)
+    growth = study.about["workload"].get("growth")
+    said += [f"{growth}."] if growth else []
     said.append(is_the_fullest(found.best["nodes"], [asked, *(row.title for row in rows)]))
     return Answer(
         asked=spaced(asked),

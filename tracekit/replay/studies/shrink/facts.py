@@ -6,6 +6,7 @@ from typing import Any
 from tracekit.replay.answer.followed import LARGEST, how_large
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
+from tracekit.replay.runs.grown import grown
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
@@ -37,6 +38,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         "background": shares(load)["background"],
         **_told(load),
         "unjudged": unjudged(given),
+        "growth": grown(given),
     }
 
 

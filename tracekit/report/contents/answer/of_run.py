@@ -196,6 +196,7 @@ def of_run(data: Data, told: Decision) -> Answer:
             *nodes_needed.held(data),
             *_waits(data, told),
             *_left_out(load),
+            *([f"{load['growth']}."] if load.get("growth") else []),
             *filter(None, [is_the_fullest(load["nodes"], [told.rule, *(r.title for r in rows)])]),
         ],
         changes=rows,
