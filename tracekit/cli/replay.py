@@ -1,12 +1,13 @@
 """tracekit replay: put a workload through placement policies."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
-from tracekit.words import counted
+from tracekit.words import agreeing, counted
 
 PANEL = Panel.replay
 
@@ -139,17 +140,37 @@ def _lost(run: Any) -> list[str]:
         for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True)
     ]
     more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    lost = "1 node is" if len(named) == 1 else f"{len(named)} nodes are"
-    told = f"{lost} lost: {', '.join(named[:5])}{more}"
+    lost = agreeing(len(named), "[node is|nodes are] lost")
     return [
-        f"{told}; production lost none and has no row",
-        *(
-            f"{row['policy']}: {row['evicted_by_loss']:,} containers lost their node,"
-            f" {row['unplaced_after_loss']:,} of them found no other"
-            for row in run.summary.to_dicts()
-            if row["evicted_by_loss"] is not None
-        ),
+        f"{lost}: {', '.join(named[:5])}{more}; production lost none and has no row",
+        *_lost_theirs(run.summary.to_dicts()),
     ]
+
+
+def _lost_theirs(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What became of the containers on lost nodes; policies with the same are one sentence."""
+    from tracekit.words import few
+
+    alike: dict[tuple[int, int], list[str]] = {}
+    for row in rows:
+        if row["evicted_by_loss"] is not None:
+            found = row["evicted_by_loss"], row["unplaced_after_loss"]
+            alike.setdefault(found, []).append(row["policy"])
+    return [
+        f"under {few(names)} {_evicted(evicted, unplaced)}"
+        for (evicted, unplaced), names in alike.items()
+    ]
+
+
+def _evicted(evicted: int, unplaced: int) -> str:
+    if not evicted:
+        return "no container lost its node"
+    lost = agreeing(evicted, "[container lost its|containers lost their] node")
+    if not unplaced:
+        return f"{lost} and found another"
+    if unplaced == evicted:
+        return f"{lost} and found no other"
+    return f"{lost}: {unplaced:,} found no other, {evicted - unplaced:,} did"
 
 
 def counted_from(load: Any) -> str:

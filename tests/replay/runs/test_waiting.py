@@ -50,10 +50,19 @@ def test_too_little_is_free() -> None:
     """Three of five have a node each, where 0.2 cores are left."""
     assert said(FULL) == [
         (
-            "first_fit never placed 2 containers in the first order of arrival: 2 of web, 0.8 cores"
-            " and 10 B (3 nodes have too little CPU free, 0.2 cores at most)"
+            "first_fit never placed 2 containers in the first order of arrival: 2 of web (0.8"
+            " cores and 10 B of memory requested): 3 nodes have too little CPU free (0.2 cores at"
+            " most)"
         )
     ]
+
+
+def test_what_another_node_has_enough_of_is_not_called_the_most() -> None:
+    """It read "too little CPU free, 0.9 cores at most" of a container that asks for 0.5."""
+    rows: list[Row] = [(0, 9000, 900, 10), (0, 9000, 100, 90), (0, 9000, 500, 50)]
+    load = of_one_service(workload([(1000, 100)] * 2, rows))
+    (told,) = said(load, "worst_fit")
+    assert told.endswith(": 1 node has too little CPU free, 1 node has too little memory free")
 
 
 def test_who_left_before_is_counted_apart() -> None:
@@ -64,7 +73,7 @@ def test_who_left_before_is_counted_apart() -> None:
     gone = of_one_service(workload([(1000, 100)], [(0, 9000, 800, 10), (0, 2000, 800, 10)]))
     assert said(gone) == [
         (
-            "first_fit never placed 1 container in the first order of arrival, which left before"
+            "first_fit never placed 1 container in the first order of arrival; it left before"
             " there was room"
         )
     ]
@@ -108,8 +117,8 @@ def test_what_closes_is_named_and_what_no_node_has() -> None:
     load = dataclasses.replace(FULL, constraints=Constraints(parts=parts))
     (told,) = said(load)
     assert told.endswith(
-        "(2 nodes lack the label disk=ssd, 1 node has the taint own=ml:NoSchedule,"
-        " 1 node is cordoned)"
+        ": 2 nodes lack the label disk=ssd, 1 node has the taint own=ml:NoSchedule,"
+        " 1 node is cordoned"
     )
     rows: list[Row] = [(0, 9000, 800, 10)] * 2
     plain = of_one_service(workload([(1000, 100)] * 3, rows))
@@ -121,7 +130,7 @@ def test_what_closes_is_named_and_what_no_node_has() -> None:
         limit=np.pad(plain.limit, ((0, 0), (0, 1))),
         nonzero_request=np.pad(plain.nonzero_request, ((0, 0), (0, 1)), constant_values=1),
     )
-    assert said(asks)[0].endswith("(no node has gpu)")
+    assert said(asks)[0].endswith(": no node has gpu")
 
 
 def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:

@@ -16,7 +16,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.constraints.reasons import told
 from tracekit.replay.workload.resources import PODS, amount_text, noun, short_names
 from tracekit.replay.workload.workload import Workload
-from tracekit.words import count, few
+from tracekit.words import count, few, listed
 
 #: So many kinds of containers are told of a policy, those with most first.
 _KINDS = 3
@@ -152,7 +152,7 @@ def waiting_told(policies: Sequence[Mapping[str, Any]]) -> list[str]:
 def _text(found: Mapping[str, Any]) -> str:
     said = f"{count(found['containers'], 'container')} in the first order of arrival"
     if found["gone"] == found["containers"]:
-        return f"{said}, which left before there was room"
+        return f"{said}; {'it' if found['gone'] == 1 else 'they'} left before there was room"
     kinds = found["kinds"]
     named = sum(kind["containers"] for kind in kinds)
     more = found["containers"] - found["gone"] - named
@@ -166,21 +166,33 @@ def _text(found: Mapping[str, Any]) -> str:
 def _kind_text(kind: Mapping[str, Any]) -> str:
     # every pod counts as one
     asked = {name: amount for name, amount in kind["request"].items() if name != PODS}
-    asks = " and ".join(amount_text(amount, name) for name, amount in asked.items())
-    who = f"{kind['containers']:,} of {kind['service']}, {asks or 'nothing asked for'}"
-    why = [_why(name, nodes, kind["most_free"]) for name, nodes in kind["in_the_way"].items()]
-    return f"{who} ({', '.join(why)})" if why else who
+    asks = listed([_amount(amount, name) for name, amount in asked.items()])
+    who = f"{kind['containers']:,} of {kind['service']} ({asks or 'nothing'} requested)"
+    why = [_why(name, nodes, kind) for name, nodes in kind["in_the_way"].items()]
+    return f"{who}: {', '.join(why)}" if why else who
 
 
-def _why(name: str, nodes: int, most_free: Mapping[str, int]) -> str:
-    """The reasons on so many nodes."""
+def _amount(amount: int, name: str) -> str:
+    """An amount that says of what it is: bytes are of memory or of a disk."""
+    of = f" of {_resource(name)}" if name.endswith("_bytes") else ""
+    return f"{amount_text(amount, name)}{of}"
+
+
+def _resource(name: str) -> str:
+    return words_of(short_names([name])[0])
+
+
+def _why(name: str, nodes: int, kind: Mapping[str, Any]) -> str:
+    """The reasons on so many nodes; what is free at most is told where no node has enough."""
     have, are = ("has", "is") if nodes == 1 else ("have", "are")
-    on = count(nodes, "node")
+    on, most_free = count(nodes, "node"), kind["most_free"]
     if name.startswith(NOBODY):
         return name
     if name in most_free:
-        free = amount_text(max(most_free[name], 0), name)
-        return f"{on} {have} too little {words_of(short_names([name])[0])} free, {free} at most"
+        most = max(most_free[name], 0)
+        enough = most >= kind["request"][name]
+        free = "" if enough else f" ({amount_text(most, name)} at most)"
+        return f"{on} {have} too little {_resource(name)} free{free}"
     if name == GANG:
         return f"{on} {have} room, but not for enough of its gang"
     if name == HELD:
