@@ -23,6 +23,19 @@ def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_store(tmp_path_factory.mktemp("docs")).path
 
 
+BENCHES = sorted((DOCS / "benchmarks").glob("*.txt"))
+
+
+@pytest.mark.parametrize("bench", BENCHES, ids=lambda bench: bench.name)
+def test_a_measurement_is_linked_and_can_be_made_again(bench: Path) -> None:
+    """Its commit and its command stand in it, and a page or another measurement names it."""
+    text = bench.read_text(encoding="utf-8")
+    others = [one for one in (*PAGES, ROOT / "README.md", *BENCHES) if one != bench]
+    assert any(bench.name in one.read_text(encoding="utf-8") for one in others)
+    assert re.search(r"\b(at|commit) [0-9a-f]{7,8}\b", text, re.IGNORECASE)
+    assert re.search(r"\bmake (bench|demo)|tests/\w+/\w+\.py|tracekit \w+", text)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_what_the_page_says_runs(
