@@ -23,7 +23,6 @@ from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import percent
-from tracekit.words import counted
 
 
 @dataclass(frozen=True)
@@ -245,7 +244,7 @@ def fixed_nodes(load: Workload) -> BoolArray:
 
 def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:
     again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
-    return f"already with all {counted(nodes, 'node')}{again} {' and '.join(map(str, broken))}"
+    return f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
 
 
 def _hint(broken: Sequence[Broken], load: Workload) -> str | None:
