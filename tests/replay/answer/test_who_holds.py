@@ -31,7 +31,8 @@ def run(values: dict[str, tuple[float, float]]) -> Results:
         for name, (overload, left) in values.items()
     ]
     frame = pl.DataFrame(rows)
-    about = {"workload": {"nodes": 10, "steps": 100}, "seed": 0}
+    policies = [{"policy": name, "name": name} for name in values]
+    about = {"workload": {"nodes": 10, "steps": 100}, "seed": 0, "policies": policies}
     return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
 
 
@@ -62,6 +63,13 @@ CASES = [
     (
         {"a": HOLDS, "b": WAITS},
         "a may be chosen. 1 of 2 policies is barred: it leaves containers waiting.",
+    ),
+    (
+        {"a": HOLDS, "b": HOLDS, "first_fit_decreasing": HOLDS, "z": WAITS},
+        (
+            "a and b may be chosen. 2 of 4 policies are barred: 1 leaves containers waiting and"
+            " 1 is a yardstick, which no scheduler runs."
+        ),
     ),
     ({"a": WAITS}, "1 of 1 policy is barred: it leaves containers waiting."),
     (

@@ -1,8 +1,9 @@
 """Which policies hold the load: first of all the one that clusters run already, in sentences."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 
 from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.fitness import YARDSTICK, yardstick
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
@@ -21,7 +22,8 @@ def who_holds(found: Results, told: Decision) -> str:
     if not barred:
         return ""
     ours = [name for name in found.policies if name != OBSERVED]
-    fit = [name for name in ours if name not in barred and name not in told.unjudged]
+    out = {*barred, *told.unjudged}
+    fit = [name for name in ours if name not in out and not yardstick(found, name)]
     others = [name for name in fit if name != USUAL]
     named = (listed if len(others) <= _NAMED else few)(others)
     said = [_usual(barred, told) if USUAL in ours else ""]
@@ -39,12 +41,14 @@ def _usual(barred: dict[str, str], told: Decision) -> str:
     return f"{who} is barred: {barred[USUAL]}." if USUAL in barred else f"{who} may be chosen."
 
 
-def _barred(found: Results, barred: Collection[str], of: int) -> str:
-    """How many are barred, and by what."""
-    waiting = sum(found.waited(name) for name in barred)
+def _barred(found: Results, barred: Mapping[str, str], of: int) -> str:
+    """How many are barred, and by what; ``barred``: why, by policy."""
+    others = [name for name, why in barred.items() if why != YARDSTICK]
+    waiting = sum(found.waited(name) for name in others)
     reasons = [
         (waiting, "[leaves|leave] containers waiting"),
-        (len(barred) - waiting, "[overloads|overload] nodes"),
+        (len(others) - waiting, "[overloads|overload] nodes"),
+        (len(barred) - len(others), "[is a yardstick|are yardsticks], which no scheduler runs"),
     ]
     told = [agreeing(many, text) for many, text in reasons if many]
     who = agreeing(len(barred), f"of {counted(of, 'policy')} [is|are] barred")
