@@ -8,6 +8,8 @@ from tracekit.tables import all_tables
 
 #: Queries of this subject speak about whatever tables there are.
 ABOUT_ANY_TABLE = "quality/"
+#: Use in its other form.
+_OTHER_FORM = {"container_usage": "container_amount", "container_amount": "container_usage"}
 
 
 def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, ...]:
@@ -26,10 +28,13 @@ def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, 
 
 
 def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """The base tables among these that have no row in the store."""
-    return tuple(
-        name for name in needed if not any(part.rows for part in store.manifest.parts(name))
-    )
+    """The base tables among these that have no row in the store.
+
+    What reads use both as amounts and as shares can do with either.
+    """
+    there = {name for name in needed if any(part.rows for part in store.manifest.parts(name))}
+    lacking = (name for name in needed if name not in there)
+    return tuple(name for name in lacking if _OTHER_FORM.get(name) not in there)
 
 
 def needs_a_choice(query: SqlFile) -> bool:

@@ -24,6 +24,8 @@ def command(
     Example: tracekit analyze mystore --out analysis
     """
     from tracekit.analysis.summary import summary, verdicts
+    from tracekit.store import open_store
+    from tracekit.store.doubts import doubts
 
     analysis = asked()
     if json:
@@ -35,7 +37,7 @@ def command(
     for table in summary(analysis):
         print_table(table.title, table.columns, table.rows, note=table.note)
         print()
-    for sentence in verdicts(analysis):
+    for sentence in (*verdicts(analysis), *doubts(open_store(store))):
         print_sentence(sentence)
     print(
         f"{counted(len(analysis.frames), 'result')}{f' in {out}' if out else ''};"

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 import polars as pl
 
-from tracekit.store import moments, never_ran
+from tracekit.store import moments, never_ran, silent_nodes
 from tracekit.store.folder import Store
 from tracekit.store.node_states import begins_ms, cordoned, first_rows, gone_for_good, nodes_of
 from tracekit.store.views import read
@@ -100,6 +100,8 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
             f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
             f" {bare['resource'].mode().sort()[0]} that can be used"
         )
+    if silence := silent_nodes.told(store, nodes):
+        yield silence
     yield from _of_no_node(capacity)
     yield from _gone_later(store, nodes)
     yield from _cordoned(store)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.store import Store
+from tracekit.store import Store, silent_nodes
 from tracekit.store.doubts import without_size
 from tracekit.store.manifest import DERIVED
 from tracekit.store.node_states import begins_ms, nodes_of
@@ -32,7 +32,9 @@ class Sizes:
     rules : DataFrame
         ``sharing_rule``.
     set_aside : Series
-        Names of the nodes that are set aside.
+        Names of the nodes that are set aside, those of which nothing is recorded too.
+    unmeasured : int
+        How many of the nodes have no recorded use of their own, where others have.
     """
 
     nodes: pl.DataFrame
@@ -41,6 +43,7 @@ class Sizes:
     requests: pl.DataFrame
     rules: pl.DataFrame
     set_aside: pl.Series
+    unmeasured: int
 
 
 def is_sized(store: Store) -> bool:
@@ -95,7 +98,8 @@ def sizes_of(store: Store) -> Sizes:
             hint="ingest the file that lists containers with their times too",
         )
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
-    set_aside = without_size(nodes, capacity)["node"]
+    bare, silent = without_size(nodes, capacity), silent_nodes.silent(store, nodes)
+    set_aside = pl.concat([bare["node"], silent["node"]]).unique(maintain_order=True)
     nodes = nodes.filter(~pl.col("node").is_in(set_aside.implode()))
     if set_aside.len() and not nodes.height:
         raise TracekitError(
@@ -109,4 +113,5 @@ def sizes_of(store: Store) -> Sizes:
         requests=requests,
         rules=read(store, "sharing_rule").sort("holder", "guest", _MS),
         set_aside=set_aside,
+        unmeasured=silent_nodes.without_use(store, nodes).height,
     )

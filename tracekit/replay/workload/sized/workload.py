@@ -190,6 +190,7 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
     found = who.found
     return {
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
+        **({"nodes_without_own_use": found.unmeasured} if found.unmeasured else {}),
         "containers_departed_before": who.life.over,
         "containers_set_aside_too_large": len(who.too_large),
         **({"containers_set_aside_lacking": len(who.lacking)} if who.lacking else {}),

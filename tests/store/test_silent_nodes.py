@@ -1,0 +1,71 @@
+"""Nodes of which nothing is recorded, where the use of others is, are no room and no saving."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kubernetes_support import listed, node, pod, written
+from series_support import as_range, at_times
+
+import tracekit
+from tracekit.ingest import ingest
+from tracekit.replay.studies.shrink.words.told import short
+
+_GIB = 1 << 30
+_TOLD = "of 3 of 6 nodes neither use nor a container is recorded"
+_PARTLY = "use of nodes is recorded for 2 of "
+
+
+def _folder(tmp_path: Path, used: tuple[int, ...]) -> Path:
+    """Six nodes with a container on n1 and n2, and use beside containers on some nodes."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    nodes = "".join(f"n{at},8000,{32 * _GIB}\n" for at in range(6))
+    written(mine / "nodes.csv", f"node,cpu_milli,memory_bytes\n{nodes}")
+    ran = "".join(f"c{at},web,n{at},0,1000,{_GIB}\n" for at in (1, 2))
+    header = "container,service,node,arrival_ms,cpu_milli,memory_bytes\n"
+    written(mine / "containers.csv", header + ran)
+    beside = "".join(f"{60_000 * at},n{one},2000,{_GIB}\n" for one in used for at in range(10))
+    if used:
+        written(mine / "background.csv", f"time_ms,node,cpu_milli,memory_bytes\n{beside}")
+    return mine
+
+
+def test_nodes_that_nothing_is_known_of_are_set_aside(tmp_path: Path) -> None:
+    """Of n3, n4 and n5 nothing is known; n2 has a container, and no use of its own."""
+    store = tmp_path / "store"
+    assert any(_TOLD in one for one in ingest(_folder(tmp_path, (0, 1)), store).doubts)
+    run = tracekit.replay(store, policies=["first_fit"], out=tmp_path / "run")
+    assert run.workload.nodes == 3
+    assert any(_TOLD in one and f"{_PARTLY}3" in one for one in run.workload.told)
+    study = tracekit.shrink(store, policies=["most_allocated"], out=tmp_path / "fewest")
+    first = short(study)
+    assert " of 3 nodes " in first
+    assert "3 further nodes are in no count, as too little of them is recorded." in first
+    assert "On 1 of the 3 only containers count, as the use of this node is not" in first
+
+
+@pytest.mark.parametrize("used", [(), tuple(range(6))], ids=["of none", "of all"])
+def test_where_the_use_of_all_or_none_is_recorded_all_count(
+    tmp_path: Path, used: tuple[int, ...]
+) -> None:
+    told = ingest(_folder(tmp_path, used), tmp_path / "store").doubts
+    assert not [one for one in told if "recorded" in one and "nodes" in one]
+    run = tracekit.replay(tmp_path / "store", policies=["first_fit"], out=tmp_path / "run")
+    assert run.workload.nodes == 6
+
+
+def test_a_node_without_a_pod_is_empty_where_kubectl_listed_all_pods(tmp_path: Path) -> None:
+    """The exporter runs on n0 alone; n1 has a pod, and n2 has none and can go."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    nodes = [node(f"n{at}") for at in range(3)]
+    written(mine / "list.json", listed(*nodes, pod("web-1", nodeName="n1")))
+    made = [("node_cpu_in_use", {"node": "n0"}, at_times(*[1.0] * 9)),
+            ("node_memory_in_use", {"node": "n0"}, at_times(*[1e9] * 9))]  # fmt: skip
+    written(mine / "nodes.json", as_range(made))
+    told = ingest(mine, tmp_path / "store").doubts
+    assert [one for one in told if one.startswith("use of nodes is recorded for 1 of 3: ")]
+    run = tracekit.replay(tmp_path / "store", policies=["first_fit"], out=tmp_path / "run")
+    assert run.workload.nodes == 3
