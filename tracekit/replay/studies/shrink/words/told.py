@@ -133,7 +133,8 @@ def _enough(found: Told) -> str:
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {row['policy']}{load}{every}:"
-        f" {row['of'] - row['nodes']:,} can go.{aside}{_waiting(found)}{_overload_there(found)}{beside}"
+        f" {row['of'] - row['nodes']:,} can go.{aside}{_waiting(found)}"
+        f"{_overload_there(found)}{beside}"
     )
 
 
