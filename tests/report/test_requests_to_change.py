@@ -72,4 +72,4 @@ def test_a_risk_that_no_policy_keeps_is_said() -> None:
     study = requested()
     assert "frees most" in words.within(study)
     none = dataclasses.replace(study, about={**study.about, "risk_share": -1.0})
-    assert words.within(none).startswith("No policy keeps within")
+    assert words.within(none).startswith("No policy with a safety margin keeps")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,16 @@ import pytest
 from sizing_support import random_set, set_of
 
 from tracekit.arrays import FloatArray
+from tracekit.cli._progress import Lines
 from tracekit.sizing.agent.network import act, layers_of, make_network
-from tracekit.sizing.agent.session import fingerprint, load_checkpoint, save_checkpoint, train
-from tracekit.sizing.agent.train import Trainer
+from tracekit.sizing.agent.session import (
+    Outlook,
+    fingerprint,
+    load_checkpoint,
+    save_checkpoint,
+    train,
+)
+from tracekit.sizing.agent.train import Epoch, Trainer
 from tracekit.sizing.network.explore import values
 from tracekit.sizing.network.weights import Model, layer_shapes
 from tracekit.sizing.policies.ddqn import Ddqn
@@ -68,6 +76,27 @@ def test_training_taken_up_again_ends_with_the_same_network(tmp_path: Path) -> N
     assert weights(resumed.model) == weights(whole.model)
     assert resumed.log == whole.log
     assert not list(tmp_path.iterdir())
+
+
+def test_how_long_it_takes_is_said_after_the_first_epochs_that_learn() -> None:
+    said: list[str] = []
+    clock = iter(np.cumsum([0.0, *[v for took in (1, 9, 9, 9, 9, 30, 30, 30) for v in (took, 0)]]))
+    outlook = Outlook(11, said.append, lambda: float(next(clock)))
+    epochs = [(nan, "pretraining"), *[(0.1, "pretraining")] * 4, *[(0.1, "training")] * 3]
+    for at, (loss, phase) in enumerate(epochs, start=1):
+        outlook.seen(Epoch(phase, at, 4, 32, 0.0, 1.0, loss))
+    assert said == [
+        "9 s an epoch: the 7 that are left take about 1 min 3 s at least",
+        "30 s an epoch: the 3 that are left take about 1 min 30 s",
+    ]
+
+
+def test_what_takes_seconds_instead_is_said_at_the_start() -> None:
+    said: list[str] = []
+    lines = Lines(said.append)
+    train(random_set(1), SETTINGS, SMALL, seed=4, progress=lines)
+    assert "the agent trains for 4 epochs" in said[0]
+    assert "--policy percentile_request, without it, takes seconds" in said[0]
 
 
 def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path: Path) -> None:

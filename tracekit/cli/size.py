@@ -89,7 +89,7 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         _output.print_json({"schema": "tracekit/size-by-use/1", **study.about, **frames})
         return
     _output.print_paragraph(words.answer(study))
-    first = (words.both_ways(study), words.risk(study), words.within(study))
+    first = (words.both_ways(study), words.risk(study), words.within(study), words.sure(study))
     for sentence in filter(None, (*first, *words.warnings(study))):
         _output.print_sentence(sentence)
     _output.print_table(
@@ -103,7 +103,7 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         f" than {percent(study.about['risk_share'], 0)} of them; oracle: the largest use to come",
     )
     _services(study)
-    for sentence in (words.beyond_limit(study), words.sure(study), *words.notes(study)):
+    for sentence in (words.beyond_limit(study), *words.notes(study)):
         if sentence:
             _output.print_sentence(sentence)
     _output.print_paragraph(

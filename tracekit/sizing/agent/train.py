@@ -20,6 +20,8 @@ from tracekit.sizing.world.simulation import Simulation
 
 #: Importance sampling is corrected from this share at first to all of it at the end.
 FIRST_BETA = 0.4
+#: The phase in which the agent learns on a few chains alone.
+PRETRAINING = "pretraining"
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Trainer:
         if every and (self.done % every == 0 or self.done == self.epochs):
             self._try()
         return Epoch(
-            phase="pretraining" if pretraining else "training",
+            phase=PRETRAINING if pretraining else "training",
             epoch=self.done,
             containers=part.size,
             cycles=int(simulation.cycles.sum()),

@@ -16,8 +16,8 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.workload.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
 from tracekit.replay.workload.store_name import name_of
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
-from tracekit.sizing.policies.oracle import Oracle
 from tracekit.sizing.policy import Advice, SizingPolicy
+from tracekit.sizing.requests.chosen import subject_of
 from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
 from tracekit.sizing.requests.frames import services_of, totals_of
 from tracekit.sizing.requests.judge import judged, windows_of
@@ -122,7 +122,7 @@ def requests_of(
         name=NAME,
         about={
             "asked": [str(policy) for policy in chosen],
-            SUBJECT: _subject(totals, chosen, risk_share),
+            SUBJECT: subject_of(totals, chosen, risk_share),
             "left_out": left_out,
             "learn_share": learn_share,
             "risk_share": risk_share,
@@ -172,26 +172,6 @@ def _why(policy: SizingPolicy) -> str:
     if policy.reads & {"state", "model"}:
         return "it needs calls, to know what callers do"
     return "it sets a limit anew in each cycle, and knows no request that stays"
-
-
-def _subject(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share: float) -> str:
-    """The policy to follow: of those within the risk the one that frees most.
-
-    Freed cores and bytes count as shares of what is requested. Where none is within the risk, the
-    one that is nearest to it.
-    """
-    names = [str(policy) for policy in chosen if not isinstance(policy, Oracle)]
-    rows = {name: totals.filter(policy=name) for name in names or [str(chosen[0])]}
-
-    def risk(name: str) -> float:
-        return float(rows[name]["above_share"].fill_null(0.0).max())  # type: ignore[arg-type]
-
-    def saved(name: str) -> float:
-        whole = rows[name].select(pl.max_horizontal("requested_now", "requested")).to_series()
-        return float((rows[name]["freed"] / whole).fill_nan(0.0).sum())
-
-    within = [name for name in rows if risk(name) <= risk_share]
-    return max(within, key=saved) if within else min(rows, key=risk)
 
 
 def _facts(

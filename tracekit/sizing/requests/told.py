@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
+from tracekit.sizing.requests.chosen import margin_of
 from tracekit.sizing.requests.rows import (
     UNITS,
     amount,
@@ -19,7 +20,7 @@ from tracekit.sizing.requests.rows import (
 )
 from tracekit.study import Study
 from tracekit.units import MS_PER_DAY, duration, percent
-from tracekit.words import few
+from tracekit.words import few, listed
 
 __all__ = [
     "QUESTION",
@@ -71,12 +72,20 @@ def risk(study: Study) -> str:
     found, now = row(study, str(study.about[SUBJECT])), row(study, NOW)
     parts = [
         f"{UNITS[resource][0]} in {_share(found.of[resource]['above_share'])} of container-steps"
+        f"{_short(found.of[resource]['excess_mean'], resource)}"
         f" (with the requests of now {_share(now.of[resource]['above_share'])})"
         for resource in measured(study)
     ]
     return (
         f"In the time held back to judge by, more was in use than requested: {' and '.join(parts)}."
     )
+
+
+def _short(excess: float | None, resource: str) -> str:
+    """How much was short where something was."""
+    if not excess:
+        return ""
+    return f", by {amount(excess, resource)} {UNITS[resource][1]} of a container on average"
 
 
 def both_ways(study: Study) -> str:
@@ -120,16 +129,32 @@ def _share(value: float | None) -> str:
 def within(study: Study) -> str:
     """Why this policy is the one to follow."""
     subject, accepted = str(study.about[SUBJECT]), percent(study.about["risk_share"], 0)
-    worst = max(one["above_share"] or 0.0 for one in row(study, subject).of.values())
-    if worst <= study.about["risk_share"]:
-        return (
-            f"Of the policies that keep within {accepted} of container-steps it frees most, as"
-            " shares of what is requested, added up over resources."
+    margin = margin_of(subject)
+    if not margin:
+        why = "It has no safety margin, as no policy given has one: --policy all adds some that do."
+    elif max(one["above_share"] or 0.0 for one in row(study, subject).of.values()) <= float(
+        study.about["risk_share"]
+    ):
+        risky = at_risk(study)["service"].n_unique()
+        kinds = [UNITS[name][0] for name in measured(study)]
+        why = (
+            f"It adds a safety margin of {percent(margin, 0)}. Of the policies with a margin that"
+            f" keep within {accepted} of container-steps by {' and by '.join(kinds)}, it has the"
+            f" fewest services at risk ({risky:,}); among equals it frees most"
+            f"{' of the resource of which less is freed' if len(kinds) > 1 else ''}."
         )
-    return (
-        f"No policy keeps within {accepted} of container-steps (--risk); {subject} comes nearest:"
-        " look at the services at risk before you change anything."
-    )
+    else:
+        why = (
+            f"No policy with a safety margin keeps within {accepted} of container-steps (--risk);"
+            f" {subject} comes nearest: look at the services at risk before you change anything."
+        )
+    bare = [name for name in study.about["asked"] if name != subject and not margin_of(name)]
+    shown = [name for name in bare if name != _ORACLE]
+    return f"{why} To compare only, without a margin: {listed(shown)}." if shown else why
+
+
+#: It knows the time that judges, so that nobody takes it for a rule.
+_ORACLE = "oracle"
 
 
 def beyond_limit(study: Study) -> str:
@@ -185,18 +210,27 @@ def _between(one: Mapping[str, Any], resource: str) -> str:
     return f"{low} {unit} {_EACH}" if low == high else f"{low} to {high} {unit}"
 
 
+#: Peaks that come once in so many days.
+_CYCLES = {"weekly": 7, "monthly": 31}
+
+
 def warnings(study: Study) -> list[str]:
     """What the recorded time cannot tell."""
     about, facts = study.about, study.about["facts"]
-    said = []
+    said, shorter = [], min(facts["learned_ms"], facts["judged_ms"])
     if about["workload"]["made_up"]:
         said.append(
             "This trace is made up (tracekit synth): it says nothing about any real cluster."
         )
-    if min(facts["learned_ms"], facts["judged_ms"]) < MS_PER_DAY:
+    if shorter < MS_PER_DAY:
         said.append(
             "Less than a day was learned from or judged: what happens at other times of the day is"
             " not in it. Record two days or more before you act."
+        )
+    if unseen := [what for what, days in _CYCLES.items() if shorter < days * MS_PER_DAY]:
+        said.append(
+            f"{duration(shorter)} of use to judge by say nothing of {listed(unseen)} peaks: leave"
+            " more room where you expect them."
         )
     return said
 
@@ -229,10 +263,11 @@ def lines(study: Study) -> list[str]:
         both_ways(study),
         risk(study),
         within(study),
+        sure(study),
         *warnings(study),
         beyond_limit(study),
     ]
-    return [one for one in [*said, sure(study), *notes(study)] if one]
+    return [one for one in [*said, *notes(study)] if one]
 
 
 def following(study: Study, out: str, store: str = "") -> list[tuple[str, str]]:

@@ -1,0 +1,102 @@
+"""Which policy is followed: one with a margin, CPU and memory weighed apart."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import polars as pl
+import pytest
+from plain_requests import GIB, random_use
+
+from tracekit.sizing.policies import parse_sizing_policy
+from tracekit.sizing.requests import told as words
+from tracekit.sizing.requests.chosen import margin_of, subject_of
+from tracekit.sizing.requests.study import POLICIES, requests_of
+
+VPA, PERCENTILE, MOST, ORACLE = (str(parse_sizing_policy(name)) for name in POLICIES)
+WORKLOAD = {"name": "store", "store": "a store", "made_up": False}
+
+
+def totals(**found: tuple[float, float, float, int]) -> pl.DataFrame:
+    """By policy: cores freed of 100, GiB freed of 100, share above, services at risk."""
+    rows = [
+        {
+            "policy": {"vpa": VPA, "percentile": PERCENTILE, "most": MOST, "oracle": ORACLE}[name],
+            "resource": resource,
+            "requested_now": 100.0 * scale,
+            "requested": (100.0 - freed) * scale,
+            "freed": freed * scale,
+            "above_share": above,
+            "services_at_risk": risky if resource == "cpu" else 0,
+        }
+        for name, (cores, gib, above, risky) in found.items()
+        for resource, freed, scale in (("cpu", cores, 1.0), ("memory", gib, float(GIB)))
+    ]
+    return pl.DataFrame(rows)
+
+
+def followed(found: pl.DataFrame, risk_share: float = 0.05) -> str:
+    names = found["policy"].unique(maintain_order=True)
+    return subject_of(found, [parse_sizing_policy(name) for name in names], risk_share)
+
+
+def test_the_most_there_was_without_a_margin_is_not_followed() -> None:
+    best = totals(vpa=(10, 10, 0.01, 0), most=(40, 40, 0.0, 0), oracle=(60, 60, 0.0, 0))
+    assert followed(best) == VPA
+    # not even where the one with a margin is beyond the risk
+    assert followed(totals(vpa=(10, 10, 0.2, 9), most=(40, 40, 0.0, 0))) == VPA
+    assert followed(totals(most=(40, 40, 0.0, 0), oracle=(60, 60, 0.0, 0))) == MOST
+    assert (margin_of(VPA), margin_of(PERCENTILE), margin_of(MOST)) == (0.15, 0.15, 0.0)
+
+
+def test_the_fewest_services_at_risk_come_before_what_is_freed() -> None:
+    assert followed(totals(vpa=(40, 40, 0.01, 4), percentile=(20, 20, 0.01, 0))) == PERCENTILE
+    # beyond the risk is out, however few are at risk
+    assert followed(totals(vpa=(40, 40, 0.01, 4), percentile=(20, 20, 0.06, 0))) == VPA
+
+
+def test_cores_do_not_make_up_for_bytes() -> None:
+    # added up, 60 and 10 would be more than 30 and 30
+    assert followed(totals(vpa=(60, 10, 0.01, 0), percentile=(30, 30, 0.01, 0))) == PERCENTILE
+    # a risk in memory alone is a risk
+    one = totals(vpa=(60, 60, 0.0, 0), percentile=(30, 30, 0.0, 0)).with_columns(
+        above_share=pl.when(policy=pl.lit(VPA), resource=pl.lit("memory"))
+        .then(0.2)
+        .otherwise(pl.col("above_share"))
+    )
+    assert followed(one) == PERCENTILE
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_study_follows_one_with_a_margin_and_says_so(seed: int) -> None:
+    study = requests_of(random_use(seed), workload=WORKLOAD, risk_share=0.5)
+    assert study.about["subject"] in {VPA, PERCENTILE}
+    said = words.within(study)
+    assert "It adds a safety margin of 15 %." in said
+    assert said.endswith(f"To compare only, without a margin: {MOST}.")
+    assert "at risk" in said
+
+
+def test_how_the_risk_was_judged_and_what_it_cannot_tell_is_said() -> None:
+    study = requests_of(random_use(2), workload=WORKLOAD)
+
+    def warned(judged_ms: int) -> str:
+        facts = {**study.about["facts"], "learned_ms": 10**11, "judged_ms": judged_ms}
+        about = {**study.about, "facts": facts}
+        return " ".join(words.warnings(dataclasses.replace(study, about=about)))
+
+    assert "judged on the" in words.sure(study)
+    assert "say nothing of weekly and monthly peaks" in " ".join(words.warnings(study))
+    assert "10 d of use to judge by say nothing of monthly peaks" in warned(864_000_000)
+    assert not warned(10**10)
+
+
+def test_what_is_short_is_said_of_each_resource() -> None:
+    study = requests_of(random_use(2), ["percentile_request[percentile=0.5]"], workload=WORKLOAD)
+    rows = words.row(study, study.about["subject"]).of
+    assert any(row["excess_mean"] for row in rows.values())
+    said = words.risk(study)
+    for name, row in rows.items():
+        unit = words.UNITS[name][1]
+        short = f"by {words.amount(row['excess_mean'], name)} {unit} of a container"
+        assert (short in said) == bool(row["excess_mean"])
