@@ -22,11 +22,11 @@ def grown(load: Workload) -> str:
     """By how much use grew per week, and when the cluster would be full; or why it is not told."""
     if len(load.times_ms) < 2:
         return ""
-    span_ms = _span_ms(load)
-    days = span_ms // MS_PER_DAY
+    days = _span_ms(load) // MS_PER_DAY
     if days < LEAST_DAYS:
+        recorded = duration(int(load.times_ms[-1] - load.times_ms[0]))
         return (
-            f"{duration(span_ms)} of use is too short to tell growth:"
+            f"{recorded} of use is too short to tell growth:"
             f" {LEAST_DAYS} days are needed, as the days of a week differ"
         )
     if load.quantities.get("departures") == ABSENT:
