@@ -104,7 +104,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         yield silence
     yield from _of_no_node(capacity)
     yield from _gone_later(store, nodes)
-    yield from _cordoned(store)
+    yield from _cordoned(store, nodes)
     yield from _left_out(store)
     yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
@@ -132,12 +132,23 @@ def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
         )
 
 
-def _cordoned(store: Store) -> Iterator[str]:
-    """Nodes that are cordoned, to be drained or mended."""
+def _cordoned(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
+    """Nodes that are cordoned, to be drained or mended, and those that were when use began."""
     found = cordoned(read(store, "node")).sort("node")
+    closed = nodes.filter(state="closed").sort("node")
     if found.height:
         take = "it takes" if found.height == 1 else "they take"
         yield f"{_are(found['node'], 'node')} cordoned at the end: {take} nothing new"
+    for some, now, always in (
+        (found.join(closed, on="node", how="anti"), "cordoned within the recorded time", "open"),
+        (closed.join(found, on="node", how="anti"), "opened within the recorded time", "closed"),
+    ):
+        if some.height:
+            was = "was" if some.height == 1 else "were"
+            yield (
+                f"{_named(some['node'], 'node')} {was} {now}: a replay has"
+                f" {'it' if some.height == 1 else 'them'} {always} all the time, as when use began"
+            )
 
 
 def _left_out(store: Store) -> Iterator[str]:
