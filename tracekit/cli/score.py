@@ -63,6 +63,7 @@ def _explain(what: str, policy: str | None, container: str, seed: int, *, as_jso
 
     import tracekit
     from tracekit.errors import TracekitError
+    from tracekit.replay.policy.entrant import halves, parse_entrant
 
     if policy is None:
         raise TracekitError("--container needs --policy", hint="for example --policy first_fit")
@@ -72,12 +73,13 @@ def _explain(what: str, policy: str | None, container: str, seed: int, *, as_jso
         return
     parts = list(dict.fromkeys(name for node in found.nodes for name in node.parts))
     scored = [node for node in found.nodes if node.score is not None]
+    shown = halves(parse_entrant(policy))[0].shown_score
     print_table(
         f"{found.container[:12]} of service {found.service[:12]} at {found.time_ms:,} ms under"
         f" {found.policy}: {(found.chosen or 'waits')[:12]}",
         ["node", "score", *(name.replace("_", " ") for name in parts)],
         [
-            [node.node[:12], node.score, *(node.parts.get(name) for name in parts)]
+            [node.node[:12], shown(node.score or 0.0), *map(node.parts.get, parts)]
             for node in scored[:_NODES_SHOWN]
         ],
         note=f"{len(scored):,} of {len(found.nodes):,} nodes were scored; all of them: --json",

@@ -220,6 +220,10 @@ class PlacementPolicy(Parametrised):
         """
         return arguments
 
+    def shown_score(self, score: float) -> float | str:
+        """A score as a table shows it: with its unit, if it has one."""
+        return score
+
     def best_score(self) -> float | None:
         """The score, after ``normalize``, of a node that could not be better; the worst is 0.
 

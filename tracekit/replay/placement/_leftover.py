@@ -34,3 +34,8 @@ def amount_left(size: Any, wanted: Any) -> Any:
 def fraction_left(size: Any, wanted: Any) -> Any:
     """The fraction of a resource that is left over."""
     return (size - wanted) / size
+
+
+def shown(score: float, leftover: str) -> float | str:
+    """A score by what is left over, in the units of its sum."""
+    return f"{score / BYTES_PER_MIB:,.6g} millicores and MiB" if leftover == "amount" else score

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tracekit.replay.placement import Formula, PlacementPolicy, Reads
-from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
+from tracekit.replay.placement._leftover import (
+    WEIGHTS,
+    Leftover,
+    amount_left,
+    fraction_left,
+    shown,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +29,10 @@ class BestFit(PlacementPolicy):
         """The less is left over on cpu and memory, the higher: minus the leftover."""
         part = _fraction if self.leftover == "fraction" else _amount
         return Formula(part=part, resources=WEIGHTS[self.leftover], better="fuller")
+
+    def shown_score(self, score: float) -> float | str:
+        """In millicores and MiB."""
+        return shown(score, self.leftover)
 
 
 def _amount(size: Any, wanted: Any) -> Any:

@@ -9,6 +9,7 @@ from tracekit.arrays import IntArray
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.constraints.constraint import CellChoice
+from tracekit.replay.workload.resources import CPU, amount_text
 
 #: More millicores than a cell has left.
 _NONE = np.int64(2**62)
@@ -37,3 +38,7 @@ class BestFitCell(PlacementPolicy):
         left = snapshot.free_cells[nodes] - container.request[:2]
         fits = ((left >= 0) | (container.request[:2] <= 0)).all(axis=2)
         return np.asarray(-np.where(fits, left[:, :, 0], _NONE).min(axis=1))
+
+    def shown_score(self, score: float) -> float | str:
+        """In cores."""
+        return amount_text(score, CPU)

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.replay.placement import Formula, PlacementPolicy, Reads
-from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
+from tracekit.replay.placement._leftover import (
+    WEIGHTS,
+    Leftover,
+    amount_left,
+    fraction_left,
+    shown,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,3 +26,7 @@ class WorstFit(PlacementPolicy):
         """The more is left over on cpu and memory, the higher: the leftover itself."""
         part = fraction_left if self.leftover == "fraction" else amount_left
         return Formula(part=part, resources=WEIGHTS[self.leftover], better="emptier")
+
+    def shown_score(self, score: float) -> float | str:
+        """In millicores and MiB."""
+        return shown(score, self.leftover)
