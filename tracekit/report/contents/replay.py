@@ -15,6 +15,7 @@ from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import notes_of
 from tracekit.replay.runs.waiting import waiting_told
+from tracekit.replay.workload.declared import START
 from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.contents import quantities
@@ -206,7 +207,7 @@ def rests_sentence(data: Data) -> str:
     load = (data.run or {}).get("workload", {})
     known = quantities.told(load.get("quantities", {}))
     assumed = [name for name, how in known.items() if how == "assumed"]
-    if not load.get("assumptions"):
+    if load.get("assumptions", {}).items() <= {"start": START}.items():
         return "This run rests on what was recorded."
     aside = [name for name, how in known.items() if how.startswith(SET_ASIDE)]
     if aside:

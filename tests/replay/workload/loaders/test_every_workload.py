@@ -71,7 +71,7 @@ def test_brackets_and_assumptions_say_the_same(tmp_path: Path) -> None:
         ("openb[gpu=count", "no such workload"),
         ("openb[gpu=maybe]:.", "must be 'ignore' or 'count', got 'maybe'"),
         ("openb[gpus=count]:.", "has no parameter 'gpus'"),
-        ("parquet[x=1]:.", "workload parquet has no parameter 'x'; it has: none"),
+        ("parquet[x=1]:.", "workload parquet has no parameter 'x'; it has: start"),
         ("tianchi:x", "no workload named 'tianchi'"),
     ],
 )

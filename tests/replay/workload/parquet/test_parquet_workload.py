@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from workload_support import PARQUET, parquet_folder
 
 from tracekit.errors import TracekitError
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.run import replay
+from tracekit.replay.workload.loaders import load_workload
 from tracekit.replay.workload.parquet.workload import workload_from_parquet
 from tracekit.replay.workload.resources import UNLIMITED
 
@@ -129,3 +133,32 @@ def test_prices_are_read_where_some_are_known(tmp_path: Path) -> None:
     assert load.price_per_hour[0] == 1.5
     assert load.price_per_hour[1] != load.price_per_hour[1]
     assert workload_from_parquet(parquet_folder(tmp_path / "none")).price_per_hour is None
+
+
+def test_what_ran_at_the_beginning_stays_where_the_folder_has_it(tmp_path: Path) -> None:
+    """As with a store: of three containers 'early' is there and has a node; 'late' comes later."""
+    text, rng = str(parquet_folder(tmp_path / "load")), np.random.default_rng(0)
+    plain = load_workload(text, rng)
+    assert (plain.pinned, dict(plain.assumptions)) == (None, {"start": "empty"})
+    load = load_workload(text, rng, assume=["start=observed"])
+    assert load.container_ids == ("early", "silent", "late")
+    assert load.pinned is not None
+    assert load.pinned.tolist() == [0, -1, -1]
+    assert dict(load.assumptions) == {"start": "observed"}
+    # the policy would have put it on the other node
+    outcome = replay(load, [parse_entrant("worst_fit")], seed=0).placements
+    nodes = dict(outcome.filter(policy="worst_fit").select("container", "node").iter_rows())
+    assert nodes["early"] == load.node_ids[0]
+    anew = replay(plain, [parse_entrant("worst_fit")], seed=0).placements
+    assert (
+        dict(anew.filter(policy="worst_fit").select("container", "node").iter_rows())["early"]
+        == load.node_ids[1]
+    )
+
+
+def test_an_observed_start_of_which_nothing_is_known_is_refused(tmp_path: Path) -> None:
+    folder = parquet_folder(
+        tmp_path / "load", containers=column("containers", "node", [None, None, None])
+    )
+    with pytest.raises(TracekitError, match="of nothing that was there at the beginning"):
+        load_workload(str(folder), np.random.default_rng(0), assume=["start=observed"])

@@ -1,29 +1,49 @@
 """Parquet: a folder that anybody may write, in the documented schema."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from tracekit.replay.workload.loaders import WorkloadLoader
+from tracekit.replay.workload import declared
+from tracekit.replay.workload.checks import nothing_observed
+from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.parquet.workload import workload_from_parquet
 from tracekit.replay.workload.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parquet(WorkloadLoader):
-    """A folder of Parquet files states its own sizes and times, so nothing is assumed."""
+    """A folder of Parquet files states its own sizes and times; only the start is a choice."""
 
     title: ClassVar[str] = "a folder of Parquet files in tracekit's own schema"
     source: ClassVar[str] = "written by the user; columns: docs/how-to/own-workload.md"
     files: ClassVar[str] = "nodes.parquet, containers.parquet and usage.parquet"
 
+    start: declared.Start = declared.START
+
     def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002
         """Read the folder."""
-        return workload_from_parquet(path)
+        load = dataclasses.replace(workload_from_parquet(path), assumptions=values(self))
+        return load if self.start == declared.START else _observed(load)
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Whether the folder holds one of the files."""
         return any((path / f"{name}.parquet").is_file() for name in ("nodes", "containers"))
+
+
+def _observed(load: Workload) -> Workload:
+    """The workload with what was there at its beginning pinned to its nodes.
+
+    Raises
+    ------
+    TracekitError
+        Where no container of the beginning has a node.
+    """
+    there = (load.arrival_ms <= load.times_ms[0]) & (load.recorded_node >= 0)
+    if not there.any():
+        raise nothing_observed()
+    return dataclasses.replace(load, pinned=np.where(there, load.recorded_node, -1))
