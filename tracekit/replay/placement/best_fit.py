@@ -3,14 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads
-from tracekit.replay.placement._leftover import (
-    WEIGHTS,
-    Leftover,
-    amount_left,
-    fraction_left,
-    shown,
-)
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads, _leftover
+from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +26,7 @@ class BestFit(PlacementPolicy):
 
     def shown_score(self, score: float) -> float | str:
         """In millicores and MiB."""
-        return shown(score, self.leftover)
+        return _leftover.shown(score, self.leftover)
 
 
 def _amount(size: Any, wanted: Any) -> Any:

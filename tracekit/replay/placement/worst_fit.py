@@ -3,14 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads
-from tracekit.replay.placement._leftover import (
-    WEIGHTS,
-    Leftover,
-    amount_left,
-    fraction_left,
-    shown,
-)
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads, _leftover
+from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,4 +23,4 @@ class WorstFit(PlacementPolicy):
 
     def shown_score(self, score: float) -> float | str:
         """In millicores and MiB."""
-        return shown(score, self.leftover)
+        return _leftover.shown(score, self.leftover)
