@@ -15,6 +15,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies, replay
 from tracekit.replay.runs.run_folder import (
     decisions_without_use,
@@ -175,7 +176,13 @@ def test_timing_counts_decisions() -> None:
 def test_a_rebalancer_whose_time_never_comes_is_told() -> None:
     load = workload([(100, 100)] * 2, [(0, 9000, 40, 40)] * 2, steps=6)
     asked = [parse_entrant(f"first_fit+load_spread[interval_ms={ms}]") for ms in (4000, 4001)]
-    often, never = manifest_of(replay(load, asked, seed=0))["policies"]
+    made = replay(load, asked, seed=0)
+    often, never = manifest_of(made)["policies"]
+    # a run in memory tells the same, and names yardsticks, as its folder does
+    shown = results(made).manifest["policies"]
+    assert [(one["name"], one["notes"]) for one in shown] == [
+        (one["name"], one.get("notes", [])) for one in (often, never)
+    ]
     assert "notes" not in often
     (told,) = never["notes"]
     assert told.startswith(

@@ -18,7 +18,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import BOUND, Run
-from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use
+from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use, noted
 from tracekit.replay.runs.waiting import waiting
 from tracekit.words import counted
 
@@ -157,6 +157,8 @@ def _about(run: Run) -> dict[str, Any]:
         "policies": [
             {
                 "policy": str(policy),
+                "name": policy.name(),
+                "notes": noted(run.workload, policy),
                 "placements": run.digests.get(str(policy)),
                 "decisions_without_use": decisions_without_use(run, policy),
                 "waiting": waiting(run.workload, run.placements, str(policy)),

@@ -67,7 +67,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
 
 def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
     waits = waiting(run.workload, run.placements, str(policy))
-    notes = [*policy.notes, *_never_moves(run.workload, policy)]
+    notes = noted(run.workload, policy)
     return {
         "policy": str(policy),
         "name": policy.name(),
@@ -85,6 +85,11 @@ def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
 def notes_of(policies: Sequence[Mapping[str, Any]]) -> list[str]:
     """What readers must know of the policies of a manifest, each note once."""
     return list(dict.fromkeys(note for one in policies for note in one.get("notes", ())))
+
+
+def noted(load: Workload, policy: Entrant) -> list[str]:
+    """What readers must know of one policy on this workload."""
+    return [*policy.notes, *_never_moves(load, policy)]
 
 
 def _never_moves(load: Workload, policy: Entrant) -> list[str]:
