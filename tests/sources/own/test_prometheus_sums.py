@@ -20,6 +20,7 @@ from series_support import (
     Sample,
     amounts_of,
     as_dump,
+    as_range,
     at_times,
     of_pod,
 )
@@ -34,7 +35,16 @@ RATES: list[tuple[str, list[Sample], list[tuple[int, float]]]] = [
         [(START, 0), (START + 30, 30), (START + 600, 60), (START + 630, 90)],
         [(30, 1.0), (630, 1.0)],
     ),
-    ("one sample", at_times(7), []),
+    (
+        "it is scraped every ten minutes",
+        at_times(0, 600, 1800, step=600),
+        [(600, 1.0), (1200, 2.0)],
+    ),
+    (
+        "one of its samples, ten minutes apart, is missing; then many are",
+        [(START + 60 * at, 60 * at) for at in (0, 10, 20, 40, 50, 120, 130)],
+        [(600, 1.0), (1200, 1.0), (2400, 1.0), (3000, 1.0), (7800, 1.0)],
+    ),
 ]
 
 
@@ -55,6 +65,54 @@ def test_counters_become_rates(
     amounts = amounts_of(found) if "container_amount" in found.tables else []
     assert amounts == [
         ((START + after) * MS, "default/web-1", "cpu", rate, "cores") for after, rate in rates
+    ]
+
+
+#: Samples of a counter of which no rate can be made.
+NO_RATES: list[list[Sample]] = [at_times(7), at_times(0, 3600, step=3600)]
+
+
+@pytest.mark.parametrize("samples", NO_RATES)
+def test_counters_without_one_rate_are_told_of_with_a_remedy(
+    tmp_path: Path, samples: list[Sample]
+) -> None:
+    found = read(NAME, written(tmp_path / "cpu.json", as_range([(CPU, of_pod(), samples)])))
+    assert "container_amount" not in found.tables
+    [(line, column, reason)] = found.reasons
+    assert (line, column) == (1, "amount")
+    assert reason == (
+        f"of cpu is not known: no series of {CPU} has two samples without silence between; ask for"
+        f" a range of times, or for rate({CPU}[5m])"
+    )
+
+
+def test_counters_of_which_some_have_rates_are_not_told_of(tmp_path: Path) -> None:
+    made: list[Made] = [(CPU, of_pod(), at_times(0, 30)), (CPU, of_pod("web-2"), at_times(7))]
+    found = read(NAME, written(tmp_path / "cpu.json", as_range(made)))
+    assert (found.reasons, len(amounts_of(found))) == ([], 1)
+
+
+def test_a_series_of_few_samples_is_silent_as_its_resource_usually_is(tmp_path: Path) -> None:
+    """Two samples state no distance that is usual: those of the others do."""
+    for step, rates in ((30, 3), (600, 4)):
+        made: list[Made] = [
+            (CPU, of_pod(), at_times(0, 1, 2, 3, step=step)),
+            (CPU, of_pod("short"), at_times(0, 1, step=600)),
+        ]
+        found = read(NAME, written(tmp_path / f"{step}.json", as_range(made)))
+        assert len(amounts_of(found)) == rates, step
+
+
+def test_a_scraped_sample_holds_as_long_as_no_rate_is_missing(tmp_path: Path) -> None:
+    """At ten minutes a sample holds over one that is missing, as a rate would be made over it."""
+    made: list[Made] = [
+        (MEMORY, of_pod(), at_times(*[100] * 13, step=600)),
+        (MEMORY, of_pod(container="side"), [(START + 600 * at, 10) for at in (0, 1, 2, 3, 5, 11)]),
+    ]
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump(made)))
+    silent = (8, 9, 10)
+    assert [row[3] for row in amounts_of(found)] == [
+        100.0 if at in silent else 110.0 for at in range(13)
     ]
 
 

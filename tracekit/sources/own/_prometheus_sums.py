@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
+from tracekit.sources.own._prometheus_grid import heard, on_grid
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import part_of
 from tracekit.sources.own._prometheus_series import Series
@@ -17,12 +18,14 @@ _HELD = 3_000_000
 _PARTS = 32
 #: So many samples are added up at once.
 _AT_ONCE = 250_000
-#: A sample holds so long, unless another follows or its series ends, and a counter is looked at
-#: anew after it: Prometheus' look-back.
-_SILENCE_MS = 300_000
 _TOO_FEW = 2  # so few samples state no usual step
 #: An entity, its resource and where that stands: a number for each.
 _Key = tuple[str, str, str, str]
+#: Samples that come together: of which entity and part, with which sign, where, and if as rates.
+_HEADS = ("entity", "part", "sign", "line", "rate")
+_Of = tuple[int, int, int, int, bool]
+_SAMPLES = ("time_ms", "value", "passed_ms")
+_Samples = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Sums:
@@ -30,7 +33,7 @@ class Sums:
 
     A resource's grid has the usual step of its first series that has one. At the end of a step
     stands what a query of Prometheus at that time would find: the last sample of each part, which
-    holds until the next one, or until its series ends, or for five minutes.
+    holds until the next one, or until its series ends, or until it counts as silent.
     """
 
     def __init__(self, *, scraped: bool) -> None:
@@ -39,11 +42,11 @@ class Sums:
         self._keys: dict[_Key, int] = {}
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
-        self._counters: dict[tuple[object, ...], int] = {}
+        self._counted: dict[tuple[str, str], tuple[str, int]] = {}
         self._first: dict[int, Mapping[str, str]] = {}
         self._replicated: set[int] = set()
-        self._last: dict[int, tuple[int, float]] = {}
-        self._pieces: list[tuple[int, int, int, int, np.ndarray, np.ndarray]] = []
+        self._last: dict[tuple[object, ...], tuple[int, float]] = {}
+        self._pieces: list[tuple[_Of, tuple[np.ndarray, ...]]] = []
         self._held = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._spilled = 0
@@ -64,19 +67,22 @@ class Sums:
     ) -> None:
         """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
         part = self.part(series, use, whose)
-        times, values = series.times_ms, series.values
-        self._note_step(use, times)
-        if use.counter and series.raw:
-            times, values = self._rates(self._counter(series), times, values)
-        if self._scraped and len(series.ends_ms):
+        self._note_step(use, series.times_ms)
+        rate = use.counter and series.raw
+        times, values, passed = self._since_before(series, rate=rate)
+        if rate:
+            self._counted.setdefault((use.fills, use.resource), (series.name, series.line))
+        if self._scraped and (ends := len(series.ends_ms)):
             times = np.concatenate([times, series.ends_ms])
-            values = np.concatenate([values, np.full(len(series.ends_ms), np.nan)])
+            values = np.concatenate([values, np.full(ends, np.nan)])
+            passed = np.concatenate([passed, np.zeros(ends, dtype=np.int64)])
         life = np.searchsorted(np.asarray(lives, dtype=np.int64), times, side="right") - 1
         for one in np.unique(life).tolist() if len(lives) else [0] * bool(len(times)):
             chosen = life == one if len(lives) else slice(None)
             entity = self._entity(use, name(one))
             sized = values[chosen] * (use.sign or 1)
-            self._take((entity, part, use.sign), times[chosen], sized, series.line)
+            of = entity, part, use.sign, series.line, rate
+            self._take(of, times[chosen], sized, passed[chosen])
 
     def part(self, series: Series, use: Use, whose: str) -> int:
         """The number of what a series is beside others of its entity, however often it is seen."""
@@ -104,10 +110,13 @@ class Sums:
             orient="row",
         )
         paired = pl.Series("entity", sorted(self._paired), dtype=pl.Int32)
+        rated: set[int] = set()
         for every in self._some():
-            samples = every.filter(~pl.col("part").is_in(self._left_out.implode()))
-            yield from self._repeated(samples, names)
-            frame = _sum(self._on_grid(samples) if self._scraped else samples)
+            kept = every.filter(~pl.col("part").is_in(self._left_out.implode()))
+            yield from self._repeated(kept, names)
+            samples = heard(kept, self._steps())
+            rated |= set(samples.filter("rate")["entity"].unique())
+            frame = _sum(on_grid(samples) if self._scraped else samples)
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
             yield from _halved(halves.join(names, on="entity", how="left"))
             whole = frame.join(
@@ -128,8 +137,23 @@ class Sums:
                             "line",
                         ),
                     )
+        yield from self._never_rated(rated)
         if self._folder is not None:
             self._folder.cleanup()
+
+    def _never_rated(self, rated: set[int]) -> Iterator[Broken]:
+        """Counters of which not one rate could be made; ``rated`` are entities with any."""
+        known = {(fills, what) for (fills, _, what, _), key in self._keys.items() if key in rated}
+        for (fills, resource), (name, line) in self._counted.items():
+            if (fills, resource) not in known:
+                yield Broken(
+                    table=f"{fills}_amount",
+                    line=line,
+                    column="amount",
+                    reason=f"of {resource} is not known: no series of {name} has two samples"
+                    f" without silence between; ask for a range of times, or for rate({name}[5m])",
+                    text=name,
+                )
 
     def _repeated(self, samples: pl.DataFrame, names: pl.DataFrame) -> Iterator[Broken]:
         """Who has several values for one time, where none is another's replica."""
@@ -157,32 +181,31 @@ class Sums:
                 text=name,
             )
 
-    def _counter(self, series: Series) -> int:
-        """The number of a counter; the same one goes on in another piece of its file."""
-        of = series.name, *sorted(series.labels.items())
-        return self._counters.setdefault(of, len(self._counters))
-
     def _entity(self, use: Use, name: str) -> int:
         key = self._keys.setdefault((use.fills, name, use.resource, use.unit), len(self._keys))
         if use.sign:
             self._paired.add(key)
         return key
 
-    def _rates(
-        self, part: int, times: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Increase per second since the sample before; a counter that fell began again at 0."""
-        before = self._last.get(part)
-        if len(times):
-            self._last[part] = int(times[-1]), float(values[-1])
-        if before is not None:
-            times = np.concatenate([[before[0]], times])
-            values = np.concatenate([[before[1]], values])
-        passed = np.diff(times)
-        more = np.diff(values)
-        more = np.where(more < 0, values[1:], more)
-        good = (passed > 0) & (passed <= _SILENCE_MS)
-        return times[1:][good], more[good] / (passed[good] / 1000.0)
+    def _since_before(self, series: Series, *, rate: bool) -> _Samples:
+        """Samples with the time since the one before, which may be in a piece from before.
+
+        Of a counter the increase per second of that time; one that fell began again at 0.
+        """
+        times, values = series.times_ms, series.values
+        time_ms, value = int(times[0]), float(values[0])
+        if rate or self._scraped:
+            # an answer has all samples of a series in one piece
+            of = series.name, *sorted(series.labels.items())
+            time_ms, value = self._last.get(of, (time_ms, value))
+            self._last[of] = int(times[-1]), float(values[-1])
+        passed = np.diff(times, prepend=time_ms)
+        if not rate:
+            return times, values, passed
+        more = np.diff(values, prepend=value)
+        more = np.where(more < 0, values, more)
+        good = passed > 0
+        return times[good], more[good] / (passed[good] / 1000.0), passed[good]
 
     def _note_step(self, use: Use, times: np.ndarray) -> None:
         if (use.fills, use.resource) not in self._steps_ms and len(times) > _TOO_FEW:
@@ -190,9 +213,9 @@ class Sums:
             step_ms = max(1, int(steps[counts.argmax()])) * 1000
             self._steps_ms[use.fills, use.resource] = step_ms
 
-    def _on_grid(self, samples: pl.DataFrame) -> pl.DataFrame:
-        """What a query finds of each part, NaN left out, where its entity has any new sample."""
-        steps = pl.DataFrame(
+    def _steps(self) -> pl.DataFrame:
+        """The step of the grid of each entity; 1 where nobody states one."""
+        return pl.DataFrame(
             [
                 (key, self._steps_ms.get((fills, resource), 1))
                 for (fills, _, resource, _), key in self._keys.items()
@@ -200,34 +223,11 @@ class Sums:
             schema={"entity": pl.Int32, "step_ms": pl.Int64},
             orient="row",
         )
-        step, at, part = pl.col("step_ms"), pl.col("at"), ("entity", "part", "sign")
-        last = (
-            samples.join(steps, on="entity", how="left", maintain_order="left")
-            .with_columns(at=-(-pl.col("time_ms") // step) * step)
-            .sort(*part, "time_ms", maintain_order=True)
-            .group_by(*part, "at", maintain_order=True)
-            .agg(pl.col("value", "time_ms", "step_ms").last(), pl.col("line").min())
-        )
-        following = at.shift(-1).over(*part) - step
-        silent = (pl.col("time_ms") + _SILENCE_MS) // step * step
-        # a step that nobody states holds nothing beyond its own time
-        held = pl.when(step > 1).then(pl.min_horizontal(following, silent)).otherwise(at)
-        found = (
-            last.with_columns(until=pl.max_horizontal(at, held))
-            .filter(pl.col("value").is_not_nan())
-            .with_columns(time_ms=pl.int_ranges(at, pl.col("until") + step, step))
-            .select(*part, "line", "at", "time_ms", "value")
-            .explode("time_ms")
-        )
-        new = found.filter(at == pl.col("time_ms")).select("entity", "time_ms").unique()
-        return found.join(new, on=["entity", "time_ms"], how="semi", maintain_order="left")
 
-    def _take(
-        self, of: tuple[int, int, int], times: np.ndarray, values: np.ndarray, line: int
-    ) -> None:
-        """Keep samples of an entity, a part of it and its sign."""
+    def _take(self, of: _Of, times: np.ndarray, *more: np.ndarray) -> None:
+        """Keep samples: times, values, and the time since the sample before."""
         if len(times):
-            self._pieces.append((*of, line, times, values))
+            self._pieces.append((of, (times, *more)))
             self._held += len(times)
         if self._held > _HELD:
             self._spill()
@@ -235,16 +235,15 @@ class Sums:
     def _frame(self) -> pl.DataFrame:
         """What is held, as a frame; nothing is held after that."""
         pieces, self._pieces, self._held = self._pieces, [], 0
-        *heads, times, values = zip(*pieces, strict=True)
-        counts = [len(some) for some in times]
+        heads, samples = zip(*pieces, strict=True)
+        counts = [len(times) for times, *_ in samples]
         columns = {
-            name: np.repeat(np.array(head, dtype=np.int64), counts)
-            for name, head in zip(("entity", "part", "sign", "line"), heads, strict=True)
+            name: np.repeat(np.array(head), counts)
+            for name, head in zip(_HEADS, zip(*heads, strict=True), strict=True)
         }
-        frame = pl.DataFrame(
-            {**columns, "time_ms": np.concatenate(times), "value": np.concatenate(values)}
-        )
-        return frame.with_columns(pl.col("entity", "part", "sign").cast(pl.Int32))
+        for name, some in zip(_SAMPLES, zip(*samples, strict=True), strict=True):
+            columns[name] = np.concatenate(some)
+        return pl.DataFrame(columns).with_columns(pl.col("entity", "part", "sign").cast(pl.Int32))
 
     def _spill(self) -> None:
         if self._folder is None:

@@ -139,6 +139,6 @@ SOURCE = ClusterSource(
         "where kubectl printed a node or pod, its size and node in Prometheus are left out",
         "cgroups around containers (no container label, or POD) are left out, of answers too",
         "an exporter's node is met by its name, an address, or the first part of a host's name",
-        "no rate is made across five minutes without a sample",
+        "no rate is made across silence: five minutes, more where samples lie further apart",
     ),
 )
