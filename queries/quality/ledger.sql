@@ -3,12 +3,15 @@
 --   about it. What ingest met comes first (broken rows, duplicates, unknown names, values out of
 --   range); then what only the whole table shows: stray times and missing samples. A defect that
 --   does not occur is absent.
--- reads: source_defect, source_file, quality_time_grid, node_usage_keyed, container_usage_keyed
+-- reads: source_defect, source_file, quality_time_grid, node_usage_keyed, container_usage_keyed,
+--   container_keyed
 -- column: table VARCHAR The base table.
 -- column: defect VARCHAR The kind of defect.
 -- column: column VARCHAR The column it is in, empty when it concerns the whole row.
--- column: rows BIGINT Rows concerned; for missing_samples, samples that are not there [rows].
--- column: share DOUBLE Rows concerned / rows read; for missing_samples / samples due [0..1].
+-- column: rows BIGINT Rows concerned; for missing_samples, samples that are not there; for
+--   containers_without_use, containers [rows].
+-- column: share DOUBLE Rows concerned / rows read; for missing_samples / samples due, for
+--   containers_without_use / containers on nodes [0..1].
 -- column: action VARCHAR What was done about it.
 -- column: example VARCHAR One case of it.
 -- order: table, defect, column, example
@@ -116,6 +119,12 @@ read_rows AS (
         sum(rows_read) AS rows_read
     FROM source_file
     GROUP BY "table"
+),
+
+placed AS (
+    SELECT count(DISTINCT container_key) AS containers
+    FROM container_keyed
+    WHERE node_key IS NOT NULL
 )
 
 SELECT
@@ -124,13 +133,15 @@ SELECT
     everything."column",
     everything."rows",
     round(
-        everything."rows" / (
-            read_rows.rows_read
-            + CASE WHEN everything.defect = 'missing_samples' THEN everything."rows" ELSE 0 END
-        ), 12
+        everything."rows" / CASE everything.defect
+            WHEN 'missing_samples' THEN read_rows.rows_read + everything."rows"
+            WHEN 'containers_without_use' THEN placed.containers
+            ELSE read_rows.rows_read
+        END, 12
     )::DOUBLE AS "share",
     everything.action,
     everything.example
 FROM everything
 INNER JOIN read_rows ON everything."table" = read_rows."table"
+CROSS JOIN placed
 ORDER BY everything."table", everything.defect, everything."column", everything.example;

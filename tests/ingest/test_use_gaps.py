@@ -8,6 +8,7 @@ import pytest
 from kubernetes_support import Object, answer, container, listed, node, pod, series, written
 
 from tracekit.ingest import ingest
+from tracekit.query import run
 from tracekit.query.describe import describe
 from tracekit.store import Store, open_store
 from tracekit.store.doubts import WITHOUT_USE, doubts
@@ -46,6 +47,11 @@ def test_what_lacks_is_told_once(tmp_path: Path, metric: str, lacks: str, said: 
     (told,) = [one for one in doubts(store) if "no recorded use" in one]
     assert f"of 3 containers on nodes {said}" in told
     assert told.endswith("analyses that go by use of both have nothing to read")
+    # of containers, not of samples
+    [line] = [
+        one for one in run(store, "quality/ledger").to_dicts() if one["defect"] == WITHOUT_USE
+    ]
+    assert (line["rows"], line["share"]) == (3, 1.0)
     # taken in again, with a node more, it is worked out anew
     written(tmp_path / "cluster" / "more.json", listed(node("n2")))
     ingest(tmp_path / "cluster", tmp_path / "store")

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 from cluster_support import CLUSTER, stored
+from kubernetes_support import answer, series, written
 from store_support import tiny_store
 
+from tracekit.ingest import ingest
+from tracekit.store import open_store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities, together
 
 
@@ -25,6 +28,20 @@ def test_a_trace_with_sizes_beside_it(tmp_path: Path) -> None:
         RECORDED
     }
     assert {known[name] for name in ("node sizes", "requests", "arrivals")} == {RECORDED}
+
+
+@pytest.mark.parametrize(("what", "lacks"), [("cpu", "memory"), ("memory", "cpu")])
+def test_use_of_nodes_without_one_of_two_says_which(tmp_path: Path, what: str, lacks: str) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    use = series(None, [(1_767_225_600 + 60 * at, 1e9) for at in range(3)], nodename="n1")
+    written(made / f"node_{what}_in_use.json", answer(use))
+    ingest(made, tmp_path / "store")
+    known = quantities(open_store(tmp_path / "store"))
+    assert known["use of nodes"] == RECORDED
+    assert {name: kind for name, kind in known.items() if name.startswith("use of nodes:")} == {
+        f"use of nodes: {lacks}": ABSENT
+    }
 
 
 def test_a_column_without_a_value_is_absent(tmp_path: Path) -> None:

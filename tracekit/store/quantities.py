@@ -16,13 +16,13 @@ RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
 def quantities(store: Store) -> dict[str, str]:
     """For each quantity ``recorded``, ``inferred`` (worked out by ingest) or ``absent``."""
     found = {name: find(store) for name, find in _QUANTITIES.items()}
-    if found["use of containers"] == ABSENT or _one(store, "container_usage", "") != ABSENT:
-        return found
     # shares of use are of CPU and memory together: without them one of the two may be wanting
     lacks = {
-        f"use of containers: {what}": ABSENT
+        f"use of {entity}s: {what}": ABSENT
+        for entity in ("node", "container")
+        if found[f"use of {entity}s"] != ABSENT and _one(store, f"{entity}_usage", "") == ABSENT
         for what in ("cpu", "memory")
-        if _of("container_amount", what)(store) == ABSENT
+        if _of(f"{entity}_amount", what)(store) == ABSENT
     }
     return {**found, **lacks}
 
