@@ -109,6 +109,8 @@ def test_piped_verbs_say_what_they_do(
     store, out = str(tmp_path / "store"), str(tmp_path / "run")
     assert run(["ingest", str(traces.path), store, "--json"]) == 0
     said = capsys.readouterr().err
+    # before anything of it is read
+    assert re.match(r" +[\d.]+ s    reading 4 files of [\d.]+ k?B\n", said)
     assert re.search(r"^ +[\d.]+ s    ingest: [\d.]+ k?B in [\d.]+ s$", said, re.MULTILINE)
     assert re.search(r"    [\d,]+ rows of 4 new files are stored", said)
     assert run(["replay", store, "--policy", "first_fit", "--out", out]) == 0

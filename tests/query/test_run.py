@@ -51,3 +51,19 @@ def test_a_users_own_file_runs_and_takes_parameters(store: Store, tmp_path: Path
 def test_wrong_sql_is_one_clear_error(store: Store) -> None:
     with Database(store) as database, pytest.raises(TracekitError, match=r"SQL: .*node_usge"):
         database.frame("SELECT * FROM node_usge")
+
+
+#: Tables that are not there, and which is meant: no view that is merely spelled like it.
+MEANT = [
+    ("pods", "container"),
+    ("pod", "container"),
+    ("nodes", "node"),
+    ("containers", "container"),
+]
+
+
+@pytest.mark.parametrize(("asked", "meant"), MEANT)
+def test_a_table_by_another_name_is_met(store: Store, asked: str, meant: str) -> None:
+    with Database(store) as database, pytest.raises(TracekitError, match=asked) as caught:
+        database.frame(f"SELECT * FROM {asked}")
+    assert caught.value.hint == f'Did you mean "{meant}"?'

@@ -38,8 +38,9 @@ def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(TracekitError, match="is an empty folder, expected trace files"):
+    with pytest.raises(TracekitError, match="is an empty folder, expected trace files") as caught:
         discover(tmp_path)
+    assert "kubectl get nodes,pods -A -o json" in str(caught.value.hint)
 
 
 def test_an_empty_file(tmp_path: Path) -> None:

@@ -140,6 +140,16 @@ def test_a_message_before_json_is_told() -> None:
     assert "2>&1" in str(error.hint)
 
 
+@pytest.mark.parametrize(
+    "line", ["NAME    READY   STATUS    RESTARTS   AGE", "NAMESPACE   NAME   READY   STATUS"]
+)
+def test_a_table_of_kubectl_is_told_how_to_print_it_as_json(line: str) -> None:
+    error = recognise([line])
+    assert isinstance(error, TracekitError)
+    assert "is a table that kubectl printed" in error.what
+    assert "kubectl get nodes,pods -A -o json" in str(error.hint)
+
+
 @pytest.mark.parametrize("line", ["apiVersion: v1", "kind: List", "---"])
 def test_a_list_in_yaml_is_told_how_to_print_it_as_json(line: str) -> None:
     error = recognise([line])

@@ -32,7 +32,7 @@ from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
-from tracekit.units import percent
+from tracekit.units import percent, size
 
 #: Less than this is done before a second process has started.
 _PARALLEL_FROM_BYTES = 64 << 20
@@ -81,7 +81,7 @@ def ingest(
     # such a crew may work in another folder, on another machine
     elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
     where, target = place(source), place(store)
-    found = _found(where.resolve() if elsewhere else where, release)
+    found = _found(where.resolve() if elsewhere else where, release, progress)
     target = target.resolve() if elsewhere else target
     remote = is_remote(target)
     if not remote:
@@ -126,8 +126,8 @@ def ingest(
     return summary
 
 
-def _found(where: Path, release: str) -> Discovery:
-    """The trace files there; raises TracekitError where there is a store instead."""
+def _found(where: Path, release: str, progress: Progress) -> Discovery:
+    """The trace files there, told of at once; raises TracekitError where there is a store."""
     with telling():
         if is_store(where):
             raise TracekitError(
@@ -135,7 +135,10 @@ def _found(where: Path, release: str) -> Discovery:
                 hint=f"it is ingested already; all that can be done with it: tracekit run {where}"
                 " --out DIR",
             )
-        return discover(where, release=release)
+        found = discover(where, release=release)
+    many = "s" * (len(found.files) != 1)
+    progress.told(f"reading {len(found.files):,} file{many} of {size(found.size_bytes)}")
+    return found
 
 
 def _with_facts(

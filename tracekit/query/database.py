@@ -13,12 +13,13 @@ import duckdb
 import polars as pl
 
 from tracekit.engine_errors import system_error
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, nearest
 from tracekit.files.places import is_remote, snapshot, told
 from tracekit.query.frames import frame_of
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
 from tracekit.store.views import LISTED, base_views, query_views
+from tracekit.tables import all_tables
 
 # The views of a connection, each made when a statement names it. DuckDB binds a view when it
 # makes it: all of them take a fifth of a second, of which most questions need a few hundredths.
@@ -241,9 +242,24 @@ def _refused(error: duckdb.Error) -> OSError | None:
     return system_error(error) if isinstance(error, duckdb.IOException) else None
 
 
+#: What others call a table.
+_ALSO = {"pod": "container", "pods": "container"}
+_UNKNOWN_TABLE = re.compile(r"Table with name (\w+) does not exist")
+
+
+def _table_meant(said: str) -> str | None:
+    """The table that an unknown one was meant to be, before any view that is spelled like it."""
+    found = _UNKNOWN_TABLE.search(said)
+    name = found[1].lower() if found else ""
+    close = _ALSO.get(name) or nearest(name, all_tables(), cutoff=0.8)
+    return f'Did you mean "{close}"?' if close else None
+
+
 def _as_error(error: duckdb.Error) -> TracekitError:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    hint = next((line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None)
+    hint = _table_meant(lines[0]) or next(
+        (line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None
+    )
     return TracekitError(
         f"SQL: {lines[0]}",
         hint=hint or LISTED,

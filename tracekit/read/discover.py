@@ -184,7 +184,8 @@ def _nothing_found(
     if not passed_over:
         return TracekitError(
             f"{source} is an empty folder, expected trace files",
-            hint="put the .tar.gz, .csv, .csv.gz or .parquet files there",
+            hint="put the .tar.gz, .csv, .csv.gz or .parquet files of a trace there, or of your own"
+            " cluster what kubectl get nodes,pods -A -o json prints and answers of Prometheus",
         )
     name, reason = passed_over[0]
     more = f" (and {len(passed_over) - 1} more like it)" if len(passed_over) > 1 else ""

@@ -100,6 +100,9 @@ _UTF_16 = re.compile("\ufffd{1,2}(([^\x00]\x00){2}|(\x00[^\x00]){2})")
 _JSON = ("{", "[")
 #: How a list of kubectl's begins with ``-o yaml``.
 _YAML = ("apiVersion:", "kind:", "---")
+#: How a table begins that kubectl prints of nodes or pods.
+_PRINTED = re.compile(r"(NAMESPACE +)?NAME +(READY|STATUS|CPU) ")
+_AS_JSON = "kubectl get nodes,pods -A -o json"
 
 
 def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitError:
@@ -108,13 +111,19 @@ def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitErr
     if header and header[0].startswith(_YAML):
         return TracekitError(
             "is YAML; what kubectl prints is read as JSON",
-            hint="print it anew: kubectl get nodes,pods -A -o json",
+            hint=f"print it anew: {_AS_JSON}",
+        )
+    if header and _PRINTED.match(header[0]):
+        return TracekitError(
+            "is a table that kubectl printed; it is read as JSON",
+            hint=f"print it anew: {_AS_JSON}",
         )
     if best is None or best[0] * 2 < len(best[2].columns):
         known = ", ".join(f"{fmt.file_stem}" for source in sources for fmt in source.formats)
         return TracekitError(
             f"not a table of a known trace; its first line is: {shown[:120]}",
-            hint=f"tracekit reads the tables {known}; list them: tracekit list sources",
+            hint=f"of a cluster of your own, what {_AS_JSON} prints is read; of known traces the"
+            f" tables {known}; list them: tracekit list sources",
         )
     _, source, fmt = best
     present = _positions(fmt, header)

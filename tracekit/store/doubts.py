@@ -10,7 +10,14 @@ import polars as pl
 
 from tracekit.store import moments, never_ran, silent_nodes
 from tracekit.store.folder import Store
-from tracekit.store.node_states import begins_ms, cordoned, first_rows, gone_for_good, nodes_of
+from tracekit.store.node_states import (
+    begins_ms,
+    cordoned,
+    first_rows,
+    gone_for_good,
+    nodes_of,
+    unready,
+)
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
@@ -91,6 +98,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         yield aside
     if NEVER_RAN in defects and (waited := never_ran.told(store)):
         yield waited
+    yield from _unlisted(store)
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
@@ -105,10 +113,23 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     yield from _of_no_node(capacity)
     yield from _gone_later(store, nodes)
     yield from _cordoned(store, nodes)
+    yield from _unready(store, nodes)
     yield from _left_out(store)
     yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
+
+
+def _unlisted(store: Store) -> Iterator[str]:
+    """Use of a cluster of one's own whose nodes or pods no file lists."""
+    ours = [one for one in store.manifest.sources if one.release == _NEVER_OVER and one.rows]
+    there = {one.table for one in ours}
+    if there & {"container_amount", "node_amount"} and not there & {"node", "container"}:
+        yield (
+            "use is recorded, but neither nodes nor pods: nothing can be replayed or sized; add"
+            " them to the folder and ingest it again: kubectl get nodes,pods -A -o json >"
+            " FOLDER/kubernetes.json"
+        )
 
 
 def _of_no_node(capacity: pl.DataFrame) -> Iterator[str]:
@@ -149,6 +170,23 @@ def _cordoned(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
                 f"{_named(some['node'], 'node')} {was} {now}: a replay has"
                 f" {'it' if some.height == 1 else 'them'} {always} all the time, as when use began"
             )
+
+
+def _unready(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
+    """Nodes whose condition Ready is False or Unknown, at the end or when use began."""
+    end, start = unready(read(store, "node")).sort("node"), unready(nodes).sort("node")
+    barred = "a replay places nothing there but pods that tolerate the taint of that"
+    for some, when, then in (
+        (end.join(start, on="node", how="semi"), "at the end", barred),
+        (start.join(end, on="node", how="anti"), "when use began, and no more at the end", barred),
+        (
+            end.join(start, on="node", how="anti"),
+            "at the end, and not yet when use began",
+            "a replay has no such change, and places pods there",
+        ),
+    ):
+        if some.height:
+            yield f"{_are(some['node'], 'node')} NotReady {when}: {then}"
 
 
 def _left_out(store: Store) -> Iterator[str]:

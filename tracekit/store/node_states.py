@@ -4,6 +4,7 @@ import polars as pl
 
 from tracekit.store.folder import Store
 from tracekit.store.manifest import DERIVED
+from tracekit.tables.node import UNREADY_TAINTS
 from tracekit.units import EPOCH_FROM_MS
 
 #: Where use is recorded: of containers, of nodes.
@@ -45,14 +46,23 @@ def nodes_of(
 
 def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
     """The last row of each node of the table ``node`` that is gone at the end."""
-    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
-    return last.filter(pl.col("state") == "gone")
+    return _last(rows).filter(pl.col("state") == "gone")
 
 
 def cordoned(rows: pl.DataFrame) -> pl.DataFrame:
     """The last row of each node of the table ``node`` that takes nothing new at the end."""
-    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
-    return last.filter(pl.col("state") == "closed")
+    return _last(rows).filter(pl.col("state") == "closed")
+
+
+def unready(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last row of each node of the table ``node`` that is not ready at the end."""
+    marks = pl.col("taints").str.contains_any(list(UNREADY_TAINTS.values()))
+    return _last(rows).filter(marks & (pl.col("state") != "gone"))
+
+
+def _last(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last row of each node."""
+    return rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
 
 
 def first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:

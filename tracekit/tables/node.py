@@ -2,6 +2,11 @@
 
 from tracekit.tables import Column, Table
 
+#: The taints that Kubernetes gives a node by the status of its condition Ready.
+UNREADY_TAINTS = {
+    "False": "node.kubernetes.io/not-ready",
+    "Unknown": "node.kubernetes.io/unreachable",
+}
 TABLE = Table(
     name="node",
     title="Nodes: where they stand, labels, taints, price",

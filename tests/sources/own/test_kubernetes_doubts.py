@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes_support import Object, container, listed, node, owned, pod, written
+from kubernetes_support import (
+    Object,
+    answer,
+    container,
+    listed,
+    node,
+    owned,
+    pod,
+    series,
+    written,
+)
+from reading_support import read
 
 from tracekit.ingest import ingest
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
@@ -80,6 +92,66 @@ def test_what_every_node_spells_wrong_is_no_silent_assumption(tmp_path: Path) ->
     (said,) = told
     assert "states no cpu that can be used of any node" in said
     assert "--assume node_cpu_cores=" in said
+
+
+#: What a node states of its readiness; whether it is one that takes nothing.
+READY: list[tuple[str | None, bool]] = [
+    ("True", False),
+    (None, False),
+    ("False", True),
+    ("Unknown", True),
+]
+
+
+@pytest.mark.parametrize(("status", "unready"), READY)
+def test_a_node_that_is_not_ready_is_told_and_takes_nothing(
+    tmp_path: Path, status: str | None, unready: bool
+) -> None:
+    other = node("n2")
+    if status is not None:
+        other["status"]["conditions"] = [{"type": "Ready", "status": status}]
+    load, told = _loaded(tmp_path, node("n1"), other, pod("web-1", nodeName="n1"))
+    assert load.constraints is not None or not unready
+    said = (
+        "node n2 is NotReady at the end: a replay places nothing there but pods that tolerate the"
+        " taint of that"
+    )
+    assert told == ((said,) if unready else ())
+
+
+def test_a_node_that_is_not_ready_in_a_later_list_is_told_as_ready_before(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    for name, status, since in (("a", "True", "T00:00:00Z"), ("b", "False", "T05:00:00Z")):
+        one = node("n1")
+        beat = {"type": "Ready", "status": status, "lastHeartbeatTime": f"2026-01-02{since}"}
+        one["status"]["conditions"] = [beat]
+        written(folder / f"{name}.json", listed(one, pod(nodeName="n1")))
+    use = series(None, [(1_767_225_660 + 60 * at, 1.0) for at in range(3)], nodename="n1")
+    written(folder / "node_cpu_in_use.json", answer(use))
+    told = ingest(folder, tmp_path / "store").doubts
+    (said,) = [one for one in told if "NotReady" in one]
+    assert said == (
+        "node n1 is NotReady at the end, and not yet when use began: a replay has no such change,"
+        " and places pods there"
+    )
+
+
+def test_a_taint_that_kubernetes_gave_already_stands_once(tmp_path: Path) -> None:
+    taint = {"key": "node.kubernetes.io/unreachable", "value": "", "effect": "NoSchedule"}
+    one = node("n1", taints=[taint])
+    one["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    found = read("kubernetes", written(tmp_path / "cluster.json", listed(one)))
+    assert json.loads(found.tables["node"]["taints"][0]) == [taint]
+
+
+def test_use_without_nodes_and_pods_says_what_to_add(tmp_path: Path) -> None:
+    use = series(None, [(1_767_225_600 + 60 * at, 1.0) for at in range(3)], pod="p", namespace="a")
+    path = written(tmp_path / "container_cpu_in_use.json", answer(use))
+    told = ingest(path, tmp_path / "store").doubts
+    (said,) = [one for one in told if "neither nodes nor pods" in one]
+    assert "add them to the folder and ingest it again: kubectl get nodes,pods -A -o json" in said
+    assert info(tmp_path / "store")["doubts"] == list(told)
 
 
 def test_preferences_are_told_and_are_no_rules(tmp_path: Path) -> None:

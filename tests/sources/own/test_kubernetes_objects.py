@@ -215,6 +215,18 @@ OWNERS = [
     (owned("ReplicaSet", "by-hand"), "default/by-hand", 0),
     (owned("StatefulSet", "db"), "default/db", 0),
     (owned("Job", "backup-29012345"), "default/backup", 0),
+    ({**owned("Job", "train-run-3"), "labels": {"app": "train"}}, "default/train-run", 0),
+    ({**owned("Job", "run-3"), "labels": {"app.kubernetes.io/name": "run"}}, "default/run", 0),
+    (
+        {**owned("Job", "set-worker-0"), "labels": {"jobset.sigs.k8s.io/jobset-name": "set"}},
+        "default/set-worker",
+        0,
+    ),
+    # nothing says that these belong to others
+    (owned("Job", "train-run-3"), "default/train-run-3", 0),
+    ({**owned("Job", "load-2024"), "labels": {"app": "etl"}}, "default/load-2024", 0),
+    ({**owned("Job", "train-run-x"), "labels": {"app": "train"}}, "default/train-run-x", 0),
+    ({**owned("Job", "trainer-3"), "labels": {"app": "train"}}, "default/trainer-3", 0),
     (owned("DaemonSet", "agent"), "default/agent", 1),
     (owned("Node", "n1"), "default/web-1", 1),
     ({}, "default/web-1", 0),
@@ -227,6 +239,23 @@ def test_the_service_is_what_owns_the_pod(
 ) -> None:
     found = _read(tmp_path, pod(meta=meta))
     assert found.rows("container", "service", "daemon") == [(service, daemon)]
+
+
+@pytest.mark.parametrize("document", [listed(), listed(kind="PodList")])
+def test_a_list_of_nothing_is_refused(tmp_path: Path, document: Object) -> None:
+    path = written(tmp_path / "kubernetes.json", document)
+    with pytest.raises(TracekitError, match="neither nodes nor pods: wrong context") as caught:
+        ingest(path, tmp_path / "store")
+    assert "kubectl config current-context" in str(caught.value.hint)
+
+
+def test_a_list_of_nothing_beside_nodes_is_none_of_these(tmp_path: Path) -> None:
+    """No budget in the cluster: kubectl get pdb -A -o json prints an empty list."""
+    folder = tmp_path / "made"
+    folder.mkdir()
+    written(folder / "kubernetes.json", listed(node("n1"), pod(nodeName="n1")))
+    written(folder / "pdb.json", listed())
+    assert len(ingest(folder, tmp_path / "store").ingested) == 5
 
 
 def _ended(phase: str, **status: Any) -> dict[str, Any]:

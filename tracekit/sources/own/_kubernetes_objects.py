@@ -132,6 +132,16 @@ def _refused(name: str, status: Mapping[str, Any]) -> TracekitError:
     )
 
 
+def check_not_empty(opened: Opened) -> None:
+    """Raise TracekitError for a file without nodes and pods, of which nothing is broken either."""
+    if not any(isinstance(one, Cut) or one.kind in ("Node", "Pod") for one in things(opened)):
+        raise TracekitError(
+            f"{opened.name}: the list has neither nodes nor pods: wrong context or rights?",
+            hint="look with: kubectl config current-context; kubectl auth can-i list pods -A;"
+            " then print it anew: kubectl get nodes,pods -A -o json",
+        )
+
+
 def _watch_ended(number: int, status: object) -> Cut:
     said = status.get("message") if isinstance(status, dict) else None
     return Cut(

@@ -13,6 +13,7 @@ from tracekit.sources.own._kubernetes_node_changes import changed, dated, over_l
 from tracekit.sources.own._kubernetes_objects import (
     Thing,
     arrival_ms,
+    check_not_empty,
     last_change_ms,
     things,
     time_ms,
@@ -33,6 +34,7 @@ from tracekit.sources.own._kubernetes_shape import (
     node_rows,
     owner_of,
     pod_service,
+    taints_of,
 )
 
 _BATCH = 4096
@@ -55,6 +57,8 @@ class _PodError(ValueError):
 def read_objects(opened: Opened) -> Read:
     """Nodes and pods of a file, each once; in a watch log pods as they were at last."""
     known = roster(opened, "objects")
+    if not (known.names or known.nodes or known.state.nodes or opened.stored_sizes):
+        check_not_empty(opened)
     other: dict[Key, Thing] = {}
     yield from rows_of_things(_own(opened, known, other), known)
     for thing in other.values():
@@ -161,11 +165,7 @@ def _node(thing: Thing, known: Roster) -> Rows:
     if not created:
         raise _PodError("node", "time_ms", "has no creationTimestamp")
     time, line = time_ms(created), thing.number
-    taints = [
-        {"key": one.get("key"), "value": one.get("value", ""), "effect": one.get("effect")}
-        for one in spec.get("taints") or ()
-    ]
-    closed = bool(spec.get("unschedulable"))
+    closed, taints = bool(spec.get("unschedulable")), taints_of(thing.value)
     row = node_rows(
         thing.name, time, line, labels=meta.get("labels") or {}, taints=taints, closed=closed
     )

@@ -9,6 +9,7 @@ import polars as pl
 
 from tracekit.sources._cluster import Batch
 from tracekit.sources.own import _kubernetes_rules as rules
+from tracekit.tables.node import UNREADY_TAINTS
 
 #: Fields that are read, by where they stand; ``*`` is each item of a list.
 _KINDS: dict[str, type] = {
@@ -73,6 +74,9 @@ def _found(value: Any, path: list[str]) -> Iterator[Any]:
 
 _HASH = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5,10}$")
 _CRON = re.compile(r"-\d{7,10}$")
+_INDEX = re.compile(r"-\d{1,6}$")
+#: Labels that name what several Jobs belong to.
+_FAMILY_LABELS = ("jobset.sigs.k8s.io/jobset-name", "app.kubernetes.io/name", "app")
 Rows = dict[str, list[dict[str, Any]]]
 
 #: Text columns need no entry; the others are numbers.
@@ -124,11 +128,38 @@ def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
         return f"{space}/{meta['name']}"
     if kind == "Node":
         return f"{space}/{str(meta['name']).removesuffix(f'-{node or name}')}"
-    return service_of(space, kind, name, (meta.get("labels") or {}).get("pod-template-hash"))
+    labels = meta.get("labels") or {}
+    if kind == "Job" and _is_of_family(name, labels):
+        return f"{space}/{_INDEX.sub('', name)}"
+    return service_of(space, kind, name, labels.get("pod-template-hash"))
+
+
+def _is_of_family(job: str, labels: Mapping[str, str]) -> bool:
+    """Whether a Job's index counts among others: a label names what the rest of its name does."""
+    stem = _INDEX.sub("", job)
+    named = (labels.get(one) for one in _FAMILY_LABELS)
+    return stem != job and any(one and f"{stem}-".startswith(f"{one}-") for one in named)
 
 
 #: The taint of a node that takes nothing new, which it has as long as it is so.
 CORDON_TAINT = "node.kubernetes.io/unschedulable"
+
+
+def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The taints of a node, with the one that keeps pods away while it is not ready.
+
+    Kubernetes adds that one itself, a moment after the condition.
+    """
+    taints = [
+        {"key": one.get("key"), "value": one.get("value", ""), "effect": one.get("effect")}
+        for one in (node.get("spec") or {}).get("taints") or ()
+    ]
+    for one in (node.get("status") or {}).get("conditions") or ():
+        key = UNREADY_TAINTS.get(str(one.get("status"))) if one.get("type") == "Ready" else None
+        taint = {"key": key, "value": "", "effect": "NoSchedule"}
+        if key and taint not in taints:
+            taints.append(taint)
+    return taints
 
 
 def node_rows(
