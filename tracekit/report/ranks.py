@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 
 import polars as pl
 
+from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.standings import Standing, Standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.run import OBSERVED
@@ -14,11 +15,13 @@ from tracekit.report.measures import headline
 CHOSEN, BEST, WITHIN = "first choice", "best", "within chance of the best"
 WORSE, WAITED = "worse, beyond chance", "left containers waiting"
 PRODUCTION = "production"
+NEAREST = "comes nearest to being better"
 BARRED = "not to be chosen: overloads nodes"
+RISKY = "overloads more than allowed on average, within chance"
 UNTOLD = "not told apart"
 UNJUDGED = "met too few orders: not judged"
 #: Below the first choice, and those that may be chosen, each group in order of rank.
-_LATER = {CHOSEN: -1, BARRED: 1, WAITED: 1, UNJUDGED: 2}
+_LATER = {CHOSEN: -1, NEAREST: -1, RISKY: 1, BARRED: 2, WAITED: 2, UNJUDGED: 3}
 _SCHEMA = {
     "policy": pl.String,
     "same": pl.Int64,
@@ -42,6 +45,12 @@ def ranked(data: Data) -> pl.DataFrame:
     chosen = told.chosen if told else ()
     barred = {name for one in (told.left_out if told else ()) for name in one.names}
     waited = {name for name in barred if data.results and data.results.waited(name)}
+    risky = {
+        name
+        for name in (data.results.policies if data.results else ())
+        if data.results and above_on_average(data.results, name)
+    }
+    nearest = told.nearest if told else ""
     once = set(told.unjudged if told else ())
     most = max((row.orders for row in found.rows), default=0)
     rows = [
@@ -54,8 +63,9 @@ def ranked(data: Data) -> pl.DataFrame:
             "stands": _stands(
                 found,
                 row,
-                chosen,
+                (chosen, nearest),
                 barred,
+                risky=risky,
                 waited=row.waited or not waited.isdisjoint(row.names),
                 judged=most < FEWEST or row.names[0] not in once,
             ),
@@ -74,24 +84,27 @@ def ranked(data: Data) -> pl.DataFrame:
 def _stands(
     found: Standings,
     row: Standing,
-    chosen: Sequence[str],
+    ours: tuple[Sequence[str], str],
     barred: AbstractSet[str],
     *,
+    risky: AbstractSet[str],
     waited: bool,
     judged: bool,
 ) -> str:
     """What the first page says of a row, else how it stands by the measure."""
-    names = set(row.names)
+    names, (chosen, nearest) = set(row.names), ours
     said = (
         (PRODUCTION, row.names[0] == OBSERVED),
         (UNJUDGED, not judged),
         (WAITED, waited),
         (CHOSEN, chosen and chosen[0] in names),
-        (WITHIN, names & set(chosen)),
+        (NEAREST, nearest in names),
         (BARRED, names & barred),
+        (RISKY, names & risky),
+        (WITHIN, names & set(chosen)),
         (UNTOLD, not found.tells),
         (UNJUDGED, row.orders < FEWEST),
-        (BEST, not chosen and found.best and row is found.best[0]),
+        (BEST, not (chosen or nearest) and found.best and row is found.best[0]),
         (WORSE, row.apart_from_best),
     )
     return next((what for what, holds in said if holds), WITHIN)

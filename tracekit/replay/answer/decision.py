@@ -277,10 +277,11 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
         one, stand = tells[0]
         best, near = stand.best[0], preferred(found, stand.best)[0]
         usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
-        said = f"{keep} {beside_production(found, one, best, usual)}"
+        said = f"{keep} {beside_production(found, one, near, usual)}"
         if why := why_first(found, (near, *stand.best), one.name):
             said += (
-                f" Within chance of it {near.names[0]} goes first ({value_of(one, near)}): {why}."
+                f" It goes before {best.names[0]} ({value_of(one, best)}), which is within chance"
+                f" of it: {why}."
             )
         return _Kept(said, one.name, near.names[0])
     known = next((name for name in CONDITIONS if found.known(OBSERVED, name)), "")

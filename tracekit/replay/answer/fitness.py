@@ -45,7 +45,8 @@ def rule(found: Results) -> str:
     )
     return (
         "A policy may be chosen that leaves nothing waiting while"
-        f" {within(usual, _node_steps(found))}{full}."
+        f" {within(usual, _node_steps(found))}{full}. One that overloads more only on average, so"
+        " that chance may explain it, is not ruled out, and marked."
     )
 
 
@@ -64,6 +65,14 @@ def limits(found: Results) -> dict[str, float]:
     known = usual if usual[OVERLOAD] is not None else None
     most = limits_of(known, _node_steps(found))
     return {name: value for name, value in most.items() if name in found.measures}
+
+
+def above_on_average(found: Results, policy: str) -> bool:
+    """Whether it may be chosen, though its mean is above a limit: chance may explain as much."""
+    return policy != OBSERVED and any(
+        found.known(policy, name) and _mean(found, policy, name) > most
+        for name, most in limits(found).items()
+    )
 
 
 def left_out(found: Results) -> tuple[LeftOut, ...]:

@@ -88,12 +88,15 @@ def _names(data: Data) -> list[str]:
 
 
 def _first(data: Data, names: list[str]) -> list[str]:
-    """What the page opens with: production, or the first policy, against the most even one."""
+    """What the page opens with: production, or the first policy, against what page one is about."""
     policies = [name for name in tested(data.replay("summary")) if name != OBSERVED]
     ranked = headline(data)
     rows = data.standings(ranked.name).rows if ranked else ()
-    chosen = data.decision.chosen if data.decision else ()
-    best = [*chosen, *(name for row in rows for name in row.names if name in policies)]
+    ours = data.decision.subject if data.decision else ""
+    best = [
+        *([ours] if ours else []),
+        *(name for row in rows for name in row.names if name in policies),
+    ]
     one = OBSERVED if OBSERVED in names else policies[0]
     return [one, next((name for name in best if name != one), names[-1])]
 

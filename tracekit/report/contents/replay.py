@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.amounts import standing_text, value_text
+from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.moved import bought, moved
 from tracekit.replay.answer.standings import Standings
 from tracekit.replay.measures import ENDS, FIRST, Measure, measures_in, part_column, small
@@ -22,7 +23,7 @@ from tracekit.report.contents import quantities
 from tracekit.report.data import Data
 from tracekit.report.measures import headline, present
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.ranks import UNJUDGED
+from tracekit.report.ranks import RISKY, UNJUDGED
 from tracekit.report.words import count, listed, spaced
 from tracekit.units import MS_PER_MINUTE, duration
 
@@ -93,14 +94,16 @@ def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
 
 
 def _marked(row: list[Cell], names: Sequence[str], data: Data) -> list[Cell]:
-    """A row of which the first page says that it is not to be chosen says so, and is never best."""
+    """A row that is not to be chosen, or may overload nodes, says so, and is never best."""
     told = data.decision
     barred = {name for one in told.left_out for name in one.names} if told else set()
     once = told is not None and names[0] in told.unjudged
-    if names[0] == OBSERVED or not (once or names[0] in barred):
+    risky = data.results is not None and above_on_average(data.results, names[0])
+    if names[0] == OBSERVED or not (once or names[0] in barred or risky):
         return row
     first, *others = row
-    marks = [first.mark, UNJUDGED if once else "not to be chosen"]
+    why = UNJUDGED if once else "not to be chosen" if names[0] in barred else RISKY
+    marks = [first.mark, why]
     plain = [dataclasses.replace(one, mark="") for one in others]
     return [dataclasses.replace(first, mark="; ".join(filter(None, marks))), *plain]
 

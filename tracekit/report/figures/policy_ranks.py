@@ -16,7 +16,9 @@ from tracekit.report.ranks import (
     BARRED,
     BEST,
     CHOSEN,
+    NEAREST,
     PRODUCTION,
+    RISKY,
     UNJUDGED,
     UNTOLD,
     WAITED,
@@ -31,6 +33,8 @@ from tracekit.report.words import listed
 _CLOSE = 0.6
 _COLORS = {
     CHOSEN: "policy-1",
+    NEAREST: "policy-1",
+    RISKY: "other",
     BEST: "policy-1",
     WITHIN: "policy-3",
     WORSE: "policy-5",
@@ -41,7 +45,7 @@ _COLORS = {
     UNJUDGED: "policy-6",
 }
 #: Drawn as an outline.
-_HOLLOW = (UNJUDGED, WAITED)
+_HOLLOW = (UNJUDGED, WAITED, RISKY)
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 24, 100, 40
 _LONGEST = 30
 #: So many of those that stand beside a single way to place are named in the title.
@@ -155,7 +159,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     rows = frame.filter(~pl.col("stands").is_in([PRODUCTION, WAITED]))
     if rows.height < 2:
         return _of_one(measure, frame, rows)
-    best = rows.filter(pl.col("stands").is_in([CHOSEN, BEST]))
+    best = rows.filter(pl.col("stands").is_in([CHOSEN, NEAREST, BEST]))
     why = frame["why_not"][0]
     if best.is_empty() or (why and not _some(rows, BARRED)):
         return _untold(measure, rows, why)
@@ -205,8 +209,9 @@ def _some(rows: pl.DataFrame, stands: str) -> int:
 
 def _counted(rows: pl.DataFrame) -> list[str]:
     """How many stand otherwise, a clause each."""
-    barred, unjudged = _some(rows, BARRED), _some(rows, UNJUDGED)
+    barred, risky, unjudged = (_some(rows, one) for one in (BARRED, RISKY, UNJUDGED))
     said = [f"{barred} overload{'s' if barred == 1 else ''} nodes"] if barred else []
+    said += [f"{risky} may overload them"] if risky else []
     return [*said, f"{unjudged} {UNJUDGED}"] if unjudged else said
 
 
@@ -227,7 +232,9 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 FIGURE = Figure(
     title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
-    how_to_read="The first choice stands on top, below it the lowest where low is better; then"
+    how_to_read="The first choice stands on top, or what comes nearest to it where production is"
+    " kept, below it the lowest where low is better; then"
+    " those that overload more than allowed on average, which chance may explain; then"
     " those that may not be chosen, without a line where one order was enough to bar them; last, as"
     " outlines, others that met one order: one draw judges nobody. Behind each name is its mean;"
     " the thin line is the 95 % interval over the orders of arrival. Where values lie close"
