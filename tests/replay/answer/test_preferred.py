@@ -131,7 +131,8 @@ def test_beside_production_that_is_kept_the_nearest_is_of_least_risk() -> None:
     )
     told = decision(found)
     assert (told.chosen, told.nearest) == ((), "tsbo")
-    assert "Within chance of it tsbo goes first" in told.answer
+    assert "tsbo, which comes nearest," in told.answer
+    assert "It goes before default_scheduler (10" in told.answer
 
 
 def one_order(times: int, **about: list[int]) -> Results:

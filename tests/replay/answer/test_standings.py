@@ -155,7 +155,7 @@ def test_nobody_is_recommended_where_production_is_better() -> None:
     assert (found.nearest, found.subject) == ("clever", "clever")
     assert found.answer.startswith("Keep the placement of production: no policy is better")
     assert "production comes to 49.3 %" in found.answer
-    assert "clever, the best of the policies, to 7" in found.answer
+    assert "clever, which comes nearest, to 7" in found.answer
 
 
 def test_fewer_nodes_are_recommended_where_production_is_better_by_use_alone() -> None:

@@ -79,7 +79,7 @@ def beside_production(found: Results, measure: Measure, best: Standing, usual: s
     apart = difference(found, best.names[0], OBSERVED, measure.name)
     by, value = f"By {small(measure.title)}", value_of(measure, best)
     if apart is None or not apart.mean or (apart.mean < 0) != (measure.better == "low"):
-        first = f"{best.names[0]}, the best of the policies,"
+        first = f"{best.names[0]}, which comes nearest,"
         return f"{by} production comes to {usual}, {first} to {value}."
     return (
         f"{by} {best.names[0]} comes nearest to being better: {value} against {usual}, a difference"
