@@ -372,8 +372,25 @@ async () => {
 """
 
 
+@pytest.mark.parametrize(
+    ("width", "seen"), [(390, ["p.answer"]), (1440, ["p.answer", "table.changes thead"])]
+)
+def test_the_answer_is_on_the_first_screen(
+    browser: Any, report: Path, width: int, seen: list[str]
+) -> None:
+    with opened(browser, report, width) as page:
+        for what in seen:
+            box = page.locator(f"section.page.shown {what}").first.bounding_box()
+            assert box["y"] + box["height"] < 844, (what, box)
+        if width == 1440:
+            shown = page.locator("section.page.shown dt").all()
+            heads = {one.inner_text(): one.bounding_box()["y"] for one in shown}
+            assert heads["How sure"] < 900
+            assert heads["What to do next"] < 900
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_no_rule_of_accessibility_is_broken(
     browser: Any, report: Path, width: int, scheme: str
 ) -> None:

@@ -1,7 +1,15 @@
 """What the first screen of a question holds, whoever fills it: a run, or a study."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tracekit.replay.answer.amounts import ON_AVERAGE
+
+#: Where a sentence ends and another one begins.
+_SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
+#: So many sentences say how sure the answer is, before the reader asks for more.
+_SURE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +74,24 @@ class Answer:
     hangs: str = ""
     rests: Sequence[tuple[str, str]] = ()
     next: Sequence[tuple[str, str]] = ()
+
+    @property
+    def averages(self) -> str:
+        """How a difference is called that is worse on average only; empty where none is."""
+        return next((one.way for one in self.changes if one.way == ON_AVERAGE), "")
+
+    @property
+    def lead(self) -> str:
+        """The first sentence: what is read if nothing else is."""
+        return _SENTENCES.split(self.sentence, maxsplit=1)[0]
+
+    @property
+    def rest(self) -> str:
+        """The sentences after it; empty where there is one."""
+        return "".join(_SENTENCES.split(self.sentence, maxsplit=1)[1:])
+
+    @property
+    def how_sure(self) -> tuple[str, str]:
+        """How sure the answer is: what everybody reads, and more of it."""
+        said = _SENTENCES.split(self.sure)
+        return " ".join(said[:_SURE]), " ".join(said[_SURE:])

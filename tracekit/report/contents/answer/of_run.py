@@ -189,10 +189,11 @@ def of_run(data: Data, told: Decision) -> Answer:
         movable=_movable((data.run or {})["workload"]),
         sentence=sentence(found, told),
         meaning=meaning(told),
-        also=" ".join(filter(None, [spaced(filled(found)), nodes_needed.said(data, told)])),
+        also=nodes_needed.said(data, told),
         warnings=_warnings(data),
         barred=_barred(found, told),
         told=[
+            *filter(None, [spaced(filled(found))]),
             *nodes_needed.held(data),
             *_waits(data, told),
             *_left_out(load),

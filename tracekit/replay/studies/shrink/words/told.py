@@ -19,7 +19,7 @@ from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.study import Study
 from tracekit.units import percent
-from tracekit.words import count, counted
+from tracekit.words import count, counted, short_id
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Told:
     def next_to_go(self) -> str:
         """The name of the node that would go next."""
         last = self.nodes.filter(place=self.best["nodes"])["node"]
-        return str(last.item()) if len(last) else "one more node"
+        return short_id(str(last.item())) if len(last) else "one more node"
 
 
 def told(study: Study) -> Told | None:
