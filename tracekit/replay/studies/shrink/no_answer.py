@@ -5,7 +5,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.replay.studies.shrink.search.limits import plain
-from tracekit.replay.studies.shrink.search.trials import TooFewError
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.words import counted
 
 

@@ -12,7 +12,8 @@ from tracekit.replay.studies.shrink.search.added import Adding
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.shrink.search.limits import Broken, Limits
-from tracekit.replay.studies.shrink.search.trials import NODES, TooFewError, Trials
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
+from tracekit.replay.studies.shrink.search.trials import NODES, Trials
 from tracekit.replay.workload.changed.more_nodes import like_nodes, with_more
 from tracekit.replay.workload.workload import Workload
 

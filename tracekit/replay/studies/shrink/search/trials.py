@@ -18,6 +18,7 @@ from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
 from tracekit.replay.studies.shrink.search.limits import PLACED, Broken, Limits
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
@@ -48,22 +49,6 @@ class Trial:
 NODES, COST = "nodes", "cost"
 #: What is less by rounding alone is not less.
 LESS = 1 - 1e-9
-
-
-class TooFewError(TracekitError):
-    """A limit breaks on all nodes already."""
-
-    broken: Broken | None = None
-    #: That one container by itself breaks a limit, on every node; empty where none does.
-    alone: str = ""
-    #: Whether containers wait, which nobody spoke of, and nothing else is wrong.
-    only_waits: bool = False
-
-    def though(self, more: str) -> TooFewError:
-        """The same, and something more that is known."""
-        error = TooFewError(f"{self.what}; {more}", hint=self.hint)
-        error.broken, error.alone, error.only_waits = self.broken, self.alone, self.only_waits
-        return error
 
 
 class Trials:

@@ -1,0 +1,180 @@
+"""The searches of a study of the fewest nodes: one for each policy, side by side or one by one."""
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tracekit.crew.crew import Crew, OnProgress
+from tracekit.errors import TracekitError
+from tracekit.progress import Task
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.runs.one import replay_one
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.facts import facts_of
+from tracekit.replay.studies.shrink.frames import Cluster
+from tracekit.replay.studies.shrink.search.enough import enough_nodes
+from tracekit.replay.studies.shrink.search.few_nodes import (
+    Ask,
+    ByCrew,
+    Here,
+    Remembered,
+    told_of,
+)
+from tracekit.replay.studies.shrink.search.fewest import Fewest
+from tracekit.replay.studies.shrink.search.limits import Limits
+from tracekit.replay.studies.shrink.search.trials import left_nodes
+from tracekit.replay.workload.changed.multiplied import multiplied, scale_of
+from tracekit.replay.workload.changed.on_nodes import barred_by
+from tracekit.replay.workload.shared import shared
+from tracekit.replay.workload.source import WorkloadSource
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of each policy."""
+
+    source: WorkloadSource
+    scale: float
+    limits: Limits
+    seed: int
+    repeats: int
+    by: str
+    let_wait: bool
+
+    def of(
+        self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
+    ) -> Fewest:
+        """The answer for one; ``asks`` says who replays a workload, this process if not given."""
+        return enough_nodes(
+            _scaled(self.source, self.scale),
+            policy,
+            self.limits,
+            seed=self.seed,
+            repeats=self.repeats,
+            by=self.by,
+            asks=asks,
+            beside=beside,
+            let_wait=self.let_wait,
+        )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search of one policy; can be sent to another process."""
+
+    asked: Asked
+    policy: str
+
+    def run(self, on_progress: OnProgress) -> Fewest:
+        policy = parse_entrant(self.policy)
+
+        def asks(load: Workload) -> Ask:
+            return told_of(Here(load, policy, self.asked.seed), lambda: on_progress(0, 1, 0))
+
+        return self.asked.of(policy, asks)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before any search: the cluster, and what production came to on it."""
+
+    source: WorkloadSource
+    scale: float
+    seed: int
+
+    def run(self, on_progress: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
+        """The nodes, facts about the workload, and production's row where it is recorded."""
+        load, given = _scaled(self.source, self.scale), _loaded(self.source)
+        production = parse_entrant(OBSERVED)
+        observed = replay_one(given, production, self.seed).row if given.recorded else None
+        on_progress(1, 0, 0)
+        cluster = Cluster(
+            load.node_ids,
+            load.resources,
+            load.capacity,
+            load.price_per_hour,
+            barred_by(given),
+            len(left_nodes(load)),
+            load.cordoned,
+        )
+        return cluster, facts_of(load, given), observed
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(source: WorkloadSource) -> Workload:
+    return source.load()
+
+
+@functools.lru_cache(maxsize=1)
+def _scaled(source: WorkloadSource, scale: float) -> Workload:
+    return multiplied(_loaded(source), scale_of(scale), stream(source.seed, "replicas"))
+
+
+def begun(
+    asked: Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
+) -> dict[str, Callable[[], Fewest]]:
+    """A search per policy, under way or to be done; each gives its answer, or raises."""
+    if kept is None and (len(entrants) > 1 or crew.size == 1):
+        return {
+            name: crew.submit(_Search(asked, one.address()), _told(_counted(task, name))).result
+            for name, one in entrants.items()
+        }
+    search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
+    return {
+        name: functools.partial(search, one, done=_counted(task, name))
+        for name, one in entrants.items()
+    }
+
+
+def _counted(task: Task, policy: str) -> Callable[[], None]:
+    """What to call after each replay of a search: it says how many there were."""
+    count = itertools.count(1)
+    return lambda: task.advance(0, f"replay {next(count):,} of {policy}")
+
+
+def ended(
+    searches: Mapping[str, Callable[[], Fewest]], task: Task
+) -> tuple[dict[str, Fewest], dict[str, TracekitError]]:
+    """What each search found, and the problems of those that found nothing, by policy."""
+    found, problems = {}, {}
+    for name, search in searches.items():
+        try:
+            found[name] = search()
+        except TracekitError as error:
+            problems[name] = error
+        task.advance(1, name)
+    return found, problems
+
+
+def _told(done: Callable[[], None]) -> OnProgress:
+    """What a crew calls on the way."""
+    return lambda *_: done()
+
+
+def _side_by_side(
+    asked: Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
+) -> Fewest:
+    """One search, whose replays are done by all processes of a crew."""
+    with contextlib.ExitStack() as opened:
+        folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
+
+        def asks(load: Workload) -> Ask:
+            if crew.size > 1:
+                at = folder / f"workload-{load.nodes}"
+                source = opened.enter_context(shared(load, at))
+                replays: Ask = ByCrew(crew, source, policy.address(), asked.seed)
+            else:
+                replays = Here(load, policy, asked.seed)
+            ask = told_of(replays, done)
+            if kept is None:
+                return ask
+            return Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+
+        return asked.of(policy, asks, crew.size)
