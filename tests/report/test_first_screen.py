@@ -110,7 +110,7 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
         _heads,
         True,
         # nodes without containers are not free there: fewer of them decide nothing
-        r"^Keep the placement of production: .* production comes to [\d.]+ %, random, the best of",
+        r"^Keep the placement of production: .* production comes to [\d.]+ %, random, which comes nearest",
     ),
     "nothing can be told": (
         _nothing_told,
