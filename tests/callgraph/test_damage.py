@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
-import numpy as np
 import pytest
 from callgraph_support import Record, rows_of
-from damaged_calls import DAMAGES, TrueCall, by_majority, made_up
+from damage_table import ROWS, SEEDS, measured
 
 from tracekit.callgraph.declared import Mode
 from tracekit.callgraph.frames import calls_frame, traces_frame
-from tracekit.callgraph.graph import Graph, rebuild
-
-Found = dict[int, set[TrueCall]]
-TRACES = made_up(np.random.Generator(np.random.PCG64(20)), 1500)
-TRUTH: Found = {number: set(trace.calls) for number, trace in TRACES.items()}
-
-
-def told(graph: Graph) -> Found:
-    """The calls of which both names are known; that of an entry's caller is not asked for."""
-    found: Found = defaultdict(set)
-    names = ("trace_key", "rpc_id", "upstream_key", "downstream_key")
-    for trace, *call in calls_frame(graph).select(names).rows():
-        path, caller, callee = call
-        if callee is not None and (caller is not None or path == "0"):
-            found[trace].add(TrueCall(path, caller, callee))
-    return found
-
-
-def recall_and_precision(found: Found) -> tuple[float, float]:
-    right = sum(len(calls & found.get(trace, set())) for trace, calls in TRUTH.items())
-    return right / sum(map(len, TRUTH.values())), right / sum(map(len, found.values()))
-
+from tracekit.callgraph.graph import rebuild
 
 #: The least recall of repair, where the damage leaves it a choice.
 LEAST = {"wrong callee in 3.3 %": 0.968, "all at 5 %": 0.926}
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("name", ROWS)
 def test_repair_is_at_least_as_good_as_naive_and_majority(name: str) -> None:
-    rng = np.random.Generator(np.random.PCG64(21))
-    records = {number: DAMAGES[name](rng, trace.records) for number, trace in TRACES.items()}
-    rows = rows_of(records)
-    repair = rebuild(rows)
-    recall, precision = recall_and_precision(told(repair))
-    others = (
-        told(rebuild(rows, mode="naive")),
-        {number: by_majority(damaged) for number, damaged in records.items()},
-    )
-    for other in map(recall_and_precision, others):
+    repair, shares = measured(name, SEEDS[0])
+    recall, precision = shares["repair"]
+    for other in (shares["naive"], shares["majority"]):
         assert recall >= other[0]
         assert precision >= other[1]
     assert recall >= LEAST.get(name, 0)

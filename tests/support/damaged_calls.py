@@ -50,7 +50,9 @@ def _grow(
     records: list[Record],
 ) -> None:
     for number in range(1, 1 + int(rng.poisson(2.4 if depth == 1 else 1.6 / depth))):
-        path, time_ms = f"{above.path}.{number}", int(rng.integers(1000))
+        path = f"{above.path}.{number}"
+        # calls are numbered in the order in which they are made
+        time_ms = 1000 * number + int(rng.integers(1000))
         if rng.random() < 0.5:
             call = TrueCall(path, above.callee, int(rng.choice(STORES)))
             kind = str(rng.choice(["mc", "db"]))

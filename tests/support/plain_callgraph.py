@@ -58,7 +58,7 @@ def rebuild_plainly(records: Sequence[Record], mode: str, *, move: bool = True) 
 
 class _Plain(Mending):
     def __init__(self, records: Sequence[Record], mode: str, *, move: bool) -> None:
-        super().__init__(records)
+        super().__init__(records, put_back=mode == "repair")
         self.mode, self.move = mode, move
         self.result = Rebuilt()
         self.made = 0

@@ -13,6 +13,7 @@ from tracekit.callgraph.declared import MODE, Mode
 from tracekit.callgraph.ledger import Defect, Ledger
 from tracekit.callgraph.places import Places, locate
 from tracekit.callgraph.records import Records, arrange, as_recorded
+from tracekit.callgraph.shifted import put_back
 from tracekit.callgraph.tree import Tree, by_name, by_path
 
 
@@ -46,6 +47,8 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE, move: bool = True) -> Grap
     records = arrange(rows)
     places = locate(records)
     ledger = Ledger(len(records.traces))
+    if mode == "repair":
+        records, places = put_back(records, places, ledger)
     _note_records(records, places, ledger, mode)
     if mode == "naive":
         return _naive(records, places, ledger)

@@ -10,6 +10,7 @@ from tracekit.arrays import IntArray
 Defect = Literal[
     "duplicate_record",
     "rpc_id_not_a_path",
+    "shifted_rpc_id",
     "missing_upstream",
     "missing_downstream",
     "several_upstreams",
@@ -32,6 +33,7 @@ Action = Literal[
     "merged",
     "kept apart",
     "inserted",
+    "put in a gap",
     "moved up",
     "moved beside",
     "first taken",
@@ -48,6 +50,7 @@ Action = Literal[
 UNITS: dict[Defect, str] = {
     "duplicate_record": "records",
     "rpc_id_not_a_path": "records",
+    "shifted_rpc_id": "records",
     "missing_upstream": "records",
     "missing_downstream": "records",
     "several_upstreams": "rpc ids",

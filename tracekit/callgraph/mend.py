@@ -189,7 +189,7 @@ def _twins(records: Records, place: IntArray, names: Names) -> tuple[IntArray, I
     which, and the called end must not have worked for longer than the calling end waited.
     """
     kind, side = records.kind, records.side
-    first, second = _pairs(place, kind)
+    first, second = pairs(place, kind)
     apart = (side[first] >= 0) & (side[second] <= 0)
     same_caller = _compatible(names.upstream[first], names.upstream[second])
     same_callee = _compatible(names.downstream[first], names.downstream[second])
@@ -203,7 +203,7 @@ def _twins(records: Records, place: IntArray, names: Names) -> tuple[IntArray, I
     return first[twins], second[twins]
 
 
-def _pairs(place: IntArray, kind: Int32Array) -> tuple[IntArray, IntArray]:
+def pairs(place: IntArray, kind: Int32Array) -> tuple[IntArray, IntArray]:
     """Neighbours that are alone together at their place with their type."""
     fresh = np.ones(len(place) + 1, dtype=np.bool_)
     fresh[1:-1] = (place[1:] != place[:-1]) | (kind[1:] != kind[:-1])
