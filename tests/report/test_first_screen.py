@@ -110,7 +110,7 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
         _heads,
         True,
         # nodes without containers are not free there: fewer of them decide nothing
-        r"^Keep the placement of production: .* production comes to [\d.]+ %, random, which comes nearest",
+        r"^Keep the placement of production: .* production comes to [\d.]+ %, random, which comes",
     ),
     "nothing can be told": (
         _nothing_told,
