@@ -6,7 +6,7 @@ from pathlib import Path
 from tracekit.errors import TracekitError
 from tracekit.read.discover import Discovery
 from tracekit.shown import Shown
-from tracekit.store.manifest import SourceEntry
+from tracekit.store.manifest import Manifest, SourceEntry
 from tracekit.words import counted
 
 
@@ -16,7 +16,8 @@ class IngestSummary(Shown):
 
     ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
     says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
-    what the tables of the store cannot mean as they stand.
+    what the tables of the store cannot mean as they stand. ``lacks`` is the use that is not
+    recorded, where files were refused.
     """
 
     store: Path
@@ -28,6 +29,7 @@ class IngestSummary(Shown):
     unknown: str = ""
     doubts: tuple[str, ...] = ()
     anew: str = ""
+    lacks: list[str] = field(default_factory=list)
 
 
 def begun(store: Path, found: Discovery) -> IngestSummary:
@@ -48,22 +50,39 @@ def said(summary: IngestSummary) -> str:
     return f"{counted(rows, 'row')} of {files:,} new file{'s' * (files != 1)} are stored{broken}"
 
 
+def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
+    """The files that were refused and are not in the store, each with what was wrong.
+
+    An ingest that took nothing in leaves the store as it was. One that met files of the store again
+    has met all that there are: what it did not refuse is there no more.
+    """
+    failed = {name: error.what for name, error in summary.failed}
+    now = failed if summary.ingested else {}
+    taken = {entry.file for entry in manifest.sources}
+    return {
+        name: what
+        for name, what in {**manifest.refused, **now}.items()
+        if name not in taken and (name in failed or not summary.known)
+    }
+
+
 def failure(summary: IngestSummary) -> TracekitError:
     """The error that names the files that could not be read, and what else went in."""
     _, first = summary.failed[0]
+    lacks = f"; the store lacks {', '.join(summary.lacks)}" if summary.lacks else ""
     if len(summary.failed) == 1:
         done = len({entry.file for entry in summary.ingested})
         kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
-        return TracekitError(f"{first.what}{kept}", hint=first.hint)
+        return TracekitError(f"{first.what}{kept}{lacks}", hint=first.hint)
     names = ", ".join(name for name, _ in summary.failed[:5])
     if {error.what for _, error in summary.failed} == {first.what}:
         # files that are read together fail together, for what is wrong in one of them
         return TracekitError(
-            f"{first.what}; {names} are read together, and none of them was taken in",
+            f"{first.what}; {names} are read together, and none of them was taken in{lacks}",
             hint=first.hint,
         )
     return TracekitError(
         f"{counted(len(summary.failed), 'file')} could not be read ({names}); the first:"
-        f" {first.what}",
+        f" {first.what}{lacks}",
         hint=first.hint,
     )

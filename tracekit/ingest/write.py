@@ -24,7 +24,7 @@ from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
 from tracekit.ingest.mend import late_list, mend, replaced_by, sha256
 from tracekit.ingest.staged import Staged
-from tracekit.ingest.summary import IngestSummary, begun, failure, said
+from tracekit.ingest.summary import IngestSummary, begun, failure, refused_now, said
 from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import Discovery, TraceFile, discover
@@ -32,6 +32,7 @@ from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
+from tracekit.store.quantities import absent_use
 from tracekit.units import percent, size
 
 #: Less than this is done before a second process has started.
@@ -118,8 +119,7 @@ def ingest(
             files = _with_facts(found.files, manifest, sizes)
             coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
-                summary.unknown = derive(folder, writer.manifest, writer.keep, alone_memory)
-                summary.doubts = doubts(Store(folder, writer.manifest))
+                writer.end(folder, alone_memory)
     if summary.failed:
         raise failure(summary)
     progress.told(said(summary))
@@ -196,6 +196,17 @@ class _Writer:
         """Commit what the store holds now."""
         self._commit(manifest)
         self.manifest = manifest
+
+    def end(self, folder: Path, memory_bytes: int) -> None:
+        """Work out what follows from all files, and note which were refused."""
+        summary = self._summary
+        summary.unknown = derive(folder, self.manifest, self.keep, memory_bytes)
+        refused = refused_now(self.manifest, summary)
+        if refused != self.manifest.refused:
+            self.keep(dataclasses.replace(self.manifest, refused=refused))
+        store = Store(folder, self.manifest)
+        summary.doubts = doubts(store)
+        summary.lacks = absent_use(store) if refused else []
 
     def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
         self.keep(manifest)

@@ -18,6 +18,7 @@ from tracekit.store.node_states import (
     nodes_of,
     unready,
 )
+from tracekit.store.quantities import absent_use
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
@@ -92,6 +93,7 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
 
 
 def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
+    yield from _refused(store)
     for entry in store.manifest.sources:
         yield from (one.example for one in entry.defects if one.defect in defects)
     if aside := moments.told(store.manifest):
@@ -118,6 +120,16 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
+
+
+def _refused(store: Store) -> Iterator[str]:
+    """Files that ingest refused while it took others in."""
+    lacks = ", ".join(absent_use(store)) if store.manifest.refused else ""
+    for name, reason in store.manifest.refused.items():
+        yield (
+            f"{name} was refused, and nothing of it is in the store"
+            f"{f', which lacks {lacks}' if lacks else ''}: {reason.removeprefix(f'{name}: ')}"
+        )
 
 
 def _unlisted(store: Store) -> Iterator[str]:

@@ -80,6 +80,7 @@ class Manifest:
     ``dimensions`` holds the number of ids of each entity: ids beyond it belong to an ingest that
     was interrupted before it was committed. ``quantities`` says of each whether it is recorded,
     inferred or absent. ``made_up`` says that some of it was drawn by ``tracekit synth``.
+    ``refused`` has each file that an ingest refused and none took in since, with what was wrong.
     """
 
     tool_version: str
@@ -87,6 +88,7 @@ class Manifest:
     dimensions: dict[str, int] = field(default_factory=dict)
     quantities: dict[str, str] = field(default_factory=dict)
     made_up: bool = False
+    refused: dict[str, str] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
 
     def parts(self, table: str) -> list[SourceEntry]:
@@ -179,6 +181,9 @@ def _made_of(source: Path) -> str:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put a manifest in place in one step, so that a crash leaves the old one or the new one."""
     document = {"format_version": manifest.format_version, **dataclasses.asdict(manifest)}
+    if not manifest.refused:
+        # versions that know no such key read the store as well
+        del document["refused"]
     text = json.dumps(document, indent=1, ensure_ascii=False)
     replace_file(folder / NAME, _sealed(text.removesuffix("\n}").encode()))
 
@@ -219,4 +224,5 @@ def _from_document(document: dict[str, Any]) -> Manifest:
         dimensions=dict(document.get("dimensions") or {}),
         quantities=dict(document.get("quantities") or {}),
         made_up=bool(document.get("made_up")),
+        refused=dict(document.get("refused") or {}),
     )

@@ -27,6 +27,14 @@ def quantities(store: Store) -> dict[str, str]:
     return {**found, **lacks}
 
 
+def absent_use(store: Store) -> list[str]:
+    """The use that a store with sizes does not record, in the words of ``quantities``."""
+    known = quantities(store)
+    if known["node sizes"] == known["requests"] == ABSENT:
+        return []
+    return [name for name, kind in known.items() if name.startswith("use of ") and kind == ABSENT]
+
+
 def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
     """The quantities of two parts of a store together: the better known of each."""
     order = (RECORDED, INFERRED, ABSENT)

@@ -10,6 +10,11 @@ from kubernetes_support import Object, answer, listed, node, pod, series, writte
 from reading_support import Reading, opened, read
 
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
+from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.seeds import stream
+from tracekit.store import open_store
+from tracekit.verbs.info import info
 
 START = 1_767_225_600
 CPU, MEMORY = "container_cpu_in_use", "container_memory_in_use"
@@ -104,3 +109,43 @@ def test_use_from_before_the_pod_is_told_and_left_out(tmp_path: Path) -> None:
     [(_, column, reason)] = found.reasons
     assert column == "time_ms"
     assert f"the pod began at {START * 1000}" in reason
+
+
+def test_a_store_says_first_which_file_was_refused_and_what_it_lacks(tmp_path: Path) -> None:
+    """CPU in percent beside memory that is right: the store is usable, and says what it is not."""
+    folder, store = tmp_path / "made", tmp_path / "store"
+    folder.mkdir()
+    things = [node("n1"), *(pod(f"web-{at}", nodeName="n1") for at in range(2))]
+    written(folder / "cluster.json", listed(*things))
+    written(folder / f"{MEMORY}.json", answer(*_use(MEMORY, 2e8)))
+    wrong = written(folder / f"{CPU}.json", answer(*_use(CPU, 45.0)))
+    with pytest.raises(TracekitError) as raised:
+        ingest(folder, store)
+    assert raised.value.exit_code == 2
+    assert raised.value.what.endswith(
+        "; 2 other files went in; the store lacks use of nodes, use of containers: cpu"
+    )
+    first, *_ = info(store)["doubts"]
+    assert first.startswith(
+        f"{CPU}.json was refused, and nothing of it is in the store, which lacks use of nodes, use"
+        " of containers: cpu: "
+    )
+    load = workload_from_sizes(open_store(store), sized_assumptions([]), stream(0, "test"))
+    assert load.told[0] == first
+    # once the file is right it is not told any more
+    written(wrong, answer(*_use(CPU, 0.45)))
+    ingest(folder, store)
+    assert not [one for one in info(store)["doubts"] if "refused" in one]
+
+
+def test_a_refused_file_that_is_taken_away_is_told_no_more(tmp_path: Path) -> None:
+    folder, store = tmp_path / "made", tmp_path / "store"
+    folder.mkdir()
+    written(folder / "cluster.json", listed(node("n1"), pod("web-0", nodeName="n1")))
+    wrong = written(folder / f"{CPU}.json", answer(*_use(CPU, 45.0, pods=1)))
+    with pytest.raises(TracekitError):
+        ingest(folder, store)
+    assert list(open_store(store).manifest.refused) == [wrong.name]
+    wrong.unlink()
+    ingest(folder, store)
+    assert open_store(store).manifest.refused == {}
