@@ -7,6 +7,7 @@ from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.filled import filled
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import Standings, standings
+from tracekit.replay.runs.kept_back import not_free
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import PERCENT, shown
@@ -30,7 +31,11 @@ def page(run: Run) -> Page:
             f" {counted(load.nodes, 'node')},"
             f" {counted(len(found.policies), 'policy')}"
         ),
-        lines=[sentence(found, told), *filter(None, [filled(found)]), *told.not_told[:2]],
+        lines=[
+            sentence(found, told),
+            *filter(None, [filled(found), not_free(found.manifest.get("workload", {}))]),
+            *told.not_told[:2],
+        ],
         columns=columns,
         rows=rows,
         bars=_bars(found, first, told.chosen) if first else (),

@@ -1,11 +1,11 @@
-"""The nodes that hold a container, on average over time: the others can be switched off."""
+"""The nodes that hold a container, on average over time."""
 
 from tracekit.replay.measures._common import of_nodes_used
 
 MEASURE = of_nodes_used(
     title="Nodes used",
-    meaning="nodes that hold a container, mean over time, daemons not counted: the others are empty"
-    " and can be switched off while they are; fewer save nodes, more spread the load",
+    meaning="nodes that hold a container, mean over time, daemons not counted. It does not say how"
+    " many can go: tracekit shrink does",
     formula="number of nodes with at least one container; mean over steps",
     group="answer",
     order=14,

@@ -121,16 +121,21 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     alone = bool((data.run or {}).get("repeats_none"))
     if told.orders < FEWEST and not alone:
         return [_more_orders(data)]
+    varied = [_varied(data, told)] if _may_hang(data, told) else []
     if not told.chosen:
         needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
-        return needed if alone else [_rebalanced(data), *needed]
+        return [*needed, *varied] if alone else [_rebalanced(data), *needed, *varied]
+    return [*nodes_needed.following(data, told, told.chosen[0]), *varied]
+
+
+def _may_hang(data: Data, told: Decision) -> bool:
+    """Whether the answer may hang on what was assumed, and that was not asked yet."""
     load = (data.run or {})["workload"]
     # what is kept for use that no container explains is a choice, though all else be recorded
     assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
-    ranked = told.criterion not in CONDITIONS
-    asked = assumed and ranked and "assumptions" not in data.studies and commands.may_vary(data)
-    found = nodes_needed.following(data, told, told.chosen[0])
-    return [*found, *([_varied(data, told)] if asked else [])]
+    ranked = bool(told.subject) and told.criterion not in CONDITIONS
+    asked = "assumptions" not in data.studies and commands.may_vary(data)
+    return assumed and ranked and asked
 
 
 def _more_orders(data: Data) -> tuple[str, str]:
@@ -147,7 +152,7 @@ def _rebalanced(data: Data) -> tuple[str, str]:
 
 
 def _varied(data: Data, told: Decision) -> tuple[str, str]:
-    first = told.chosen[0]
+    first = told.subject
     known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *_ours(data), *_RIVALS)
     rival = next(name for name in known if name and name != first)
     command = (
