@@ -137,7 +137,7 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
             )
         found = discover(where, release=release)
     many = "s" * (len(found.files) != 1)
-    progress.told(f"reading {len(found.files):,} file{many} of {size(found.size_bytes)}")
+    progress.told(f"{len(found.files):,} file{many} of {size(found.size_bytes)}")
     return found
 
 

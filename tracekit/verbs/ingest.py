@@ -46,6 +46,8 @@ def ingest(
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
+    # loading what reads takes seconds on a busy machine
+    progress.told(f"reading {source}")
     from tracekit.ingest import write
 
     crew = None
