@@ -49,6 +49,17 @@ def test_without_growth_the_interval_holds_zero_as_often_as_it_says(
     assert held >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 2000)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("days", [2, 3, 7])
+def test_by_hours_of_a_day_it_holds_zero_as_often_too(days: int, share: float) -> None:
+    shape = 5 * np.sin(2 * np.pi * np.arange(24 * days) / 24)
+    series = _alike(np.random.default_rng(days), 2000, 24 * days, share) + shape
+    for level in (0.95, 0.999):
+        found = growth(series, 24, level)
+        held = float(((found[:, 1] <= 0) & (found[:, 2] >= 0)).mean())
+        assert held >= level - 2 * np.sqrt(level * (1 - level) / 2000)
+
+
 def test_growth_that_was_put_in_is_found() -> None:
     series = _alike(np.random.default_rng(9), 500, 35, 0.3) + 2.0 * np.arange(35) / 7
     found = growth(series)

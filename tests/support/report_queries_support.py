@@ -75,6 +75,7 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
         ),
         "usage/node_series": pl.DataFrame({"time_ms": times, **series}),
         "quality/ledger": ledger(min(nodes, 40)),
+        "usage/memory_rise": memory_rise(profile["node"][0]),
         "quality/time_grid": empty("quality/time_grid"),
         **service_queries(nodes, rng),
         **{name: empty(name) for name in _WITHOUT_ROWS},
@@ -85,6 +86,12 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
             pl.lit(3, dtype=pl.Int64).alias("nodes"),
         ),
     }
+
+
+def memory_rise(node: str) -> pl.DataFrame:
+    """One node whose memory rises from a fifth to nine tenths in two days."""
+    found = [node, 2.0, 0.2, 0.9, 0.35, 0.99, 0.1 / 0.35]
+    return pl.DataFrame([found], schema=empty("usage/memory_rise").schema, orient="row")
 
 
 def ledger(kinds: int) -> pl.DataFrame:

@@ -47,7 +47,9 @@ def _zones(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
         title="Correlation zones of the nodes",
         columns=["zone", "nodes", "share", "CPU mean", "memory mean", "difference G"],
         rows=rows,
-        note="% ± half of the 95 % interval, over nodes; the tables below in the same way",
+        note="A: CPU and memory of a node move against each other, B: hardly related, C: together;"
+        " difference G: how far apart they are on average; % ± half of the 95 % interval, over"
+        " nodes; the tables below in the same way",
     )
 
 
@@ -58,7 +60,13 @@ def _cohorts(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
         for cohort, nodes, count in cohorts.select("cohort", "nodes", "containers_per_node").rows()
     ]
     columns = ["cohort", "nodes", "containers", "node CPU", "container CPU", "its deviation"]
-    return SummaryTable(title="Busy, idle and memory-skewed nodes", columns=columns, rows=rows)
+    return SummaryTable(
+        title="Busy, idle and memory-skewed nodes",
+        columns=columns,
+        rows=rows,
+        note="HIGH: mean CPU of 70 % or more; LOW: below 30 %; MEMSKEW: the nodes whose memory is"
+        " farthest above their CPU; container CPU: of what a container may use",
+    )
 
 
 _COHORT_CELLS = ("cpu_mean", "container_cpu_mean", "container_cpu_std")
@@ -87,7 +95,13 @@ def _causes(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
         for cause, events in causes.rows()
     ]
     columns = ["cause", "events", "CPU change", "memory change"]
-    return SummaryTable(title="Causes of utilization change", columns=columns, rows=rows)
+    return SummaryTable(
+        title="Causes of utilization change",
+        columns=columns,
+        rows=rows,
+        note="from one sample of a node to the next: deploy+ containers came, deploy- they left,"
+        " request CPU moved by a step, quiet none of these",
+    )
 
 
 _CAUSE_CELLS = ("cpu_change_mean", "memory_change_mean")
@@ -108,6 +122,15 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
     return cells
 
 
+#: What is told of a trace without requests alone: claims on it, and sizes that use gives away.
+_OF_THE_STUDY = ("published_claims", "service_sizes_fit")
+
+
+def requests_recorded(analysis: Analysis) -> bool:
+    """Whether the store says what containers request, as the trace of 2021 does not."""
+    return not analysis.frames.get("services/requests", pl.DataFrame()).is_empty()
+
+
 def verdicts(analysis: Analysis) -> Iterator[str]:
     """Sentences for results that fit no table: doubts, tails, trends, sizes, missing data."""
     for name, say in (
@@ -118,8 +141,12 @@ def verdicts(analysis: Analysis) -> Iterator[str]:
         ("services/demand", _demand),
         ("service_sizes_fit", _sizes),
     ):
-        if name in analysis.frames:
+        if name in analysis.frames and not (name in _OF_THE_STUDY and requests_recorded(analysis)):
             yield from say(analysis.frames[name])
+    if requests_recorded(analysis):
+        yield (
+            "sizes of containers are not inferred here, as requests are recorded: services/requests"
+        )
     for tables in sorted(set(analysis.missing.values())):
         names = [name for name, lacking in analysis.missing.items() if lacking == tables]
         yield f"without {' and '.join(tables)} there is no {', '.join(names)}"
@@ -167,7 +194,7 @@ def _tail(frame: pl.DataFrame) -> Iterator[str]:
     falls = "" if slope is None else f", log-log slope {slope:.2f}"
     yield (
         f"the upper {row['tail_nodes']} nodes by G (from {percent(row['tail_start'])}) have a"
-        f" Hill index of {row['hill_index']:.2f}{reach}{falls}"
+        f" Hill index of {row['hill_index']:.2f}{reach}{falls}: the larger, the fewer lie far out"
     )
 
 

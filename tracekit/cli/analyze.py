@@ -23,6 +23,7 @@ def command(
 
     Example: tracekit analyze mystore --out analysis
     """
+    from tracekit.analysis.plain import head
     from tracekit.analysis.summary import summary, verdicts
     from tracekit.store import open_store
     from tracekit.store.doubts import doubts
@@ -34,7 +35,10 @@ def command(
         document = {"schema": "tracekit/analyze/1", "store": str(store), "seed": seed}
         print_json({**document, "results": small, "missing": missing})
         return
-    for table in summary(analysis):
+    first, said = head(analysis)
+    for sentence in said:
+        print_sentence(sentence)
+    for table in [*([first] if first else []), *summary(analysis)]:
         print_table(table.title, table.columns, table.rows, note=table.note)
         print()
     for sentence in (*verdicts(analysis), *doubts(open_store(store))):

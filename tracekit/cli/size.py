@@ -89,7 +89,9 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         _output.print_json({"schema": "tracekit/size-by-use/1", **study.about, **frames})
         return
     _output.print_paragraph(words.answer(study))
-    first = (words.both_ways(study), words.risk(study), words.within(study), words.sure(study))
+    first = [
+        say(study) for say in (words.both_ways, words.grown, words.risk, words.within, words.sure)
+    ]
     for sentence in filter(None, (*first, *words.warnings(study))):
         _output.print_sentence(sentence)
     _output.print_table(

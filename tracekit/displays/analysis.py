@@ -1,5 +1,6 @@
 """The analytics of a store: zones, what can be told, and every frame."""
 
+from tracekit.analysis.plain import head
 from tracekit.analysis.summary import summary, verdicts
 from tracekit.analysis.work import Analysis
 from tracekit.shown import Bar, Page, frames_in
@@ -8,11 +9,12 @@ from tracekit.words import counted
 
 def page(analysis: Analysis) -> Page:
     """The page of all analytics."""
-    first = next(iter(summary(analysis)), None)
+    table, said = head(analysis)
+    first = table or next(iter(summary(analysis)), None)
     zones = analysis.frames.get("usage/zone_summary")
     return Page(
         title=f"Analytics of a store: {counted(len(analysis.frames), 'result')}",
-        lines=list(verdicts(analysis)),
+        lines=[*said, *verdicts(analysis)],
         columns=list(first.columns) if first else (),
         rows=list(first.rows) if first else (),
         bars=[

@@ -34,7 +34,8 @@ def answer(data: Data) -> Answer:
     study = data.studies[NAME]
     subject = str(study.about[SUBJECT])
     alone = not data.has_store and not data.has_run
-    notes = [words.within(study), words.beyond_limit(study), *words.notes(study)]
+    first = (words.grown, words.within, words.beyond_limit)
+    notes = [*(say(study) for say in first), *words.notes(study)]
     return Answer(
         asked=words.QUESTION,
         sentence=spaced(words.answer(study)),

@@ -187,7 +187,8 @@ class Outlook:
         timed.append(took_s)
         left = self._epochs - epoch.epoch
         if len(timed) == _TIMED and left:
-            each_ms = 1000 * sum(timed) / _TIMED
+            # no more digits than a person reads
+            each_ms = round(1000 * sum(timed) / _TIMED, -2)
             least = " at least" if epoch.phase == PRETRAINING else ""
             self._say(
                 f"{duration(each_ms)} an epoch: the {left:,} that are left take about"

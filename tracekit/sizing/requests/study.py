@@ -20,6 +20,7 @@ from tracekit.sizing.policy import Advice, SizingPolicy
 from tracekit.sizing.requests.chosen import subject_of
 from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
 from tracekit.sizing.requests.frames import services_of, totals_of
+from tracekit.sizing.requests.growing import GROWTH, frame_of, growing, growth_of
 from tracekit.sizing.requests.judge import judged, windows_of
 from tracekit.sizing.requests.read_use import read_use
 from tracekit.sizing.use import RecordedUse
@@ -54,13 +55,15 @@ def recommend_requests(
     Study
         ``services``: policy x service x resource, the policy ``now`` first. ``containers`` how
         many there were at the mean of the judged time, ``request_now`` of one of them (null: none
-        has one), ``recommended`` (null: the service has no use to learn from, and keeps what it
-        has), ``lower`` and ``upper`` within which the policy would leave a request, ``freed`` of
-        all its containers (below 0: added), use of a container over all the time,
+        has one), ``recommended`` (null: the service has no use to learn from, or its use grows,
+        and it keeps what it has), ``lower`` and ``upper`` within which the policy would leave a
+        request, ``freed`` of all its containers (below 0: added), use of a container over all the
+        time,
         ``above_share`` of judged container-steps with more in use than requested, by how much then
         (``excess_mean``, ``excess_max``), ``beyond_limit_share`` with more in use than the limit
         were it moved in proportion, and ``at_risk``.
         ``policies``: policy x resource, over all services, with 95 % intervals over windows.
+        ``growth``: by which share use grows a day, of services with two days of it or more.
 
     Raises
     ------
@@ -101,16 +104,18 @@ def requests_of(
     chosen, left_out = _chosen(policies)
     past, rest = _parted(use, learn_share)
     seen = past.quantiles(0.5)[:, :, 0]
+    grown, asked = growth_of(use), use.requested()
+    grows = growing(use, grown)
     nothing = np.full(seen.shape, np.nan)
     advised: dict[str, Advice] = {NOW: Advice(nothing)}
     for policy in chosen:
         progress.stage(f"requests by {policy}")
         given = policy.recommend(rest if "ahead" in policy.reads else past)
         assert given is not None  # noqa: S101 - others are left out
-        # what no policy could learn from is left alone by the one that knows better, too
-        advised[str(policy)] = given._replace(
-            request=np.where(np.isnan(seen), np.nan, given.request)
-        )
+        # what no policy could learn from is left alone by the one that knows better, too; and a
+        # request that use grows towards is not cut
+        kept = np.isnan(seen) | (grows & (given.request <= asked))
+        advised[str(policy)] = given._replace(request=np.where(kept, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
     results = {name: judged(rest, one.request) for name, one in advised.items()}
     services = pl.concat(
@@ -130,7 +135,7 @@ def requests_of(
             "workload": dict(workload),
             "facts": _facts(use, past, rest, seen),
         },
-        frames={SERVICES: services, "policies": totals},
+        frames={SERVICES: services, "policies": totals, GROWTH: frame_of(use, grown)},
     )
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.chosen import margin_of
+from tracekit.sizing.requests.growing import grown
 from tracekit.sizing.requests.rows import (
     UNITS,
     amount,
@@ -33,6 +34,7 @@ __all__ = [
     "both_ways",
     "following",
     "freeing_most",
+    "grown",
     "lines",
     "measured",
     "needing_more",
@@ -261,6 +263,7 @@ def lines(study: Study) -> list[str]:
     said = [
         answer(study),
         both_ways(study),
+        grown(study),
         risk(study),
         within(study),
         sure(study),
