@@ -65,7 +65,7 @@ def test_services_that_stand_still_are_not_named(keep: float, days: int) -> None
     named = 0
     for seed in range(20):
         use = use_of(seed, np.zeros((30, 2)), days=days, keep=keep)
-        named += growing(use, growth_of(use)).any()
+        named += int(growing(use, growth_of(use)).any())
     # a study names one by chance in 5 % at most: of 20 more than 4 in fewer than 1 of 1,000
     assert named <= 4
 
