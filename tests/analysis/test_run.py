@@ -108,7 +108,10 @@ def test_a_tail_without_a_slope_is_told_without_it() -> None:
     row = {"zone": "all", "tail_nodes": 7, "tail_start": 0.25, "hill_index": 3.0}
     frame = pl.DataFrame({**row, **dict.fromkeys(names)})
     (said,) = verdicts(Analysis(frames={"util_diff_tail": frame}, missing={}))
-    assert said == "the upper 7 nodes by G (from 25.0 %) have a Hill index of 3.00"
+    assert said == (
+        "the upper 7 nodes by G (from 25.0 %) have a Hill index of 3.00: the larger, the fewer lie"
+        " far out"
+    )
 
 
 def one_node(nodes: pl.DataFrame) -> pl.DataFrame:
