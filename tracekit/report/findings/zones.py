@@ -37,7 +37,6 @@ def _find(data: Data) -> Said | None:
             page="zones",
         )
     row = known.row(0, named=True)
-    others = int(known["nodes"].sum())
     unknown = "".join(
         f"; on {count(nodes, 'further node')} {why}"
         for zone, why in _WITHOUT.items()
@@ -50,8 +49,8 @@ def _find(data: Data) -> Said | None:
         else ""
     )
     return Said(
-        value=percent(row["nodes"] / others),
-        sentence=f"of nodes ({row['nodes']:,} of {others:,}) have CPU and memory that"
+        value=percent(row["nodes"] / total),
+        sentence=f"of nodes ({row['nodes']:,} of {total:,}) have CPU and memory that"
         f" {_MEANS[row['zone']]}{unknown}.{little}",
         page="zones",
     )
