@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import polars as pl
 
-from tracekit.replay.answer.fitness import above_on_average
+from tracekit.replay.answer.fitness import YARDSTICK, above_on_average
 from tracekit.replay.answer.standings import Standing, Standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.run import OBSERVED
@@ -17,11 +18,12 @@ WORSE, WAITED = "worse, beyond chance", "left containers waiting"
 PRODUCTION = "production"
 NEAREST = "comes nearest to being better"
 BARRED = "not to be chosen: overloads nodes"
+STICK = "a yardstick, which no scheduler runs"
 RISKY = "overloads more than allowed on average, within chance"
 UNTOLD = "not told apart"
 UNJUDGED = "met too few orders: not judged"
 #: Below the first choice, and those that may be chosen, each group in order of rank.
-_LATER = {CHOSEN: -1, NEAREST: -1, RISKY: 1, BARRED: 2, WAITED: 2, UNJUDGED: 3}
+_LATER = {CHOSEN: -1, NEAREST: -1, RISKY: 1, STICK: 2, BARRED: 2, WAITED: 2, UNJUDGED: 3}
 _SCHEMA = {
     "policy": pl.String,
     "same": pl.Int64,
@@ -41,17 +43,7 @@ def ranked(data: Data) -> pl.DataFrame:
     if measure is None:
         return pl.DataFrame(schema=_SCHEMA)
     found = data.standings(measure.name)
-    told = data.decision
-    chosen = told.chosen if told else ()
-    barred = {name for one in (told.left_out if told else ()) for name in one.names}
-    waited = {name for name in barred if data.results and data.results.waited(name)}
-    risky = {
-        name
-        for name in (data.results.policies if data.results else ())
-        if data.results and above_on_average(data.results, name)
-    }
-    nearest = told.nearest if told else ""
-    once = set(told.unjudged if told else ())
+    known = _known(data)
     most = max((row.orders for row in found.rows), default=0)
     rows = [
         {
@@ -61,13 +53,7 @@ def ranked(data: Data) -> pl.DataFrame:
             "low": row.low,
             "high": row.high,
             "stands": _stands(
-                found,
-                row,
-                (chosen, nearest),
-                barred,
-                risky=risky,
-                waited=row.waited or not waited.isdisjoint(row.names),
-                judged=most < FEWEST or row.names[0] not in once,
+                found, row, known, judged=most < FEWEST or row.names[0] not in known.once
             ),
             "orders": row.orders,
             "measure": measure.name,
@@ -81,30 +67,51 @@ def ranked(data: Data) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
-def _stands(
-    found: Standings,
-    row: Standing,
-    ours: tuple[Sequence[str], str],
-    barred: AbstractSet[str],
-    *,
-    risky: AbstractSet[str],
-    waited: bool,
-    judged: bool,
-) -> str:
+class _Known(NamedTuple):
+    """What the first page says of policies, by their names."""
+
+    chosen: Sequence[str]
+    nearest: str
+    barred: AbstractSet[str]
+    sticks: AbstractSet[str]
+    risky: AbstractSet[str]
+    waited: AbstractSet[str]
+    once: AbstractSet[str]
+
+
+def _known(data: Data) -> _Known:
+    told, found = data.decision, data.results
+    if told is None or found is None:
+        none: frozenset[str] = frozenset()
+        return _Known((), "", none, none, none, none, none)
+    whys = {name: one.why for one in told.left_out for name in one.names}
+    return _Known(
+        chosen=told.chosen,
+        nearest=told.nearest,
+        barred=whys.keys(),
+        sticks={name for name, why in whys.items() if why == YARDSTICK},
+        risky={name for name in found.policies if above_on_average(found, name)},
+        waited={name for name in whys if found.waited(name)},
+        once=set(told.unjudged),
+    )
+
+
+def _stands(found: Standings, row: Standing, known: _Known, *, judged: bool) -> str:
     """What the first page says of a row, else how it stands by the measure."""
-    names, (chosen, nearest) = set(row.names), ours
+    names, chosen = set(row.names), known.chosen
     said = (
         (PRODUCTION, row.names[0] == OBSERVED),
         (UNJUDGED, not judged),
-        (WAITED, waited),
+        (WAITED, row.waited or names & known.waited),
         (CHOSEN, chosen and chosen[0] in names),
-        (NEAREST, nearest in names),
-        (BARRED, names & barred),
-        (RISKY, names & risky),
+        (NEAREST, known.nearest in names),
+        (STICK, names & known.sticks),
+        (BARRED, names & known.barred),
+        (RISKY, names & known.risky),
         (WITHIN, names & set(chosen)),
         (UNTOLD, not found.tells),
         (UNJUDGED, row.orders < FEWEST),
-        (BEST, not (chosen or nearest) and found.best and row is found.best[0]),
+        (BEST, not (chosen or known.nearest) and found.best and row is found.best[0]),
         (WORSE, row.apart_from_best),
     )
     return next((what for what, holds in said if holds), WITHIN)
