@@ -201,8 +201,14 @@ def _use(row: Mapping[str, Any]) -> list[str]:
 
 def _limits(study: Study) -> str:
     """The limits, and the reason for them where none was given."""
+    from tracekit.replay.studies.shrink.frames import WAITS_WITH_ALL
+
     about = study.about
-    said = f"Limits: every container is placed at once; {', '.join(about['limits'])}."
+    waits = study.frames["policies"].get_column(WAITS_WITH_ALL, default=None)
+    placed = "every container is placed at once"
+    if waits is not None and waits.is_not_null().any():
+        placed += ", or no more of them wait than with all nodes"
+    said = f"Limits: {placed}; {', '.join(about['limits'])}."
     if about["limits_given"]:
         return said
     return f"{said} What is not given is what a policy may be chosen by; --limit sets another."

@@ -63,3 +63,19 @@ def test_less_than_two_weeks_are_too_short(days: int, short: bool) -> None:
 def test_where_nothing_departs_nothing_is_told() -> None:
     load = dataclasses.replace(_load(14, 0.02), quantities={"departures": "absent"})
     assert grown(load) == "Growth of use cannot be told, as no departure is recorded"
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        ({"departures": "absent"}, "no departure is recorded"),
+        (
+            {"departures": "recorded, but set aside by departures=none"},
+            "departures are set aside (departures=none)",
+        ),
+        ({"use of containers": "assumed"}, "no use is recorded"),
+    ],
+)
+def test_what_only_an_assumption_makes_grow_is_not_told(known: dict[str, str], why: str) -> None:
+    load = dataclasses.replace(_load(28, 0.02), quantities=known)
+    assert grown(load) == f"Growth of use cannot be told, as {why}"

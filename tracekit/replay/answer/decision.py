@@ -170,8 +170,9 @@ def _best(
     """
     tells = _telling(found, fit)
     for one, stand in tells:
+        # the lowest mean may be a noisy one that nothing is told of; what is told counts
         better = _better_rows(found, stand.best, one.name)
-        if better and better[0] == stand.best[0]:
+        if better:
             return one.name, preferred(found, better)
     fewer = _fewer_nodes(found, fit)
     if fewer:

@@ -7,6 +7,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.metrics.growth import LEAST_DAYS, growth
 from tracekit.replay.measures import RESOURCES
+from tracekit.replay.workload.facts_told import ASSUMED, SET_ASIDE
 from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import ABSENT
 from tracekit.units import MS_PER_DAY, duration
@@ -29,8 +30,13 @@ def grown(load: Workload) -> str:
             f"{recorded} of use is too short to tell growth:"
             f" {LEAST_DAYS} days are needed, as the days of a week differ"
         )
-    if load.quantities.get("departures") == ABSENT:
-        return "Growth of use cannot be told, as no departure is recorded"
+    if load.quantities.get("use of containers") == ASSUMED:
+        return "Growth of use cannot be told, as no use is recorded"
+    departures = str(load.quantities.get("departures", ""))
+    if departures == ABSENT or departures.startswith(SET_ASIDE):
+        aside = departures.removeprefix(SET_ASIDE) if departures != ABSENT else ""
+        why = f"departures are set aside{aside and f' ({aside.strip()})'}"
+        return f"Growth of use cannot be told, as {why if aside else 'no departure is recorded'}"
     means = day_means(load)
     found = growth(means)
     grows = [at for at in range(len(RESOURCES)) if found[at, 1] > 0]

@@ -23,7 +23,7 @@ from tracekit.report.contents import quantities
 from tracekit.report.data import Data
 from tracekit.report.measures import headline, present
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.ranks import RISKY, UNJUDGED
+from tracekit.report.ranks import NEAREST, RISKY, UNJUDGED
 from tracekit.report.words import count, listed, spaced
 from tracekit.units import MS_PER_MINUTE, duration
 
@@ -62,7 +62,8 @@ def comparison(data: Data) -> Table:
     ]
     for row, names in zip(rows, groups, strict=True):
         if first in names:
-            row[1] = dataclasses.replace(row[1], mark=_CHOSEN)
+            mark = _CHOSEN if told is not None and told.chosen else NEAREST
+            row[1] = dataclasses.replace(row[1], mark=mark)
     rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
     bound = data.replay("summary").filter(policy=BOUND)
     apart = (
@@ -80,8 +81,8 @@ def comparison(data: Data) -> Table:
 
 
 def _first_choice(data: Data) -> str:
-    """The policy that the first page recommends; empty where it recommends none."""
-    return next(iter(data.decision.chosen), "") if data.decision else ""
+    """The policy that the first page recommends, or that comes nearest; empty for none."""
+    return data.decision.subject if data.decision else ""
 
 
 def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:

@@ -236,9 +236,9 @@ FIGURE = Figure(
     question="Which policy is best, and by how much?",
     how_to_read="The first choice stands on top, or what comes nearest to it where production is"
     " kept, below it the lowest where low is better; then"
-    " those that overload more than allowed on average, which chance may explain; then"
+    " those that overload more than allowed on average, which chance may explain, as outlines; then"
     " those that may not be chosen, without a line where one order was enough to bar them; last, as"
-    " outlines, others that met one order: one draw judges nobody. Behind each name is its mean;"
+    " outlines, others that met one order, which is too few to judge. Behind each name is its mean;"
     " the thin line is the 95 % interval over the orders of arrival. Where values lie close"
     " together there are marks on a part of the axis,"
     " else bars from zero. Policies that placed every container alike are one row.",

@@ -225,8 +225,8 @@ def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
     best = fewer.row(0, named=True)
     if best["overload_share"] > best["allowed_share"]:
         return (
-            f"{said}. With fewer nodes every other way overloads more than is allowed, least"
-            f" {best['policy']}: {_at(best, of)}."
+            f"{said}. With fewer nodes every other way overloads more than is allowed on average,"
+            f" least {best['policy']}: {_at(best, of)}."
         )
     return f"{said}. With fewer nodes none overloads less than {best['policy']}: {_at(best, of)}."
 
@@ -269,10 +269,11 @@ FIGURE = Figure(
     how_to_read="Each mark is one way to place: the further left, the fewer nodes in use; the"
     " further down, the less overload. No policy is called better for fewer nodes alone. A policy"
     " that another one beats on both is an open mark. Thin lines are 95 %"
-    " intervals over the orders of arrival. Above the dashed line a policy may not be chosen; a"
-    " triangle at the upper edge overloads more than is shown. The upright axis is drawn by the"
-    " square root, so that little overload is told from none. Nodes are those in use on average"
-    " over time, so that nodes which are emptied later count as saved; nodes that hold nothing but"
+    " intervals over the orders of arrival. Above the dashed line a policy overloads more"
+    " than is allowed on average; a triangle at the upper edge overloads more than is shown. The"
+    " upright axis is drawn by the square root, so that little overload is told from none. Nodes"
+    " are those in use on average over time, so that nodes which are emptied later count as saved;"
+    " nodes that hold nothing but"
     " what runs on every node are not in use.",
     reads=("replay/summary", "replay/repeats"),
     prepare=points,

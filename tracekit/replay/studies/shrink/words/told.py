@@ -17,6 +17,7 @@ from tracekit.replay.studies.shrink.search.limits import plain
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.beside import others
+from tracekit.replay.studies.shrink.words.cautions import nearly_full, nodes_aside, not_counted
 from tracekit.study import Study
 from tracekit.units import percent
 from tracekit.words import count, counted, short_id
@@ -102,7 +103,7 @@ def short(study: Study) -> str:
 def _enough(found: Told) -> str:
     """How many nodes are enough for the policy, in sentences of one thing each."""
     row, about = found.best, found.about
-    load, aside = _scaled(about), _aside(about)
+    load, aside = _scaled(about), nodes_aside(about)
     orders = about["repeats"]
     usual = (about["observed"] or {}).get("nodes", row["of"])
     cheap = about.get("least") == COST
@@ -133,9 +134,16 @@ def _enough(found: Told) -> str:
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {row['policy']}{load}{every}:"
-        f" {row['of'] - row['nodes']:,} can go.{aside}{_waiting(found)}"
-        f"{_overload_there(found)}{beside}"
+        f" {row['of'] - row['nodes']:,} can go.{aside}{not_counted(about['workload'])}"
+        f"{_waiting(found)}{_overload_there(found)}{nearly_full(*_memory(found))}{beside}"
     )
+
+
+def _memory(found: Told) -> tuple[float | None, float | None]:
+    """The highest use of memory of a node, where so many stay and in production."""
+    name = "memory_max_fraction"
+    usual = (found.about["observed"] or {}).get("measures", {})
+    return found.best.get(name), usual.get(name)
 
 
 def _waiting(found: Told) -> str:
@@ -151,22 +159,6 @@ def _waiting(found: Told) -> str:
         f" With all nodes {some} under it {either}, where production placed all; on fewer nodes no"
         " more do."
     )
-
-
-def _aside(about: Mapping[str, Any]) -> str:
-    """What is not known of nodes, sentences; empty where all is."""
-    load = about["workload"]
-    aside, blind = (load.get(name, 0) for name in ("nodes_set_aside", "nodes_without_own_use"))
-    parts = []
-    if aside:
-        are = "node is" if aside == 1 else "nodes are"
-        parts.append(f" {aside:,} further {are} in no count, as too little of them is recorded.")
-    if blind:
-        parts.append(
-            f" On {blind:,} of the {load['nodes']:,} only containers count, as the use of"
-            f" {'this node' if blind == 1 else 'these nodes'} is not recorded."
-        )
-    return "".join(parts)
 
 
 def _scaled(about: Mapping[str, Any]) -> str:

@@ -1,0 +1,33 @@
+"""What stands beside a count of nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracekit.replay.studies.shrink.words.cautions import nearly_full, not_counted
+from tracekit.replay.workload.facts_told import set_aside
+
+
+def test_requests_that_do_not_count_are_named() -> None:
+    known = {"requests": "recorded", "requests: gpu_milli": set_aside("gpu=ignore")}
+    assert not_counted({"quantities": known}) == (
+        " Requests of gpu_milli (gpu=ignore) are not counted: nodes that go may be needed for them."
+    )
+    assert not not_counted({"quantities": {"requests": "recorded"}})
+    assert not not_counted({})
+
+
+@pytest.mark.parametrize(
+    ("there", "usual", "told"),
+    [
+        (0.998, 0.9, " The fullest node then uses 99.8 % of its memory (in production 90.0 %)"),
+        (0.95, None, " The fullest node then uses 95.0 % of its memory: a kubelet"),
+        (0.94, 0.9, ""),
+        (None, None, ""),
+        (1.2, 0.9, ""),
+    ],
+)
+def test_memory_that_is_nearly_full(there: float | None, usual: float | None, told: str) -> None:
+    said = nearly_full(there, usual).replace("\u00a0", " ")
+    assert said.startswith(told)
+    assert bool(said) == bool(told)

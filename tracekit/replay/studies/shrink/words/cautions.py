@@ -1,0 +1,53 @@
+"""What stands beside a count: nodes and requests that do not count, and nearly full memory.
+
+Each is a sentence that begins with a space, or empty.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.workload.facts_told import SET_ASIDE
+from tracekit.units import percent
+from tracekit.words import listed
+
+#: From this use of memory on a node is as good as full.
+_NEAR = 0.95
+
+
+def not_counted(load: Mapping[str, Any]) -> str:
+    """That requests for a resource are set aside; ``load`` is the workload of a study."""
+    names = [
+        f"{name.partition(': ')[2]} ({how.removeprefix(SET_ASIDE).strip()})"
+        for name, how in load.get("quantities", {}).items()
+        if name.startswith("requests: ") and how.startswith(SET_ASIDE)
+    ]
+    if not names:
+        return ""
+    return f" Requests of {listed(names)} are not counted: nodes that go may be needed for them."
+
+
+def nearly_full(there: float | None, usual: float | None) -> str:
+    """That memory of a node comes near to all it has, in production ``usual``; shares 0..1."""
+    if there is None or not _NEAR <= there <= 1:
+        return ""
+    beside = "" if usual is None else f" (in production {percent(usual, 1)})"
+    return (
+        f" The fullest node then uses {percent(there, 1)} of its memory{beside}: a kubelet evicts"
+        " near that, and --limit 'memory_max_fraction <= 0.9' keeps away from it."
+    )
+
+
+def nodes_aside(about: Mapping[str, Any]) -> str:
+    """What is not known of nodes, sentences; empty where all is."""
+    load = about["workload"]
+    aside, blind = (load.get(name, 0) for name in ("nodes_set_aside", "nodes_without_own_use"))
+    parts = []
+    if aside:
+        are = "node is" if aside == 1 else "nodes are"
+        parts.append(f" {aside:,} further {are} in no count, as too little of them is recorded.")
+    if blind:
+        parts.append(
+            f" On {blind:,} of the {load['nodes']:,} only containers count, as the use of"
+            f" {'this node' if blind == 1 else 'these nodes'} is not recorded."
+        )
+    return "".join(parts)
