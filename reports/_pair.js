@@ -246,9 +246,9 @@
     table(a, b);
     course(a, b, widthPx);
     scatter(a, b, widthPx);
-    const nodes = { one: "node", many: "nodes", counted: "Containers placed [count]" };
+    const nodes = { one: "node", many: "nodes", counted: "Containers [count]" };
     bars(a, b, data.nodes, "two-nodes", nodes, widthPx);
-    const services = { one: "service", many: "services", counted: "Nodes used [count]" };
+    const services = { one: "service", many: "services", counted: "Nodes [count]" };
     bars(a, b, data.services, "two-services", services, widthPx);
   }
 
