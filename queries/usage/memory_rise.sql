@@ -39,7 +39,7 @@ fitted AS (
 lines AS (
     SELECT
         node,
-        last_day - first_day AS days,
+        (last_day - first_day)::DOUBLE AS days,
         intercept + slope * first_day AS first_fraction,
         intercept + slope * last_day AS last_fraction,
         slope,

@@ -106,7 +106,7 @@ def test_without_a_metrics_server_it_says_so(
     out = tmp_path / "out"
     assert run(["fetch", "kubernetes", str(out), "--kubectl", program]) == 0
     said = capsys.readouterr().out
-    assert "1 nodes and 2 pods" in said
+    assert "1 node and 2 pods" in said
     assert "no use by metrics-server: kubectl failed: no metrics API" in said
     assert [path.name for path in out.iterdir()] == ["kubernetes.json.gz"]
     assert run(["fetch", "kubernetes", str(out), "--kubectl", program, "--json"]) == 0

@@ -50,7 +50,7 @@ def test_steps_without_a_sample_are_counted_and_told(tmp_path: Path) -> None:
     assert made.facts["steps_without_any_sample"] == 1
     own, nobody = bending(made.facts)[-2:]
     assert own.startswith("3 steps of containers have no sample of their own")
-    assert nobody.startswith("1 steps have no sample of any container")
+    assert nobody.startswith("1 step has no sample of any container")
 
 
 def test_where_somebody_always_has_a_sample_nothing_is_told(tmp_path: Path) -> None:
