@@ -47,6 +47,7 @@ class Asked:
     repeats: int
     by: str
     let_wait: bool
+    subject: str
 
     def of(
         self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
@@ -62,6 +63,8 @@ class Asked:
             asks=asks,
             beside=beside,
             let_wait=self.let_wait,
+            # beside another's answer it is enough that all nodes are too few
+            further=self.subject in {"", str(policy)},
         )
 
 

@@ -74,6 +74,7 @@ def shrink_cluster(
         What the store is called in commands, if not by its path.
     subject : str, optional
         The policy that the answer is about, others beside it; that with the fewest if not given.
+        Of others it is not asked how many more nodes are enough where all are too few.
     kept_placement : bool
         Whether a run before says to keep production's placement, so that fewer nodes are an "if".
 
@@ -125,7 +126,7 @@ def shrink_cluster(
         by = what_is_least(least, within, cluster)
         # where production placed all, it is the policy that lets some wait, not the nodes
         placed = scale == 1 and observed is not None and not observed["pending"]
-        asked = Asked(source, scale, within, seed, orders, by, placed)
+        asked = Asked(source, scale, within, seed, orders, by, placed, subject)
         found, problems = ended(begun(asked, entrants, crew, kept, task), task)
     if not found and not anyway:
         raise no_answer(problems, observed or {}, facts["nodes"])

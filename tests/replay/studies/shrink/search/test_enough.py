@@ -102,3 +102,20 @@ def test_a_container_that_by_itself_breaks_a_limit_is_named() -> None:
         enough_nodes(load, parse_policy("worst_fit"), limits, seed=0, repeats=1)
     assert str(told.value.hint).startswith("'c0' by itself uses 90.0 % of the CPU of the largest")
     assert "do not help" not in told.value.what
+
+
+def test_beside_another_answer_nobody_asks_how_many_more() -> None:
+    """Worst fit alone is asked about: where all are too few for best fit, no more are tried."""
+    load = workload([(100, 1000)] * 4, [(0, 9000, 25, 10)] * 12, used_share=1.0)
+    study = shrink_cluster(
+        given_source(load),
+        policies=["worst_fit", "best_fit"],
+        limits=["cpu_max_fraction <= 0.8"],
+        repeats=1,
+        subject="worst_fit",
+    )
+    rows = {row["policy"]: row for row in study.frames["policies"].iter_rows(named=True)}
+    assert rows["worst_fit"]["nodes"] == 4
+    assert rows["best_fit"]["nodes"] is None
+    assert rows["best_fit"]["problem"].startswith("already with all 4 nodes cpu_max_fraction is 1")
+    assert set(study.frames["sizes"].filter(policy="best_fit")["nodes"]) <= {4}

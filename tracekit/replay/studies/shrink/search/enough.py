@@ -38,6 +38,7 @@ def enough_nodes(
     asks: Callable[[Workload], Ask] | None = None,
     beside: int = 1,
     let_wait: bool = False,
+    further: bool = True,
 ) -> Fewest:
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
 
@@ -48,6 +49,8 @@ def enough_nodes(
     ----------
     let_wait : bool
         Whether as many containers may wait on fewer nodes as wait on all of them.
+    further : bool
+        Whether more nodes are searched for where all there are are too few.
     by : {'nodes', 'cost'}
         What is to be least, where nodes can go.
     asks : callable, optional
@@ -56,7 +59,8 @@ def enough_nodes(
     Raises
     ------
     TracekitError
-        Where more nodes do not help; the message says by how much a limit breaks on all there are.
+        Where more nodes do not help, or are not searched for; the message says by how much a limit
+        breaks on all there are.
     """
     ask = None if asks is None else asks(load)
     search = functools.partial(
@@ -69,6 +73,8 @@ def enough_nodes(
             found = search(limits=limits.as_with_all())
             waits = max(one.row["pending"] for one in found.at(load.nodes))
             return replace(found, waits_with_all=int(waits))
+        if not further:
+            raise
 
         def begin(like: IntArray) -> Trials:
             """Replays on all nodes and on ever more of others."""

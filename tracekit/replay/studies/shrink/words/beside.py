@@ -42,7 +42,7 @@ def _other(row: Mapping[str, Any], way: int | None) -> str:
     name = row["policy"]
     known = f"{name}, what clusters run already," if name == USUAL else name
     if row["nodes"] is None:
-        return f"Under {name} not even all {row['of']:,} are: {row['problem']}."
+        return f"Not even all {row['of']:,} are enough for {name}: {row['problem']}."
     all_ = "all " if row["nodes"] == row["of"] else ""
     sure = {None: "", 0: ", within chance of it"}.get(way, ", beyond chance")
     more = max(row["nodes"] - row["of"], 0)
