@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -17,6 +18,10 @@ import numpy as np
 import pytest
 from store_support import tree
 from tests_support import TraceFolder
+
+import tracekit
+from tracekit.replay.runs.kept import Kept, kept_folder
+from tracekit.replay.studies.shrink import after_run
 
 KILLS = int(os.environ.get("TRACEKIT_KILLS", "1"))
 POLICIES = ("first_fit", "best_fit", "random")
@@ -103,3 +108,25 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path: Path) -> None:
     refused = run("nowhere", tmp_path / "none")
     assert "error: " in refused.communicate()[1]
     assert not (tmp_path / "none" / "all").exists()
+
+
+def test_what_ends_while_nodes_are_counted_replays_nothing_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "all"
+    begin = functools.partial(
+        tracekit.run, "synth:tiny", out, policies=POLICIES[:2], repeats=2, jobs=1
+    )
+
+    def ended(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(after_run, "nodes_after", ended)
+        with pytest.raises(KeyboardInterrupt):
+            begin()
+    with monkeypatch.context() as patched:
+        patched.setattr(Kept, "put", ended)
+        begin()
+    assert (out / "report.html").exists()
+    assert not kept_folder(out / "replay").exists()

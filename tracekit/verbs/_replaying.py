@@ -23,7 +23,7 @@ from tracekit.replay.policy.entrant import (
 from tracekit.replay.policy.nearness import PARAMETER
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.runs.kept import Kept, kept_folder
+from tracekit.replay.runs.kept import Kept, forget, kept_folder
 from tracekit.replay.runs.replayer import Replayer
 from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
@@ -52,6 +52,7 @@ def replay_by(
     repeats_up_to: int | None = None,
     follow: bool = False,
     fit: Path | None = None,
+    keep: bool = False,
     progress: Progress = SILENT,
 ) -> Run:
     """As ``replay``, by a given crew, or by this process.
@@ -62,9 +63,10 @@ def replay_by(
         Whether the best of those that are not in ``repeat_policies`` meet every order too.
     fit : path, optional
         A fit that policy ``interference`` places by where it is given none.
+    keep : bool
+        Whether finished replays are kept beside the run folder, until the caller forgets them.
     """
-    asked = _asked(policies, repeats, repeat_policies, follow=follow)
-    asked = asked._replace(up_to=_more_than(asked.repeats, repeats_up_to))
+    asked = _asked(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
     check_spelled([*policies, *repeat_policies], rebalance)
     calls = any(PARAMETER in text for text in policies)
@@ -100,7 +102,8 @@ def replay_by(
     named = None if workload is None else str(workload)
     stored = None if store is None else place(store)
     write_run(run, Path(out), store=stored, loader=named, gangs=gangs)
-    kept.forget()
+    if not keep:
+        forget(Path(out))
     return run
 
 
@@ -143,16 +146,24 @@ def _replayed(
 
 
 def _asked(
-    policies: Sequence[str], repeats: int | None, repeated: Sequence[str], *, follow: bool
+    policies: Sequence[str],
+    repeats: int | None,
+    repeated: Sequence[str],
+    *,
+    follow: bool,
+    up_to: int | None,
 ) -> _Asked:
     """The number of orders: as many as an interval needs, unless one is given.
 
     Of ``all`` policies those that are compared first meet them: the others are many, and some slow.
     """
     if repeats is not None:
-        return _Asked(repeats, repeated, follow, default=False)
+        most = _more_than(repeats, up_to)
+        return _Asked(repeats, repeated, follow, default=False, up_to=most)
     of_all = "all" in policies and not repeated
-    return _Asked(FEWEST, ["common"] if of_all else repeated, follow or of_all, default=True)
+    names = ["common"] if of_all else repeated
+    most = _more_than(FEWEST, up_to)
+    return _Asked(FEWEST, names, follow or of_all, default=True, up_to=most)
 
 
 def _more_than(repeats: int, up_to: int | None) -> int | None:

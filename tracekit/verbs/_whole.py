@@ -92,10 +92,12 @@ def run_all(
                 if not skipped:
                     nodes, unasked = _replayed(asked, store, fit, crew, progress)
         progress.stage("report", then=f"open {out / 'report.html'}")
-        from tracekit.store import never_ran  # the crew is not kept waiting
+        from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
+        from tracekit.store import never_ran  # the same
 
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
+        forget(out / "replay")
         return RunSummary(
             out=out,
             store=store.path,
@@ -199,6 +201,7 @@ def _replayed(
         repeat_policies=["common"] if every else [],
         follow=every,
         fit=fit,
+        keep=True,  # interrupted in what follows, it need not replay again
         progress=progress,
     )
     progress.stage("how many nodes", then="report")

@@ -48,8 +48,7 @@ class Kept:
     """
 
     def __init__(self, out: Path, load: Workload) -> None:
-        self._root = kept_folder(out)
-        self._folder = self._root / fingerprint(load)
+        self._folder = kept_folder(out) / fingerprint(load)
 
     def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
         """A finished replay, None where there is none.
@@ -74,10 +73,6 @@ class Kept:
         made.write_bytes(_encoded(replayed, _place(path)))
         made.replace(path)
 
-    def forget(self) -> None:
-        """The run is written: nothing need be kept."""
-        shutil.rmtree(self._root, ignore_errors=True)
-
     def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
         told = f"{policy}\n{seed}\n{repeat}\n".encode()
         # a user's own policy is what its file says
@@ -89,6 +84,11 @@ class Kept:
 def kept_folder(out: Path) -> Path:
     """The folder of a run's finished replays until the run folder is written."""
     return out.parent / f".{out.name}.unfinished"
+
+
+def forget(out: Path) -> None:
+    """What follows a run is done too: none of its replays need be kept."""
+    shutil.rmtree(kept_folder(out), ignore_errors=True)
 
 
 def _place(path: Path) -> str:
