@@ -71,7 +71,7 @@ def test_where_nothing_departs_nothing_is_told() -> None:
         ({"departures": "absent"}, "no departure is recorded"),
         (
             {"departures": "recorded, but set aside by departures=none"},
-            "departures are set aside (departures=none)",
+            "departures are recorded, but set aside by departures=none",
         ),
         ({"use of containers": "assumed"}, "no use is recorded"),
     ],

@@ -144,7 +144,7 @@ def _price(found: Results, told: Decision) -> str:
     worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in costs[:_PRICES]]
     left = len(costs) - _PRICES
     worse += [f"{count(left, 'more measure')}"] if left > 0 else []
-    sure = "" if all(by.apart for _, by in costs) else " on average"
+    sure = "" if all(by.apart for _, by in costs) else " on average, within chance,"
     return f"; it is worse{sure} by {listed(worse)}" if worse else ""
 
 

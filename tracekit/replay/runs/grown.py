@@ -30,13 +30,8 @@ def grown(load: Workload) -> str:
             f"{recorded} of use is too short to tell growth:"
             f" {LEAST_DAYS} days are needed, as the days of a week differ"
         )
-    if load.quantities.get("use of containers") == ASSUMED:
-        return "Growth of use cannot be told, as no use is recorded"
-    departures = str(load.quantities.get("departures", ""))
-    if departures == ABSENT or departures.startswith(SET_ASIDE):
-        aside = departures.removeprefix(SET_ASIDE) if departures != ABSENT else ""
-        why = f"departures are set aside{aside and f' ({aside.strip()})'}"
-        return f"Growth of use cannot be told, as {why if aside else 'no departure is recorded'}"
+    if why := _not_told(load):
+        return f"Growth of use cannot be told, as {why}"
     means = day_means(load)
     found = growth(means)
     grows = [at for at in range(len(RESOURCES)) if found[at, 1] > 0]
@@ -51,6 +46,16 @@ def grown(load: Workload) -> str:
     ends = [_full(words, means[at], found[at]) for at, words in enumerate(RESOURCES.values())]
     told = [ends[at] for at in grows if ends[at]]
     return f"Use grew {over}" + (f". If that goes on, {listed(told)}" if told else "")
+
+
+def _not_told(load: Workload) -> str:
+    """Why what grows here may be an assumption, a clause; empty where it is not."""
+    if load.quantities.get("use of containers") == ASSUMED:
+        return "no use is recorded"
+    departures = load.quantities.get("departures", "")
+    if departures == ABSENT:
+        return "no departure is recorded"
+    return f"departures are {departures}" if departures.startswith(SET_ASIDE) else ""
 
 
 def _points(fraction: float) -> str:

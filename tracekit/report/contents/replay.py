@@ -18,6 +18,7 @@ from tracekit.replay.runs.run_folder import notes_of
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.replay.workload.declared import START
 from tracekit.replay.workload.facts_told import SET_ASIDE
+from tracekit.report import ranks
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.data import Data
@@ -47,12 +48,11 @@ def comparison(data: Data) -> Table:
     told = data.decision
     barred = {name for one in told.left_out for name in one.names} if told else set()
     once = set(told.unjudged) if told else set()
-    groups = sorted(
-        (row.names for row in order), key=lambda names: (names[0] in once, names[0] in barred)
-    )
+    # in the order of the figure
+    place = {policy: at for at, policy in enumerate(ranks.ranked(data)["policy"])}
+    groups = sorted((row.names for row in order), key=lambda names: place.get(names[0], 0))
     groups += [names for names in found.groups if names not in groups]
     first = _first_choice(data)
-    groups.sort(key=lambda names: first not in names)
     rows = [
         [
             _names(names),

@@ -9,7 +9,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color, zone_color
 from tracekit.report.drawing.plot import MOST_POINTS, axis, blank, evenly, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent, short_id, signed
+from tracekit.report.words import count, short_id, signed
 from tracekit.report.zones import all_zones, limit, zone_label
 
 _SCHEMA = {
@@ -78,9 +78,9 @@ def _points(zone: str, part: pl.DataFrame) -> dict[str, Any]:
 def _takeaway(frame: pl.DataFrame) -> str:
     row = frame.sort(["zone_nodes", "zone"], descending=[True, False]).row(0, named=True)
     said = _SAID[row["zone"]].format(zone=f"correlation zone {row['zone']}")
-    share = percent(row["zone_nodes"] / row["nodes"])
     most = "" if 2 * row["zone_nodes"] > row["nodes"] else ", the largest part"
-    return f"On {share} of {count(row['nodes'], 'node')}{most}, {said}."
+    of = f"{row['zone_nodes']:,} of {count(row['nodes'], 'node')} with a correlation"
+    return f"On {of}{most}, {said}."
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,8 @@ from tracekit.report.contents import (
     sizing,
     vary,
 )
-from tracekit.report.contents.answer.of_run import ORDERS, of_run
+from tracekit.report.contents.answer.next_steps import ORDERS
+from tracekit.report.contents.answer.of_run import of_run
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed

@@ -1,25 +1,23 @@
 """What the first screen of a run says: its question, its answer, how sure, and what is next."""
 
 from collections.abc import Mapping
-from shlex import quote
 from typing import Any
 
 from tracekit.replay.answer.advice import alike, meaning, runner_up, sentence
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.filled import filled
-from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.answer.preferred import USUAL
-from tracekit.replay.answer.standings import difference, standings
+from tracekit.replay.answer.standings import difference
 from tracekit.replay.answer.who_holds import who_holds
-from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import FIRST, RESOURCES, Measure, small, words_of
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.waiting import waiting_told
-from tracekit.report.contents import commands, nodes_needed, quantities, vary
+from tracekit.report.contents import nodes_needed, quantities, vary
+from tracekit.report.contents.answer.next_steps import following
 from tracekit.report.contents.answer.sure import sure
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
@@ -105,75 +103,6 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
         difference=difference_text(measure, apart),
         way=way(measure, apart, average=True),
     )
-
-
-#: Enough orders of arrival to tell small differences.
-ORDERS = 20
-
-
-#: One of these is set beside a policy that was replayed alone.
-_RIVALS = ("least_allocated", "most_allocated")
-
-
-def following(data: Data, told: Decision) -> list[tuple[str, str]]:
-    """The next questions, each with the command that answers it."""
-    # where every order is the recorded one, more of them tell nothing
-    alone = bool((data.run or {}).get("repeats_none"))
-    if told.orders < FEWEST and not alone:
-        return [_more_orders(data)]
-    varied = [_varied(data, told)] if _may_hang(data, told) else []
-    if not told.chosen:
-        needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
-        return [*needed, *varied] if alone else [_rebalanced(data), *needed, *varied]
-    return [*nodes_needed.following(data, told, told.chosen[0]), *varied]
-
-
-def _may_hang(data: Data, told: Decision) -> bool:
-    """Whether the answer may hang on what was assumed, and that was not asked yet."""
-    load = (data.run or {})["workload"]
-    # what is kept for use that no container explains is a choice, though all else be recorded
-    assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
-    ranked = bool(told.subject) and told.criterion not in CONDITIONS
-    asked = "assumptions" not in data.studies and commands.may_vary(data)
-    return assumed and ranked and asked
-
-
-def _more_orders(data: Data) -> tuple[str, str]:
-    names = " ".join(f"--policy {quote(name)}" for name in _ours(data))
-    out = data.paths.beside("more-orders")
-    command = f"{commands.asked(data, 'replay')} {names} --repeat {ORDERS} --out {out}"
-    return "Let the policies meet more orders of arrival:", command
-
-
-def _rebalanced(data: Data) -> tuple[str, str]:
-    words = f"--policy common --rebalance load_spread --repeat {ORDERS}"
-    command = f"{commands.asked(data, 'replay')} {words} --out {data.paths.beside('rebalanced')}"
-    return "Replay policies that move containers later, too:", command
-
-
-def _varied(data: Data, told: Decision) -> tuple[str, str]:
-    first = told.subject
-    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *_ours(data), *_RIVALS)
-    rival = next(name for name in known if name and name != first)
-    command = (
-        f"tracekit vary {data.paths.store} --policy {quote(first)} --policy {quote(rival)}"
-        f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
-    )
-    return "Whether the answer hangs on what was assumed:", command
-
-
-def _runners_up(data: Data, told: Decision) -> list[str]:
-    """Those that may be chosen too, the best first: who else could be the answer."""
-    if data.results is None:
-        return []
-    rows = standings(data.results, told.criterion, among=may_be_chosen(data.results)).rows
-    return [name for row in rows if row.orders >= FEWEST for name in row.names]
-
-
-def _ours(data: Data) -> list[str]:
-    """The policies, the usual one first."""
-    names = [name for name in replayed(data) if name != OBSERVED]
-    return sorted(names, key=lambda name: name != "default_scheduler")
 
 
 #: From this share of containers without recorded use on it is said before the table.

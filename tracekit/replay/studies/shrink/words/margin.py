@@ -11,6 +11,7 @@ from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.told import Told, number
 from tracekit.study import Study
 from tracekit.units import percent
+from tracekit.words import short_id
 
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
@@ -54,7 +55,7 @@ def margin(found: Told) -> str:
     if hot is not None:
         name, resource, share = hot
         said.append(
-            f"the hottest node is {name}, whose {resource} reaches"
+            f"the hottest node is {short_id(name)}, whose {resource} reaches"
             f" {_reached(found, resource, share)}"
         )
     text = "; ".join(said)

@@ -1,0 +1,98 @@
+"""What to ask after a run, each question with the command that answers it."""
+
+from shlex import quote
+
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.answer.standings import standings
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.contents import commands, nodes_needed
+from tracekit.report.data import Data
+from tracekit.report.policies import replayed
+
+#: Enough orders of arrival to tell small differences.
+ORDERS = 20
+
+
+#: One of these is set beside a policy that was replayed alone.
+_RIVALS = ("least_allocated", "most_allocated")
+
+
+def following(data: Data, told: Decision) -> list[tuple[str, str]]:
+    """The next questions, each with the command that answers it."""
+    # where every order is the recorded one, more of them tell nothing
+    alone = bool((data.run or {}).get("repeats_none"))
+    if told.orders < FEWEST and not alone:
+        return [_more_orders(data)]
+    varied = [_varied(data, told)] if _may_hang(data, told) else []
+    if not told.chosen:
+        needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
+        return [*needed, *varied] if alone else [*_other_moves(data, told), *needed, *varied]
+    return [*nodes_needed.following(data, told, told.chosen[0]), *varied]
+
+
+def _may_hang(data: Data, told: Decision) -> bool:
+    """Whether the answer may hang on what was assumed, and that was not asked yet."""
+    load = (data.run or {})["workload"]
+    # what is kept for use that no container explains is a choice, though all else be recorded
+    assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
+    ranked = bool(told.subject) and told.criterion not in CONDITIONS
+    asked = "assumptions" not in data.studies and commands.may_vary(data)
+    return assumed and ranked and asked
+
+
+def _more_orders(data: Data) -> tuple[str, str]:
+    names = " ".join(f"--policy {quote(name)}" for name in _ours(data))
+    out = data.paths.beside("more-orders")
+    command = f"{commands.asked(data, 'replay')} {names} --repeat {ORDERS} --out {out}"
+    return "Let the policies meet more orders of arrival:", command
+
+
+def _other_moves(data: Data, told: Decision) -> list[tuple[str, str]]:
+    """What to replay instead where no policy is recommended.
+
+    Where containers wait that production placed, it is the new placing of everything that does it.
+    """
+    start = (data.run or {})["workload"].get("assumptions", {}).get("start")
+    waits = any(data.results is not None and data.results.waited(one) for one in _ours(data))
+    if waits and start == "empty" and OBSERVED in replayed(data) and not told.subject:
+        command = (
+            f"{commands.asked(data, 'replay')} --policy {USUAL} --start observed"
+            f" --out {data.paths.beside('observed-start')}"
+        )
+        return [("Leave what ran where it was, and place only what arrives:", command)]
+    return [_rebalanced(data)]
+
+
+def _rebalanced(data: Data) -> tuple[str, str]:
+    words = f"--policy common --rebalance load_spread --repeat {ORDERS}"
+    command = f"{commands.asked(data, 'replay')} {words} --out {data.paths.beside('rebalanced')}"
+    return "Replay policies that move containers later, too:", command
+
+
+def _varied(data: Data, told: Decision) -> tuple[str, str]:
+    first = told.subject
+    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *_ours(data), *_RIVALS)
+    rival = next(name for name in known if name and name != first)
+    command = (
+        f"tracekit vary {data.paths.store} --policy {quote(first)} --policy {quote(rival)}"
+        f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
+    )
+    return "Whether the answer hangs on what was assumed:", command
+
+
+def _runners_up(data: Data, told: Decision) -> list[str]:
+    """Those that may be chosen too, the best first: who else could be the answer."""
+    if data.results is None:
+        return []
+    rows = standings(data.results, told.criterion, among=may_be_chosen(data.results)).rows
+    return [name for row in rows if row.orders >= FEWEST for name in row.names]
+
+
+def _ours(data: Data) -> list[str]:
+    """The policies, the usual one first."""
+    names = [name for name in replayed(data) if name != OBSERVED]
+    return sorted(names, key=lambda name: name != "default_scheduler")
