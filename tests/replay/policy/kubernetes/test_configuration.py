@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import yaml
+from configuration_support import BASE, DEFAULT, profile, weights, written
 from real_scheduler import as_workload, recorded_runs
 from replay_support import workload
 
@@ -19,79 +18,9 @@ from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
-from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.policy.profile import Profile
-
-BASE: dict[str, Any] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-}
-DEFAULT = {
-    "least_allocated": 1,
-    "balanced_allocation": 1,
-    "pod_topology_spread": 2,
-}
-
-
-def written(folder: Path, document: Any, name: str = "kube-scheduler.yaml") -> Path:
-    path = folder / name
-    text = document if isinstance(document, str) else yaml.safe_dump(document)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def profile(folder: Path, plugins: Any = None, args: Any = None, **top: Any) -> Profile:
-    """The policy of a configuration with one profile."""
-    one: dict[str, Any] = {"schedulerName": "default-scheduler"}
-    one |= {"plugins": plugins} if plugins else {}
-    if args:
-        one["pluginConfig"] = [{"name": name, "args": given} for name, given in args.items()]
-    found = parse_policy(str(written(folder, {**BASE, "profiles": [one], **top})))
-    assert isinstance(found, Profile)
-    return found
-
-
-def weights(policy: Profile) -> dict[str, float]:
-    return {part.policy.name(): part.weight for part in policy.parts}
-
-
-def test_a_policy_document_is_refused_for_what_the_scheduler_refuses(tmp_path: Path) -> None:
-    for at, weight in enumerate(({"weight": 0}, {})):
-        given = {**LEGACY, "priorities": [{"name": "SelectorSpreadPriority", **weight}]}
-        with pytest.raises(TracekitError, match=r"priorities\[0\].weight is '0', expected a whole"):
-            parse_policy(str(written(tmp_path, given, f"policy{at}.json")))
-
-
-def test_priorities_of_a_policy_document(tmp_path: Path) -> None:
-    bare = {"kind": "Policy", "apiVersion": "v1"}
-    made = parse_policy(str(written(tmp_path, bare, "policy.json")))
-    assert isinstance(made, Profile)
-    assert [(one.weight, one.policy.name()) for one in made.parts] == [
-        (1, "selector_spread"), (1, "least_requested"), (1, "balanced_allocation")
-    ]  # fmt: skip
-    assert made.lifts == frozenset()
-    near = {"serviceAntiAffinity": {"label": "rack"}}
-    own = {
-        **bare,
-        "predicates": [
-            {"name": "GeneralPredicates"},
-            {"name": "Marked", "argument": {"labelsPresence": {"labels": ["a"], "presence": True}}},
-        ],
-        "priorities": [
-            {"name": "ServiceSpreadingPriority", "weight": 3},
-            {"name": "EvenPodsSpreadPriority", "weight": 2},
-            {"name": "Racks", "weight": 1, "argument": near},
-        ],
-    }
-    made = parse_policy(str(written(tmp_path, own, "own.json")))
-    assert isinstance(made, Profile)
-    assert [(one.weight, one.policy.name()) for one in made.parts] == [(3, "selector_spread")]
-    assert "rules on labels of nodes or of services, left out: Racks, Marked" in "\n".join(
-        made.notes
-    )
-    assert "not known" not in "\n".join(made.notes)
 
 
 def test_a_profile_with_which_the_scheduler_does_not_start_is_told(tmp_path: Path) -> None:
@@ -107,10 +36,6 @@ def test_a_profile_with_which_the_scheduler_does_not_start_is_told(tmp_path: Pat
     for own in ({"queueSort": {"enabled": [{"name": "Sort"}]}}, None):
         more = {**plugins, **own} if own else None
         assert told not in "\n".join(profile(tmp_path, more).notes)
-
-
-def part(policy: Profile, name: str) -> PlacementPolicy:
-    return next(one.policy for one in policy.parts if one.policy.name() == name)
 
 
 PLUGINS = [
@@ -365,59 +290,6 @@ def test_disabled_filters_lift_their_rules(tmp_path: Path) -> None:
     assert "taints" in profile(tmp_path, {"filter": {"disabled": disabled}}).lifts
 
 
-LEGACY = {
-    "kind": "Policy",
-    "apiVersion": "v1",
-    "predicates": [{"name": "PodFitsResources"}, {"name": "MyPredicate"}],
-    "priorities": [{"name": "LeastRequestedPriority", "weight": 2}, {"name": "Odd", "weight": 1}],
-    "extenders": [
-        {
-            "urlPrefix": "http://127.0.0.1:8888/scheduler",
-            "apiVersion": "v1beta1",
-            "prioritizeVerb": "priorities/bnp",
-            "weight": 5,
-            "enableHttps": False,
-            "nodeCacheCapable": False,
-        },
-        {"urlPrefix": "http://x/", "prioritizeVerb": "score", "weight": 3},
-        {"urlPrefix": "http://y/", "prioritizeVerb": "most_allocated", "weight": 3},
-    ],
-}
-
-
-def test_the_policy_document_of_an_extender(tmp_path: Path) -> None:
-    made = parse_policy(str(written(tmp_path, LEGACY, "policy.json")))
-    assert isinstance(made, Profile)
-    found = [(part.weight, str(part.policy), part.how) for part in made.parts]
-    assert found == [
-        (2.0, "least_requested[max_score=100]", "of_hundred"),
-        (1.0, "bnp[weight=5,builtin=none]", "as_is"),
-        (30.0, "most_allocated", "tenths"),
-    ]
-    groups = {"apart", "together", "affinity", "anti-affinity", "spread"}
-    assert made.lifts == {"selector", "ports", *groups}  # predicates on taints are mandatory
-    text = "\n".join(made.notes)
-    assert "priorities and predicates not known, and left out: Odd, MyPredicate" in text
-    assert "http://127.0.0.1:8888/scheduler is not called: policy bnp stands for it" in text
-    assert "extender http://x/ is not called, and its score ('score', weight 3)" in text
-    load = workload([(1000, 1000)] * 4, [(at, 9000, 100, 100) for at in range(6)])
-    assert Engine(load, made, np.random.default_rng(0)).run().node.min() >= 0
-
-
-def test_an_extender_of_ten_counts_whole_tenths(tmp_path: Path) -> None:
-    document = copy.deepcopy(LEGACY)
-    document["priorities"] = []
-    document["extenders"] = [
-        {"urlPrefix": "http://y/", "prioritizeVerb": "most_allocated", "weight": 1}
-    ]
-    made = parse_policy(str(written(tmp_path, document, "policy.json")))
-    # 17 % and 12 % are both 1 of 10: the first wins; 35 % is 3
-    load = workload(
-        [(1000, 1000), (1400, 1400), (500, 500)], [(0, 9000, 170, 170), (1, 9000, 1, 1)]
-    )
-    assert Engine(load, made, np.random.default_rng(0)).run().node.tolist() == [2, 2]
-
-
 #: Ten times ten times ten ... values in a few lines.
 BOMB = "a0: &a0 [x]\n" + "".join(
     f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]\n" for at in range(1, 12)
@@ -477,26 +349,3 @@ def test_a_run_tells_the_notes_and_writes_them_down(tmp_path: Path, capsys: Any)
     assert run(["replay", "--workload", str(folder), "--policy", str(path), "--out", str(out)]) == 0
     assert "kube-scheduler.yaml: nobody is preempted" in " ".join(capsys.readouterr().out.split())
     assert "nobody is preempted" in (out / "manifest.json").read_text()
-
-
-@pytest.mark.parametrize(
-    ("extender", "named"),
-    [
-        ({"prioritizeVerb": "score"}, True),
-        ({"prioritizeVerb": "priorities/bnp", "filterVerb": "filter"}, True),
-        ({"prioritizeVerb": "priorities/bnp"}, False),
-    ],
-)
-def test_a_row_whose_extender_is_left_out_does_not_look_like_what_people_run(
-    tmp_path: Path, extender: dict[str, str], named: bool
-) -> None:
-    one = {"urlPrefix": "http://x/", "weight": 1, **extender}
-    path = written(tmp_path, {"kind": "Policy", "apiVersion": "v1", "extenders": [one]}, "ext.json")
-    policy = parse_policy(str(path))
-    assert str(policy) == ("ext.json[without=extender]" if named else "ext.json")
-    again = f"{path}[without=extender]"
-    if named:
-        assert parse_policy(again) == policy
-    else:
-        with pytest.raises(TracekitError, match="no such part of it is left out"):
-            parse_policy(again)
