@@ -1,6 +1,7 @@
 -- title: Nodes of each correlation zone by bands of the utilization difference
 -- description: Table 3 of Yao et al., C.S.A. 2023 32(4): nodes whose utilization difference G lies
---   in bands of 0.1, the last one open. A correlation zone without nodes is absent, a band without is 0.
+--   in bands of 0.1, the last one open. A correlation zone without nodes is absent; a band without
+--   nodes is 0.
 -- reads: usage_node_profile
 -- column: zone VARCHAR The correlation zone.
 -- column: bin_start DOUBLE Lower edge of the band of G; 0.5 stands for 0.5 and more [0..1].
