@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import Int32Array, UInt64Array
 from tracekit.ingest.names import Keys
-from tracekit.read.decimals import SIGN
 from tracekit.tables import Column, Table
 
 _WORD_BITS = 64
+_SIGN = np.uint64(1 << 63)
 #: Up to so many rows numpy's sort is quicker than loading the compiled one.
 PLAIN_ROWS = 200_000
 
@@ -116,7 +116,7 @@ def digit_of(word: UInt64Array, digit: Digit) -> NDArray[np.generic]:
 def _float_order(values: NDArray[np.generic]) -> UInt64Array:
     """Integers in the order of the floats; NaN, which stands for NULL, first; -0 like 0."""
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
-    ordered = np.where(bits & SIGN, ~bits, bits | SIGN)
+    ordered = np.where(bits & _SIGN, ~bits, bits | _SIGN)
     return np.where(np.isnan(values.astype(np.float64)), np.uint64(0), ordered)
 
 

@@ -19,7 +19,6 @@ _BIAS = 1023
 
 _U0, _U1, _U3, _U9, _U52, _U63 = (np.uint64(n) for n in (0, 1, 3, 9, 52, 63))
 _EXACT_DIGITS = np.uint64(1 << 53)
-SIGN = np.uint64(1 << 63)
 _LOW_NINE = np.uint64((1 << 9) - 1)
 _HIDDEN_BIT = np.uint64(1 << 52)
 
