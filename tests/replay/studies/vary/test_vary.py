@@ -82,7 +82,10 @@ def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> N
 CHANGES = ("limit_factor=2", "background=none", "node_cpu_cores=30", "requests=uniform")
 
 
-@pytest.mark.parametrize("policies", [("first_fit", "worst_fit"), ("best_fit", "cwt")])
+@pytest.mark.parametrize(
+    "policies",
+    [("first_fit", "worst_fit"), pytest.param(("best_fit", "cwt"), marks=pytest.mark.slow)],
+)
 def test_the_answer_under_each_change_is_that_of_a_run_with_it(
     store: Path, tmp_path: Path, policies: tuple[str, ...]
 ) -> None:
