@@ -1,10 +1,13 @@
-"""Gaps of recorded use: use of containers that no file lists, and containers without use."""
+"""Gaps of recorded use: of containers that no file lists, of CPU or memory alone, or none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracekit.words import counted
+from tracekit.ingest import shares
+from tracekit.store.doubts import ONE_OF_TWO
+from tracekit.store.manifest import Defect
+from tracekit.words import counted, percent
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -70,4 +73,28 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
         f"of {counted(containers, 'container')} on nodes {' and '.join(parts)}: a replay takes"
         " what they"
         f" request{whole}"
+    )
+
+
+def one_of_two(con: DuckDBPyConnection, table: str) -> Defect | None:
+    """The samples of which a table of shares has no row: only CPU, or only memory, is known then.
+
+    ``held`` is there. Entities without any sample of one of the two are told of apart.
+    """
+    [(times, cpu, memory, entities)] = con.sql(shares.SILENT).fetchall()
+    if not cpu + memory:
+        return None
+    silent = " and ".join(
+        f"{what} is silent at {count:,} ({percent(count / times)})"
+        for what, count in (("CPU", cpu), ("memory", memory))
+        if count
+    )
+    whose = counted(entities, table.removesuffix("_usage"))
+    return Defect(
+        defect=ONE_OF_TWO,
+        column="cpu_fraction, memory_fraction",
+        rows=cpu + memory,
+        action="left out of the shares, kept as amounts",
+        example=f"of {times:,} times at which use of {whose} was sampled {silent}: analyses that go"
+        " by use of both leave these out, a replay and size read what there is",
     )

@@ -35,6 +35,8 @@ _NAMED = 5
 SUM_OF_SOME = "sum_of_some"
 #: The defect of containers' use where some containers are listed and have none.
 WITHOUT_USE = "containers_without_use"
+#: The defect of amounts of CPU without memory at the time, or the other way round.
+ONE_OF_TWO = "one_of_two_silent"
 #: What is told of those who never had a node; a replay says of them what becomes of them, too.
 NEVER_RAN = "never_ran"
 _MS = "time_ms"
@@ -48,7 +50,7 @@ def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[str,
     counted : frozenset of str
         Defects, and ``NEVER_RAN``, that whoever asks counts and tells of by itself.
     """
-    return tuple(_found(store, {SUM_OF_SOME, WITHOUT_USE, NEVER_RAN} - counted))
+    return tuple(_found(store, {SUM_OF_SOME, WITHOUT_USE, ONE_OF_TWO, NEVER_RAN} - counted))
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:

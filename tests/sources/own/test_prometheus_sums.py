@@ -173,3 +173,13 @@ def test_many_samples_lie_on_disk_and_add_up_to_the_same(
     keys = ["container", "time_ms"]
     assert held.height == 9 * 50
     assert spilled.sort(keys).equals(held.sort(keys))
+
+
+def test_the_grid_is_that_of_most_samples_not_of_the_first_series(tmp_path: Path) -> None:
+    """A pod that is seldom sampled came first, and of all others one sample in 20 was left."""
+    seldom: Made = (MEMORY, of_pod("a"), at_times(*[1e8] * 4, step=600))
+    often: Made = (MEMORY, of_pod("b"), at_times(*range(100, 161), step=30))
+    for some in ([seldom, often], [often, seldom]):
+        found = read(NAME, written(tmp_path / "dump.txt", as_dump(some)))
+        values = [row[3] for row in amounts_of(found) if row[1] == "default/b"]
+        assert values == list(range(100, 161))

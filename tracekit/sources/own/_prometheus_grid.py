@@ -1,18 +1,36 @@
 """When a series counts as silent, and what a query finds of scraped samples on a grid.
 
-A series is silent when five minutes pass without a sample, as in Prometheus; but samples that
-usually lie further apart are not silent between each other. No rate is made across silence, and a
-scraped sample holds no longer than until silence begins.
+``sources.silence`` says when. No rate is made across silence, and a scraped sample holds no longer
+than until silence begins.
 """
 
+from collections import Counter
+
+import numpy as np
 import polars as pl
 
-_LEAST_MS = 300_000
-#: One sample may be missing: beyond this there are two.
-_USUAL_DISTANCES = 2.5
-#: A series with fewer distances states none that is usual: the grid's step counts.
-_ENOUGH = 3
+from tracekit.sources.silence import ENOUGH_DISTANCES, LEAST_MS, USUAL_DISTANCES
+
 _SERIES = ("entity", "part", "sign")
+_TOO_FEW = 2  # so few samples state no usual step
+
+
+class Distances:
+    """How far samples lie apart, in whole seconds, and how often."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def note(self, times_ms: np.ndarray) -> None:
+        """Samples of one series."""
+        if len(times_ms) > _TOO_FEW:
+            steps, counts = np.unique(np.rint(np.diff(times_ms) / 1000.0), return_counts=True)
+            self._counts.update(dict(zip(steps.astype(int).tolist(), counts.tolist(), strict=True)))
+
+    def step_ms(self) -> int:
+        """The most common distance; 1 where no series states any."""
+        known = self._counts
+        return max(1, min(known, key=lambda one: (-known[one], one))) * 1000 if known else 1
 
 
 def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
@@ -30,11 +48,11 @@ def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     # null where there is none before: neither counted nor a part of the median
     distance = pl.when(passed > 0).then(passed)
     usual = (
-        pl.when(distance.count().over(*_SERIES) >= _ENOUGH)
+        pl.when(distance.count().over(*_SERIES) >= ENOUGH_DISTANCES)
         .then(distance.median().over(*_SERIES))
         .otherwise(pl.col("step_ms"))
     )
-    silence = pl.max_horizontal(pl.lit(_LEAST_MS), usual * _USUAL_DISTANCES).cast(pl.Int64)
+    silence = pl.max_horizontal(pl.lit(LEAST_MS), usual * USUAL_DISTANCES).cast(pl.Int64)
     return (
         samples.join(steps, on="entity", how="left", maintain_order="left")
         .with_columns(silence_ms=silence)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
-from tracekit.sources.own._prometheus_grid import heard, on_grid
+from tracekit.sources.own._prometheus_grid import Distances, heard, on_grid
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import part_of
 from tracekit.sources.own._prometheus_series import Series
@@ -18,7 +18,6 @@ _HELD = 3_000_000
 _PARTS = 32
 #: So many samples are added up at once.
 _AT_ONCE = 250_000
-_TOO_FEW = 2  # so few samples state no usual step
 #: An entity, its resource and where that stands: a number for each.
 _Key = tuple[str, str, str, str]
 #: Samples that come together: of which entity and part, with which sign, where, and if as rates.
@@ -31,14 +30,14 @@ _Samples = tuple[np.ndarray, np.ndarray, np.ndarray]
 class Sums:
     """Collects samples; ``scraped`` ones, whose times differ by containers, are put on a grid.
 
-    A resource's grid has the usual step of its first series that has one. At the end of a step
-    stands what a query of Prometheus at that time would find: the last sample of each part, which
-    holds until the next one, or until its series ends, or until it counts as silent.
+    The step of a resource's grid is the most common distance of samples of all its series. At the
+    end of a step stands what a query of Prometheus at that time would find: the last sample of each
+    part, which holds until the next one, or until its series ends, or until it counts as silent.
     """
 
     def __init__(self, *, scraped: bool) -> None:
         self._scraped = scraped
-        self._steps_ms: dict[tuple[str, str], int] = {}
+        self._distances: dict[tuple[str, str], Distances] = {}
         self._keys: dict[_Key, int] = {}
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
@@ -67,7 +66,7 @@ class Sums:
     ) -> None:
         """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
         part = self.part(series, use, whose)
-        self._note_step(use, series.times_ms)
+        self._distances.setdefault((use.fills, use.resource), Distances()).note(series.times_ms)
         rate = use.counter and series.raw
         times, values, passed = self._since_before(series, rate=rate)
         if rate:
@@ -207,17 +206,11 @@ class Sums:
         good = passed > 0
         return times[good], more[good] / (passed[good] / 1000.0), passed[good]
 
-    def _note_step(self, use: Use, times: np.ndarray) -> None:
-        if (use.fills, use.resource) not in self._steps_ms and len(times) > _TOO_FEW:
-            steps, counts = np.unique(np.rint(np.diff(times) / 1000.0), return_counts=True)
-            step_ms = max(1, int(steps[counts.argmax()])) * 1000
-            self._steps_ms[use.fills, use.resource] = step_ms
-
     def _steps(self) -> pl.DataFrame:
-        """The step of the grid of each entity; 1 where nobody states one."""
+        """The step of the grid of each entity."""
         return pl.DataFrame(
             [
-                (key, self._steps_ms.get((fills, resource), 1))
+                (key, self._distances[fills, resource].step_ms())
                 for (fills, _, resource, _), key in self._keys.items()
             ],
             schema={"entity": pl.Int32, "step_ms": pl.Int64},
