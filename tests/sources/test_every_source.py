@@ -150,6 +150,24 @@ def test_a_table_of_kubectl_is_told_how_to_print_it_as_json(line: str) -> None:
     assert "kubectl get nodes,pods -A -o json" in str(error.hint)
 
 
+@pytest.mark.parametrize(
+    ("line", "what", "instead"),
+    [
+        ("NAME   CPU(cores)   CPU(%)   MEMORY(bytes)", "kubectl top printed", "metrics.k8s.io"),
+        ("NAMESPACE   NAME   CPU(cores)   MEMORY(bytes)", "kubectl top printed", "metrics.k8s.io"),
+        ('Time,"{pod=""a""}"', "Grafana exports", "query_range"),
+        ('{"results": {"A": {"frames": [{"schema": {}}]}}}', "Grafana exports", "query_range"),
+    ],
+)
+def test_other_forms_of_use_are_told_with_the_one_that_is_read(
+    line: str, what: str, instead: str
+) -> None:
+    error = recognise(line.split(","))
+    assert isinstance(error, TracekitError)
+    assert what in error.what
+    assert instead in str(error.hint)
+
+
 @pytest.mark.parametrize("line", ["apiVersion: v1", "kind: List", "---"])
 def test_a_list_in_yaml_is_told_how_to_print_it_as_json(line: str) -> None:
     error = recognise([line])

@@ -98,26 +98,34 @@ def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
 _UTF_16 = re.compile("\ufffd{1,2}(([^\x00]\x00){2}|(\x00[^\x00]){2})")
 #: How a document of JSON begins.
 _JSON = ("{", "[")
-#: How a list of kubectl's begins with ``-o yaml``.
-_YAML = ("apiVersion:", "kind:", "---")
-#: How a table begins that kubectl prints of nodes or pods.
-_PRINTED = re.compile(r"(NAMESPACE +)?NAME +(READY|STATUS|CPU) ")
 _AS_JSON = "kubectl get nodes,pods -A -o json"
+#: What the first line shows of files that hold the right thing in another form, and what helps.
+_OTHER_FORMS = (
+    (re.compile("apiVersion:|kind:|---"), "is YAML; what kubectl prints is read as JSON", _AS_JSON),
+    (
+        re.compile("(NAMESPACE +)?NAME +(READY|STATUS) "),
+        "is a table that kubectl printed; it is read as JSON",
+        _AS_JSON,
+    ),
+    (
+        re.compile(r"(NAMESPACE +)?(POD +)?NAME +CPU\("),
+        "is what kubectl top printed; it is read as JSON",
+        "kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods, and the same of nodes",
+    ),
+    (
+        re.compile(r'Time,.*\{|[\[{].*"(frames|schema)": *[\[{]'),
+        "is what Grafana exports; what Prometheus itself answers is read",
+        "tracekit fetch prometheus URL FOLDER, or curl of /api/v1/query_range",
+    ),
+)
 
 
 def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitError:
     shown = ", ".join(name or "(unnamed)" for name in header[:12])
     best = _best(header, sources)
-    if header and header[0].startswith(_YAML):
-        return TracekitError(
-            "is YAML; what kubectl prints is read as JSON",
-            hint=f"print it anew: {_AS_JSON}",
-        )
-    if header and _PRINTED.match(header[0]):
-        return TracekitError(
-            "is a table that kubectl printed; it is read as JSON",
-            hint=f"print it anew: {_AS_JSON}",
-        )
+    for form, what, instead in _OTHER_FORMS:
+        if form.match(",".join(header)):
+            return TracekitError(what, hint=f"get it anew: {instead}")
     if best is None or best[0] * 2 < len(best[2].columns):
         known = ", ".join(f"{fmt.file_stem}" for source in sources for fmt in source.formats)
         return TracekitError(

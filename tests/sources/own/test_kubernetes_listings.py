@@ -271,3 +271,28 @@ def test_a_list_that_is_cut_off_is_blamed_alone(tmp_path: Path) -> None:
     assert told.value.what.startswith("bad.json: ")
     assert "bad.json, good.json are read together, and none of them was taken in" in told.value.what
     assert "could not be read" not in told.value.what
+
+
+def test_a_node_that_was_made_anew_under_its_name_has_not_left(tmp_path: Path) -> None:
+    again = node("n1", allocatable={"cpu": "16"})
+    again["metadata"] |= {"uid": "other", "creationTimestamp": "2026-01-03T00:00:00Z"}
+    found = _read(tmp_path, [node("n1", allocatable={"cpu": "8"}), _web("a")], [again, _web("a")])
+    assert "node" not in found[0].tables
+    assert found[1].rows("node", "node", "state") == [("n1", "ready")]
+    assert found[1].rows("node_resource", "time_ms", "amount") == [
+        (CREATED_MS, 8.0),
+        (CREATED_MS + 2 * DAY_MS, 16.0),
+    ]
+
+
+def test_lists_of_other_namespaces_say_nothing_of_one_another(tmp_path: Path) -> None:
+    """As of namespaces a and b in one file, c and d in another, with the same nodes in both."""
+    lists = [
+        [node("n1"), *(_web(f"{at}", day, namespace=at, uid=at) for at in names)]
+        for day, names in ((1, "ab"), (2, "cd"))
+    ]
+    assert [row[2] for row in _pods(_read(tmp_path, *lists))] == [None] * 4
+    # with one in common the later one is of all
+    lists[1].append(_web("a", 1, namespace="a", uid="a"))
+    left = {row[0]: row[2] for row in _pods(_read(tmp_path, *lists))}
+    assert left == {"a/a": None, "b/b": 1, "c/c": None, "d/d": None}

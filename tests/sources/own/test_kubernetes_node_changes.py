@@ -1,7 +1,8 @@
-"""A node that one list shows cordoned is closed from the time on that its taint states."""
+"""A node of one list is closed, and has its taints, from the times on that the list states."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +80,24 @@ def test_a_list_alone_is_of_one_time(tmp_path: Path) -> None:
     closed = _cordoned("2026-01-01T01:05:00Z")
     store = open_store(_store(tmp_path, closed, begins_s=None))
     assert read(store, "node").filter(node="n2")["state"].to_list() == ["closed"]
+
+
+def test_taints_begin_when_they_say(tmp_path: Path) -> None:
+    """One of no time has been there always; NotReady is so since the condition says it."""
+    late = {"key": "maintenance", "effect": "NoExecute", "timeAdded": "2026-01-01T01:02:00Z"}
+    lost = node("n2", taints=[GPU, late])
+    lost["status"]["conditions"] = [
+        {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T01:04:00Z"}
+    ]
+    store = open_store(_store(tmp_path, lost))
+    rows = read(store, "node").filter(node="n2").sort("time_ms")
+    keys = [[one["key"] for one in json.loads(some)] for some in rows["taints"]]
+    minutes = [(time - CREATED_MS) // 60_000 for time in rows["time_ms"]]
+    assert list(zip(minutes, keys, strict=True)) == [
+        (0, ["gpu"]),
+        (62, ["gpu", "maintenance"]),
+        (64, ["gpu", "maintenance", f"{SPACE}/unreachable"]),
+    ]
+    told = [one for one in workload(store).told if "NotReady" in one]
+    assert len(told) == 1
+    assert told[0].startswith("node n2 is NotReady at the end, and not yet when use began")

@@ -23,8 +23,8 @@ Asked = dict[str, tuple[float | None, float | None]]
 
 
 def key_of(thing: Thing) -> Key:
-    """What tells it from all others."""
-    return thing.kind, thing.uid or thing.name
+    """What tells it from all others; a node that was made anew under its name is the same one."""
+    return thing.kind, (thing.kind != "Node" and thing.uid) or thing.name
 
 
 def _slim(node: Thing) -> Thing:
@@ -145,12 +145,14 @@ def together(some: Iterable[Listing]) -> Together:
 def _leave(found: Together, earlier: Listing, later: Listing) -> None:
     """Note what the later list holds no more."""
     kinds = {kind for kind, _ in later.held}
-    spaces = {one.space for (kind, _), one in later.held.items() if kind == "Pod"}
+    spaces = _spaces(later)
+    # a list of one namespace says nothing of another; one of several is of all, unless both files
+    # are of several and have none in common
+    of_all = len(spaces) > 1 and not spaces.isdisjoint(_spaces(earlier))
     gone: dict[str, list[tuple[int, Key]]] = {}
     for key, one in earlier.held.items():
         missing = key[0] in kinds and key not in later.held and key not in found.left_ms
-        # a list of one namespace says nothing of another; one of several is of all
-        if missing and (key[0] == "Node" or len(spaces) > 1 or one.space in spaces):
+        if missing and (key[0] == "Node" or of_all or one.space in spaces):
             gone.setdefault(one.service, []).append((one.came_ms, key))
     new: dict[str, list[int]] = {}
     for key, one in later.held.items():
@@ -160,6 +162,10 @@ def _leave(found: Together, earlier: Listing, later: Listing) -> None:
         ends = sorted(new.get(service, ()))
         for at, (_, key) in enumerate(sorted(those)):
             found.left_ms[key] = ends[at] if at < len(ends) else later.time_ms
+
+
+def _spaces(listing: Listing) -> set[str]:
+    return {one.space for (kind, _), one in listing.held.items() if kind == "Pod"}
 
 
 def _said(before: Asked, after: Asked, name: str) -> str:

@@ -2,11 +2,12 @@
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.sources.own._kubernetes_objects import Thing, latest_ms, time_ms
 from tracekit.sources.own._kubernetes_shape import CORDON_TAINT, Rows
+from tracekit.tables.node import UNREADY_TAINTS
 
 #: What a row says of when and where, and not of the node.
 _PLACE = ("time_ms", "line")
@@ -32,24 +33,39 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
 
 
 def dated(rows: Rows, thing: Thing) -> Rows:
-    """The rows of a node of one list, closed from the time on at which its taint says it was."""
+    """The rows of a node of one list; it is closed, and has each taint, since when it says so."""
     nodes = rows.get("node") or []
-    since = _cordoned_ms(thing) if nodes and thing.event is None else None
-    if since is None or nodes[0]["state"] != "closed" or since <= nodes[0]["time_ms"]:
+    if not nodes or thing.event is not None or nodes[0]["taints"] is None:
         return rows
     first, *later = nodes
-    marks = [one for one in json.loads(first["taints"]) if one["key"] != CORDON_TAINT]
-    before = {**first, "state": "ready", "taints": json.dumps(marks) if marks else None}
-    return {**rows, "node": [before, {**first, "time_ms": since}, *later]}
+    since = [(_since_ms(thing.value, one), one) for one in json.loads(first["taints"])]
+    begins = [first["time_ms"], *sorted({at for at, _ in since if at > first["time_ms"]})]
+    states = []
+    for time in begins:
+        marks = [one for at, one in since if at <= time]
+        cordoned = any(one["key"] == CORDON_TAINT and at > time for at, one in since)
+        state = "ready" if cordoned else first["state"]
+        taints = json.dumps(marks) if marks else None
+        states.append({**first, "time_ms": time, "state": state, "taints": taints})
+    return {**rows, "node": [*states, *later]}
 
 
-def _cordoned_ms(thing: Thing) -> int | None:
-    """Since when a node takes nothing new; None where that is not said."""
-    for one in (thing.value.get("spec") or {}).get("taints") or ():
-        if one.get("key") == CORDON_TAINT and one.get("timeAdded"):
-            with contextlib.suppress(ValueError):
-                return time_ms(str(one["timeAdded"]))
-    return None
+def _since_ms(node: Mapping[str, Any], taint: Mapping[str, Any]) -> int:
+    """Since when a node has a taint; 0 where that is not said."""
+    stated = [
+        one.get("timeAdded")
+        for one in (node.get("spec") or {}).get("taints") or ()
+        if (one.get("key"), one.get("effect")) == (taint["key"], taint["effect"])
+    ]
+    if taint["key"] in UNREADY_TAINTS.values():
+        stated += [
+            one.get("lastTransitionTime")
+            for one in (node.get("status") or {}).get("conditions") or ()
+            if one.get("type") == "Ready"
+        ]
+    with contextlib.suppress(ValueError, StopIteration):
+        return time_ms(str(next(one for one in stated if one)))
+    return 0
 
 
 def over_lists(states: Sequence[tuple[Thing, Rows]]) -> Rows:

@@ -1,8 +1,9 @@
 """The nodes and pods in what kubectl prints: lists, single objects, watch logs."""
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from tracekit.errors import TracekitError
@@ -14,6 +15,8 @@ _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
 _KINDS = ("Node", "Pod", "PodGroup", "PodDisruptionBudget", VOLUME, CLAIM)
 _METRICS_API = "metrics.k8s.io/"
+#: What kubectl get podmetrics prints is a List whose items say what they are.
+_LISTED_METRICS = re.compile(rb'"items"\s*:\s*\[\s*\{\s*"apiVersion"\s*:\s*"metrics\.k8s\.io/')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +57,11 @@ class Thing:
 
 def holds_objects(head: Head) -> bool:
     """Whether a file begins as nodes and pods that kubectl printed."""
-    members = first_members(head)
-    if str(members.get("apiVersion", "")).startswith(_METRICS_API):
+    if holds_measurements(head):
         return False
+    # what jq makes of a list is an array
+    inside = head.start.removeprefix(b"\xef\xbb\xbf").lstrip().removeprefix(b"[")
+    members = first_members(replace(head, start=inside))
     if members.get("type") in _EVENTS and "object" in members:
         return True
     if members.get("kind") in (*_LISTS, *_KINDS) or _is_refusal(members):
@@ -70,8 +75,10 @@ def _is_refusal(members: Mapping[str, Any]) -> bool:
 
 
 def holds_measurements(head: Head) -> bool:
-    """Whether a file begins as what metrics-server answers."""
-    return str(first_members(head).get("apiVersion", "")).startswith(_METRICS_API)
+    """Whether a file begins as what metrics-server answers, or as kubectl lists that."""
+    members = first_members(head)
+    listed = members.get("kind") == "List" and _LISTED_METRICS.search(head.start)
+    return bool(listed) or str(members.get("apiVersion", "")).startswith(_METRICS_API)
 
 
 def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing | Cut]:
@@ -93,7 +100,7 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
             yield _watch_ended(item.number, value)
         elif isinstance(value, dict) and _is_refusal(value):
             raise _refused(opened.name, value)
-        if event in ("BOOKMARK", "ERROR"):
+        if event in ("BOOKMARK", "ERROR") or _is_empty_list(value):
             continue
         if not isinstance(value, dict) or not _is_named(value):
             yield Cut(
@@ -186,13 +193,18 @@ def _read_ms(text: object) -> int | None:
 
 
 def time_ms(text: str) -> int:
-    """A time as Kubernetes writes it, in ms since 1970; raises ValueError for another text."""
+    """A time as Kubernetes writes it, in ms since 1970; without a zone it is UTC.
+
+    Raises ValueError for another text.
+    """
     try:
-        return round(datetime.fromisoformat(text).timestamp() * 1000)
+        told = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         raise ValueError(
             f"time is {str(text)[:60]!r}, expected one such as 2026-01-01T00:00:00Z"
         ) from None
+    # whatever the time zone of the machine that reads it
+    return round((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def arrival_ms(pod: dict[str, Any]) -> int:
@@ -208,6 +220,13 @@ def arrival_ms(pod: dict[str, Any]) -> int:
     if known is None:
         raise ValueError("has no creationTimestamp")
     return time_ms(known)
+
+
+def _is_empty_list(value: Any) -> bool:
+    """Whether it is a list that says ``items: null``, as one of nothing may."""
+    if not isinstance(value, dict):
+        return False
+    return str(value.get("kind", "")).endswith("List") and value.get("items", "") is None
 
 
 def _is_named(value: dict[str, Any]) -> bool:

@@ -132,13 +132,9 @@ def _extend(rows: Rows, found: Rows) -> None:
 
 
 def _twice(thing: Thing, first: int) -> Broken:
-    return Broken(
-        table="node" if thing.kind == "Node" else "container",
-        line=thing.number,
-        column="uid",
-        reason=f"is '{thing.uid or thing.name}', the uid of object {first}, expected its own",
-        text=thing.name,
-    )
+    table, column = ("node", "node") if thing.kind == "Node" else ("container", "uid")
+    said = f"is '{key_of(thing)[1]}', the {column} of object {first}, expected its own"
+    return Broken(table=table, line=thing.number, column=column, reason=said, text=thing.name)
 
 
 def _rows(thing: Thing, known: Roster) -> Rows | Broken:
