@@ -18,6 +18,7 @@ from series_support import (
     as_export,
     at_times,
     files_beside,
+    of_pod,
 )
 
 RATE = "container_cpu_usage_seconds_total"
@@ -109,3 +110,54 @@ def test_containers_of_another_time_leave_the_cgroup_its_use(tmp_path: Path) -> 
     mine = written(tmp_path / "mine.txt", as_dump([(MEMORY, inner, later)]))
     beside = files_beside(pods, mine)
     assert [row[3] for row in amounts_of(read(NAME, pods, beside))] == [700.0, 710.0]
+
+
+HOST_POD: Made = (
+    "kube_pod_info", of_pod(container=None, node="n1", host_network="true"), at_times(1, 1)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (
+            ("node_cpu_seconds_total", {"instance": "n1", "mode": "idle"}, at_times(1, 2)),
+            "modes alone that are no use",
+        ),
+        ((MEMORY, {"id": "/system.slice"}, at_times(1, 2)), "cgroups alone"),
+        ((MEMORY, of_pod(container="POD"), at_times(1, 2)), "cgroups alone"),
+        (
+            ("container_network_receive_bytes_total", of_pod(container=None), at_times(1, 2)),
+            "on the network of their host",
+        ),
+    ],
+    ids=["idle", "machine", "pause", "host"],
+)
+def test_a_file_says_why_nothing_of_a_metric_is_used(tmp_path: Path, made: Made, why: str) -> None:
+    """It gave no rows, and the reason was one of two."""
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump([HOST_POD, made])))
+    assert [why in reason for _, _, reason in found.reasons] == [True]
+
+
+def test_what_is_left_out_beside_use_of_its_metric_is_not_told(tmp_path: Path) -> None:
+    modes = ("idle", "user")
+    made: list[Made] = [
+        ("node_cpu_seconds_total", {"instance": "n1", "mode": mode}, at_times(1, 2))
+        for mode in modes
+    ]
+    assert read(NAME, written(tmp_path / "dump.txt", as_dump(made))).reasons == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [("container_memory_rss", True), ("pod_cpu_usage_seconds_total", True), ("up", False)],
+)
+def test_a_file_of_use_by_a_metric_that_is_not_read_is_told(
+    tmp_path: Path, metric: str, told: bool
+) -> None:
+    state = written(tmp_path / "state.txt", as_dump([HOST_POD]))
+    other = written(tmp_path / "other.txt", as_dump([(metric, of_pod(), at_times(1, 2))]))
+    found = read(NAME, other, files_beside(state, other))
+    assert ["container_memory_working_set_bytes" in why for _, _, why in found.reasons] == [
+        True
+    ] * told

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
 from docs_support import DOCS
+from kubernetes_support import written
+from reading_support import read
+from series_support import FORMS, NAME, Made, amounts_of, at_times, of_pod
 
 from tracekit.sources.own._prometheus_metrics import QUERIES, STATES, USES
 
@@ -20,3 +27,25 @@ def test_every_query_gives_what_the_table_of_metrics_knows() -> None:
         assert "$" not in text
         bare = query.promql(match="", rate="2m", span="5m")
         assert ",}" not in bare
+
+
+@pytest.mark.parametrize("rate", ["sum_irate", "sum_rate5m"])
+@pytest.mark.parametrize(
+    ("name", "form"), [case[1:] for case in FORMS], ids=[case[1] for case in FORMS]
+)
+def test_recording_rules_of_kube_prometheus_are_use(
+    tmp_path: Path, name: str, form: Callable[[Sequence[Made]], str], rate: str
+) -> None:
+    """Beside the metric that they are of, which is in the same database, they count once."""
+    rule = "node_namespace_pod_container:container_"
+    made = [
+        (f"{rule}cpu_usage_seconds_total:{rate}", of_pod(node="n1"), at_times(0.5, 0.5, 0.5)),
+        (f"{rule}memory_working_set_bytes", of_pod(node="n1"), at_times(1e8, 1e8, 1e8)),
+    ]
+    both = [*made, ("container_memory_working_set_bytes", of_pod(), at_times(1e8, 1e8, 1e8))]
+    for some in (made, both):
+        found = read(NAME, written(tmp_path / name, form(some)))
+        assert {row[1:4] for row in amounts_of(found)} == {
+            ("default/web-1", "cpu", 0.5), ("default/web-1", "memory", 1e8),
+        }  # fmt: skip
+        assert len(amounts_of(found)) == 6

@@ -128,3 +128,74 @@ def test_a_node_is_closed_from_the_time_on_at_which_it_was_cordoned(tmp_path: Pa
     marks = found.tables["node"].filter(node="n1").sort("time_ms")["taints"].to_list()
     assert marks[0] is None
     assert "unschedulable" in marks[1]
+
+
+NODES: list[Made] = [
+    ("kube_node_status_allocatable", {"node": name, "resource": "cpu"}, at_times(8, 8))
+    for name in ("n1", "n2")
+]
+ADDRESSES: dict[str, Made] = {
+    "kube_node_info": ("kube_node_info", {"node": "n1", "internal_ip": "10.0.0.1"}, at_times(1, 1)),
+    "kube_node_status_addresses": (
+        "kube_node_status_addresses",
+        {"node": "n1", "type": "InternalIP", "address": "10.0.0.1"},
+        at_times(1, 1),
+    ),
+    "kube_pod_info": (
+        "kube_pod_info",
+        of_pod(container=None, uid="u", node="n1", host_ip="10.0.0.1"),
+        at_times(1, 1),
+    ),
+}
+BUSY: list[Made] = [
+    ("node_cpu_seconds_total", {"instance": instance, "cpu": "0", "mode": "user"}, at_times(0, 15))
+    for instance in ("10.0.0.1:9100", "n2")
+]
+
+
+@pytest.mark.parametrize("metric", sorted(ADDRESSES))
+def test_an_exporter_is_met_by_an_address_that_kube_state_metrics_knows(
+    tmp_path: Path, metric: str
+) -> None:
+    made = [*NODES, ADDRESSES[metric], *BUSY]
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump(made)))
+    assert sorted(found.rows("node_amount", "node", "amount")) == [("n1", 0.5), ("n2", 0.5)]
+    assert found.reasons == []
+
+
+def test_an_address_that_two_nodes_had_is_nobody_s(tmp_path: Path) -> None:
+    other: Made = ("kube_node_info", {"node": "n2", "internal_ip": "10.0.0.1"}, at_times(1, 1))
+    made = [*NODES, ADDRESSES["kube_node_info"], other, *BUSY]
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump(made)))
+    assert found.rows("node_amount", "node") == [("n2",)]
+    assert [reason.split(",")[0] for _, _, reason in found.reasons] == ["is '10.0.0.1'"]
+
+
+def test_the_host_of_an_exporter_may_have_no_port(tmp_path: Path) -> None:
+    named: Made = ("node_uname_info", {"instance": "10.0.0.1", "nodename": "n1"}, at_times(1, 1))
+    bare: Made = ("node_cpu_seconds_total", {**BUSY[0][1], "instance": "10.0.0.1"}, BUSY[0][2])
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump([*NODES, named, bare])))
+    assert found.rows("node_amount", "node") == [("n1",)]
+
+
+def test_static_pods_of_a_node_are_services_of_their_own(tmp_path: Path) -> None:
+    """They were one service, called as the node, where kubectl printed no pod."""
+    made: list[Made] = [
+        (
+            "kube_pod_info",
+            of_pod(
+                f"{name}-n1",
+                None,
+                node="n1",
+                created_by_kind="Node",
+                created_by_name="n1",
+                uid=name,
+            ),
+            at_times(1, 1),
+        )
+        for name in ("etcd", "proxy")
+    ]
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump([*NODES, *made])))
+    assert found.rows("container", "service", "daemon") == [
+        ("default/etcd", 1), ("default/proxy", 1)
+    ]  # fmt: skip

@@ -49,7 +49,7 @@ class Roster:
     series : bool
         Whether there are time series, by which it is known when use begins.
     addresses : dict of str to set of str
-        The nodes that have an address, or a host's name, by what kubectl printed.
+        The nodes that have an address, or a host's name.
     together : Together
         What several files of kubectl say of one thing.
     """
@@ -184,6 +184,8 @@ def roster_of(files: Files) -> Roster:
             read_state(known.state, one, word)
     if len(listings) > 1:
         known.together = together(listings)
+    for address, some in known.state.addresses.items():
+        known.addresses.setdefault(address, set()).update(some)
     known.state.settle()
     for pod, uid, start_ms in known.state.lives():
         known.note(pod, uid, start_ms)

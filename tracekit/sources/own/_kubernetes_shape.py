@@ -113,6 +113,11 @@ def service_of(space: str, kind: str, name: str, template_hash: str | None = Non
     return f"{space}/{name}"
 
 
+def static_service(space: str, pod: str, node: str) -> str:
+    """The service of a pod that a node runs by itself: its name ends in the node's."""
+    return f"{space}/{pod.removesuffix(f'-{node}')}"
+
+
 def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
     """Kind and name of what made a pod; empty for a bare one."""
     owners = meta.get("ownerReferences") or []
@@ -127,7 +132,7 @@ def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
     if not name:
         return f"{space}/{meta['name']}"
     if kind == "Node":
-        return f"{space}/{str(meta['name']).removesuffix(f'-{node or name}')}"
+        return static_service(space, str(meta["name"]), node or name)
     labels = meta.get("labels") or {}
     if kind == "Job" and _is_of_family(name, labels):
         return f"{space}/{_INDEX.sub('', name)}"

@@ -40,6 +40,9 @@ class Use:
 #: Not at work: idle, waiting for disks, or taken by the machine below.
 _IDLE = ("mode", ("idle", "iowait", "steal"))
 
+#: Recording rules of kube-prometheus.
+_RULE = "node_namespace_pod_container:container_"
+
 #: What is in use, by the metric's name; names that end in ``_in_use`` are those of our queries.
 USES: dict[str, Use] = {
     "container_cpu_in_use": Use(fills="container", resource="cpu", unit="cores"),
@@ -52,6 +55,13 @@ USES: dict[str, Use] = {
         fills="container", resource="cpu", unit="cores", counter=True
     ),
     "container_memory_working_set_bytes": Use(fills="container", resource="memory", unit="bytes"),
+    **{
+        f"{_RULE}cpu_usage_seconds_total:{name}": Use(
+            fills="container", resource="cpu", unit="cores"
+        )
+        for name in ("sum_irate", "sum_rate", "sum_rate5m")
+    },
+    f"{_RULE}memory_working_set_bytes": Use(fills="container", resource="memory", unit="bytes"),
     "container_network_receive_bytes_total": Use(
         fills="container", resource="net_in", unit="bytes/s", counter=True, sandbox=True
     ),
@@ -72,10 +82,12 @@ USES: dict[str, Use] = {
 #: What kube-state-metrics records, and what each metric says.
 STATES: dict[str, str] = {
     "kube_node_status_allocatable": "capacity of a node",
+    "kube_node_info": "address of a node",
+    "kube_node_status_addresses": "addresses of a node",
     "kube_node_labels": "labels of a node, as far as --metric-labels-allowlist lets them through",
     "kube_node_spec_taint": "taints of a node",
     "kube_node_spec_unschedulable": "whether a node takes new pods",
-    "kube_pod_info": "node and owner of a pod",
+    "kube_pod_info": "node and owner of a pod, and the node's address",
     "kube_pod_created": "when a pod was created",
     "kube_pod_completion_time": "when a pod ended",
     "kube_pod_status_phase": "whether a pod has failed or succeeded, and from when on",

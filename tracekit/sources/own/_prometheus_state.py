@@ -9,6 +9,7 @@ import numpy as np
 
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources.own._kubernetes_requests import resource
+from tracekit.sources.own._prometheus_clusters import clusters_of
 from tracekit.sources.own._prometheus_metrics import STATES
 from tracekit.sources.own._prometheus_series import Series, read_series
 
@@ -17,6 +18,12 @@ _LATE_STEPS = 1.5
 _LABEL = "label_"
 #: Phases of a pod that holds nothing any more.
 _OVER = ("Failed", "Succeeded")
+#: Where a node's addresses stand.
+_ADDRESSES = {
+    "kube_node_info": ("internal_ip",),
+    "kube_node_status_addresses": ("address",),
+    "kube_pod_info": ("host_ip",),
+}
 #: Every name of STATES has one of these.
 _PARTS = (b"kube_", b"node_uname_info")
 
@@ -85,13 +92,16 @@ class NodeSeen(Seen):
 class State:
     """All of it; pods by ``namespace/name`` and uid, which is empty where it is not recorded.
 
-    ``on_host`` are those on the network of their host.
+    ``on_host`` are those on the network of their host. ``addresses`` are the nodes that have an
+    address; ``clusters`` are the values of labels that name the cluster.
     """
 
     pods: dict[tuple[str, str], PodSeen] = field(default_factory=dict)
     nodes: dict[str, NodeSeen] = field(default_factory=dict)
     owners: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
+    addresses: dict[str, set[str]] = field(default_factory=dict)
+    clusters: set[str] = field(default_factory=set)
     on_host: set[str] = field(default_factory=set)
     end_ms: int = -1
     step_ms: int = 0
@@ -128,6 +138,7 @@ def read_state(state: State, opened: Opened, word: str) -> None:
     for series in read_series(opened, word, STATES.__contains__, parts=_PARTS):
         if isinstance(series, Broken):
             continue
+        state.clusters |= clusters_of(series)
         state.end_ms = max(state.end_ms, int(series.times_ms[-1]))
         if len(series.times_ms) > 1:
             step = int((series.times_ms[1:] - series.times_ms[:-1]).min())
@@ -145,6 +156,10 @@ class _Reader:
 
     def read(self) -> None:
         name = self._series.name
+        for label in _ADDRESSES.get(name, ()):
+            if self._labels.get(label) and self._labels.get("node"):
+                known = self._state.addresses.setdefault(self._labels[label], set())
+                known.add(self._labels["node"])
         if name == "kube_replicaset_owner":
             self._owner()
         elif name == "node_uname_info":
@@ -160,6 +175,8 @@ class _Reader:
         self._state.owners[made] = owner
 
     def _node(self, name: str, node: NodeSeen) -> None:
+        if name in _ADDRESSES:
+            return
         if name == "kube_node_labels":
             node.labels |= {
                 key.removeprefix(_LABEL): value
@@ -251,7 +268,8 @@ class _Reader:
 
 
 def _host(labels: Mapping[str, str]) -> str:
-    return labels.get("instance", "").rpartition(":")[0]
+    instance = labels.get("instance", "")
+    return instance.rpartition(":")[0] or instance
 
 
 def _fill(pod: PodSeen, stray: PodSeen) -> None:
