@@ -26,7 +26,7 @@ NAMED = frozenset({
     "assume", "assumptions", "barred_by", "columns", "counts", "defects", "dimensions",
     "facts", "layouts", "missing", "models", "movable", "parameters", "params", "quantities",
     "results", "rows", "settings", "tables", "values", "options", "request", "in_the_way",
-    "most_free",
+    "most_free", "closed",
 })  # fmt: skip
 #: What each study calls its own; any value of JSON.
 FREE = frozenset({"about"})

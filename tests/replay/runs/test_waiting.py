@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +63,7 @@ def test_what_another_node_has_enough_of_is_not_called_the_most() -> None:
     rows: list[Row] = [(0, 9000, 900, 10), (0, 9000, 100, 90), (0, 9000, 500, 50)]
     load = of_one_service(workload([(1000, 100)] * 2, rows))
     (told,) = said(load, "worst_fit")
-    assert told.endswith(": 1 node has too little CPU free, 1 node has too little memory free")
+    assert told.endswith(": 1 node has too little memory free, 1 node has too little CPU free")
 
 
 def test_who_left_before_is_counted_apart() -> None:
@@ -86,10 +87,16 @@ def test_closed_nodes_are_not_counted_as_full() -> None:
     load = dataclasses.replace(FULL, constraints=Constraints(parts=(closed,)))
     kind = found(load)["kinds"][0]
     assert kind["containers"] == 4
-    assert kind["in_the_way"] == {"taints": 2, "cpu_milli": 1}
+    assert (kind["nodes"], kind["may_take"]) == (3, 1)
+    assert (kind["closed"], kind["in_the_way"]) == ({"taints": 2}, {"cpu_milli": 1})
+    assert said(load)[0].endswith(
+        ": 1 of 3 nodes may take it: 1 has too little CPU free (0.2 cores at most) (the others: 2"
+        " nodes are closed by taints)"
+    )
     assert kind["most_free"] == {"cpu_milli": 200, "memory_bytes": 90}
     gone = dataclasses.replace(FULL, losses=Losses(node=np.array([0]), time_ms=np.array([0])))
-    assert found(gone)["kinds"][0]["in_the_way"] == {"gone": 1, "cpu_milli": 2}
+    kind = found(gone)["kinds"][0]
+    assert (kind["closed"], kind["in_the_way"]) == ({"gone": 1}, {"cpu_milli": 2})
 
 
 def test_what_closes_is_named_and_what_no_node_has() -> None:
@@ -117,8 +124,8 @@ def test_what_closes_is_named_and_what_no_node_has() -> None:
     load = dataclasses.replace(FULL, constraints=Constraints(parts=parts))
     (told,) = said(load)
     assert told.endswith(
-        ": 2 nodes lack the label disk=ssd, 1 node has the taint own=ml:NoSchedule,"
-        " 1 node is cordoned"
+        ": no node may take it, 1 node is cordoned, 1 node has the taint own=ml:NoSchedule,"
+        " 1 node lacks the label disk=ssd"
     )
     rows: list[Row] = [(0, 9000, 800, 10)] * 2
     plain = of_one_service(workload([(1000, 100)] * 3, rows))
@@ -130,7 +137,7 @@ def test_what_closes_is_named_and_what_no_node_has() -> None:
         limit=np.pad(plain.limit, ((0, 0), (0, 1))),
         nonzero_request=np.pad(plain.nonzero_request, ((0, 0), (0, 1)), constant_values=1),
     )
-    assert said(asks)[0].endswith(": no node has gpu")
+    assert said(asks)[0].endswith(": no node may take it, 3 nodes have no GPU")
 
 
 def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
@@ -174,6 +181,97 @@ def test_what_lacks_is_what_the_decision_lacked(
         if any(int(name[1:]) > int(kind["container"][1:]) for name in placed):
             continue
         verdicts = explain(load, parse_policy(policy), kind["container"]).nodes
-        for name in load.resources:
-            lacked = sum(f"too little {name}" in one.removed for one in verdicts)
-            assert kind["in_the_way"].get(name, 0) == lacked
+        lacked = (
+            " and ".join(name for name in load.resources if f"too little {name}" in one.removed)
+            for one in verdicts
+        )
+        assert kind["in_the_way"] == dict(Counter(lacked))
+        assert (kind["may_take"], kind["closed"]) == (2, {})
+
+
+TAINT = '[{"key": "own", "value": "ml", "effect": "NoSchedule"}]'
+SSD = '[[{"key": "disk", "operator": "In", "values": ["ssd"]}]]'
+
+
+@settings(max_examples=30)
+@given(some.lists(some.tuples(*[some.booleans()] * 3, some.integers(0, 4)), min_size=2, max_size=9))
+def test_each_node_counts_once_by_the_first_filter_that_it_fails(
+    drawn: Sequence[tuple[bool, bool, bool, int]],
+) -> None:
+    """Node by node: cordoned, tainted, not selected, too small, and only then what is free."""
+    load = on_a_kind_of_nodes(drawn)
+    told = found(load)
+    if not told:
+        return
+    (kind,) = told["kinds"]
+    assert kind["service"] == "train"
+    closed: Counter[str] = Counter()
+    for cordoned, tainted, ssd, gpus in drawn:
+        checks = (
+            (cordoned, "are cordoned"),
+            (tainted, "have the taint own=ml:NoSchedule"),
+            (not ssd, "lack the label disk=ssd"),
+            (gpus == 0, "have no GPU"),
+            (gpus == 1, "have less GPU than it asks for"),
+        )
+        closed.update(next(([name] for fails, name in checks if fails), []))
+    may = len(drawn) - closed.total()
+    assert kind["closed"] == closed
+    assert kind["may_take"] == may
+    assert sum(kind["in_the_way"].values()) == may
+    assert set(kind["in_the_way"]) <= {"gpu"}
+
+
+def on_a_kind_of_nodes(drawn: Sequence[tuple[bool, bool, bool, int]]) -> Workload:
+    """Nodes with 0 to 4 GPUs, cordoned, tainted, with an SSD or not; pods that ask for 2."""
+    pods = 1 + sum(gpus // 2 for *_, gpus in drawn)
+    nodes = pl.DataFrame(
+        {
+            "node": [str(at) for at in range(len(drawn))],
+            "labels": ['{"disk": "ssd"}' if ssd else None for _, _, ssd, _ in drawn],
+            "taints": [TAINT if tainted else None for _, tainted, _, _ in drawn],
+            "state": ["closed" if cordoned else "ready" for cordoned, *_ in drawn],
+        }
+    )
+    asked = {"container": [str(at) for at in range(pods)], "selector": [SSD] * pods}
+    rules = Suited(Labels(nodes), nodes, pl.DataFrame({**asked, "tolerations": [None] * pods}))
+    parts = tuple(one for one in (rules.selectors(), rules.taints()) if one is not None)
+    load = workload([(10_000, 10_000)] * len(drawn), [(0, 9000, 1, 1)] * pods)
+    gpus = np.array([[count] for *_, count in drawn])
+    two = np.full((pods, 1), 2)
+    return dataclasses.replace(
+        load,
+        services=("train",) * pods,
+        resources=(*load.resources, "gpu"),
+        capacity=np.hstack([load.capacity, gpus]),
+        request=np.hstack([load.request, two]),
+        limit=np.hstack([load.limit, two]),
+        nonzero_request=np.hstack([load.nonzero_request, two]),
+        constraints=Constraints(parts=parts) if parts else None,
+    )
+
+
+def test_alike_kinds_are_one_and_how_many_stay_where_they_ran_is_told() -> None:
+    load = on_a_kind_of_nodes([(False, False, True, 2), (False, False, True, 3)])
+    load = dataclasses.replace(
+        load,
+        services=tuple(f"train-{at}" for at in range(load.containers)),
+        assumptions={"start": "empty"},
+        exchangeable=np.ones(load.containers, np.bool_),
+        recorded_node=np.zeros(load.containers, np.int64),
+    )
+    capacity = load.capacity.copy()
+    capacity[:, 2] = 2
+    three = dataclasses.replace(load, capacity=capacity)
+    assert said(three) == [
+        (
+            "first_fit never placed 1 container in the first order of arrival: 1 of train-2 (0.001"
+            " cores, 1 B of memory and 2 gpu requested): 2 nodes have too little GPU free (0 gpu at"
+            " most). With --start observed it stays where production ran it"
+        )
+    ]
+    kinds = [{**found(three)["kinds"][0], "service": f"train-{at}"} for at in range(5)]
+    both = {"containers": 5, "gone": 0, "kept": 3, "kinds": kinds}
+    (told,) = waiting_told([{"policy": "a", "waiting": both}])
+    assert ": 5 of train-0, train-1, train-2 and 2 more (" in told
+    assert told.endswith(" (0 gpu at most). With --start observed 3 stay where production ran them")

@@ -1,7 +1,8 @@
 """Containers that never found a node, and the reasons: by policy, and in sentences.
 
 What is in the way is told of the end of the replay, as kube-scheduler tells it of a pod that waits
-("0/300 nodes are available: 297 Insufficient cpu, 3 untolerated taint").
+("0/300 nodes are available: 297 Insufficient cpu, 3 untolerated taint"): each node counts once, by
+the first filter in its order that the node fails. First stands how many may take the pod at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,17 +14,20 @@ import polars as pl
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.workload.constraints.reasons import told
-from tracekit.replay.workload.resources import PODS, amount_text, noun, short_names
+from tracekit.replay.workload.constraints.reasons import CORDONED, told
+from tracekit.replay.workload.resources import PODS, amount_text, short_names
 from tracekit.replay.workload.workload import Workload
-from tracekit.words import count, few, listed
+from tracekit.words import agreeing, count, few, listed
 
-#: So many kinds of containers are told of a policy, those with most first.
-_KINDS = 3
+#: So many kinds of containers are noted of a policy, those with most first; in sentences those
+#: with the same request and reasons are one, and so many are told.
+_KINDS, _TOLD = 24, 3
 #: What is said where rules on other containers, or cells of nodes, close what is left.
 RULES = "rules on other containers"
-#: And where nodes are without a resource altogether.
-NOBODY = "no node has"
+#: What closes nodes, in the order of kube-scheduler's filters; volumes and all else come after.
+_FILTERS = ("taints", "selector")
+#: What nodes lack together, in the keys of a document.
+_AND = " and "
 #: And where there is room for the container itself, but not for enough of its gang.
 GANG = "gang"
 #: And where a gang held that room until the end.
@@ -41,13 +45,30 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
     Returns
     -------
     dict
-        ``containers``: how many; ``gone``: how many of them left before the end, of which nothing
-        more is told; ``kinds``: of the others the most frequent first: service, containers, the
-        first of them, its request by resource, how many nodes each thing closes (a node may count
-        twice), and the most of each resource that one node has free that is not closed otherwise.
+        See ``waiting_on``.
     """
-    mine = placements.filter(policy=policy)
-    node = _numbers(load, mine)
+    return waiting_on(load, _numbers(load, placements.filter(policy=policy)))
+
+
+def waiting_on(load: Workload, node: IntArray) -> dict[str, Any]:
+    """Containers that never found a node, by service and request.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,)
+        Where each was placed last, -1 for never.
+
+    Returns
+    -------
+    dict
+        ``containers``: how many; ``gone``: how many of them left before the end, of which nothing
+        more is told; ``kept``: how many stay where production ran them with ``--start observed``;
+        ``kinds``: the most frequent first of those that are not gone: service, containers, the
+        first of them, its request by resource; ``nodes``: how many there are; ``may_take``: how
+        many of them may take it at all; ``closed``: why the others may not; ``in_the_way``: what is
+        in the way on those that may; ``most_free``: the most of each resource that one of these has
+        free. Each node counts once.
+    """
     never = np.flatnonzero(node < 0)
     if not len(never):
         return {}
@@ -60,8 +81,16 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
     return {
         "containers": len(never),
         "gone": len(never) - len(still),
+        "kept": _kept(load, never),
         "kinds": [_kind(load, free, some) for some in _by_kind(load, still)[:_KINDS]],
     }
+
+
+def _kept(load: Workload, some: IntArray) -> int:
+    """How many of them ran at the beginning, so that they stay there if nothing is placed anew."""
+    if load.assumptions.get("start") != "empty" or load.exchangeable is None:
+        return 0
+    return int((load.exchangeable[some] & (load.recorded_node[some] >= 0)).sum())
 
 
 def _numbers(load: Workload, placements: pl.DataFrame) -> IntArray:
@@ -83,29 +112,42 @@ def _by_kind(load: Workload, some: IntArray) -> list[IntArray]:
 def _kind(load: Workload, free: IntArray, some: IntArray) -> dict[str, Any]:
     first = int(some[0])
     request = load.request[first]
-    closed = _closed(load, first)
-    shut = np.any(list(closed.values()), axis=0) if closed else np.zeros(load.nodes, np.bool_)
+    asked = np.flatnonzero(request).tolist()
+    closed, may = _first_of(_closed(load, first), np.ones(load.nodes, np.bool_))
     short = (free < request) & (request > 0)
-    asked = np.flatnonzero(request)
-    counts = {name: int(mask.sum()) for name, mask in closed.items() if mask.any()}
-    for column in asked.tolist():
-        lacks = int((short[:, column] & ~shut).sum())
-        if lacks and not load.capacity[:, column].any():
-            counts[f"{NOBODY} {noun(load.resources[column])}"] = lacks
-        elif lacks:
-            counts[load.resources[column]] = lacks
-    rest = ~shut & ~short.any(axis=1)
-    if rest.any():
-        counts[_room_left(load, first)] = int(rest.sum())
-    most = free[~shut].max(axis=0, initial=0) if (~shut).any() else np.zeros_like(request)
+    lacks = {
+        _AND.join(load.resources[column] for column in asked if row[column]): row
+        for row in np.unique(short[may], axis=0)
+        if row.any()
+    }
+    in_the_way = {name: (short == row).all(axis=1) for name, row in lacks.items()}
+    found, room = _first_of(in_the_way, may)
+    # what most nodes lack goes first
+    counts = dict(sorted(found.items(), key=lambda one: -one[1]))
+    if room.any():
+        counts[_room_left(load, first)] = int(room.sum())
+    most = free[may].max(axis=0, initial=0)
     return {
         "service": load.services[first],
         "containers": len(some),
         "container": load.container_ids[first],
-        "request": {load.resources[column]: int(request[column]) for column in asked.tolist()},
+        "request": {load.resources[column]: int(request[column]) for column in asked},
+        "nodes": load.nodes,
+        "may_take": int(may.sum()),
+        "closed": closed,
         "in_the_way": counts,
-        "most_free": {load.resources[column]: int(most[column]) for column in asked.tolist()},
+        "most_free": {load.resources[column]: int(most[column]) for column in asked},
     }
+
+
+def _first_of(why: Mapping[str, BoolArray], nodes: BoolArray) -> tuple[dict[str, int], BoolArray]:
+    """How many nodes each reason is the first to close, and the nodes that none does."""
+    found, left = {}, nodes
+    for reason, mask in why.items():
+        if (left & mask).any():
+            found[reason] = int((left & mask).sum())
+        left = left & ~mask
+    return found, left
 
 
 def _in_gang(load: Workload, index: int) -> bool:
@@ -121,16 +163,27 @@ def _room_left(load: Workload, index: int) -> str:
 
 
 def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
-    """The nodes that selectors and taints close to a container, and those that are gone."""
+    """The nodes that may never take a container, by reason, in the order of the filters.
+
+    Those that are gone, that taints and selectors close, and that are too small though empty.
+    """
     found: dict[str, BoolArray] = {}
     if load.losses is not None:
         gone = np.zeros(load.nodes, np.bool_)
         gone[load.losses.node] = True
         found["gone"] = gone
     parts = () if load.constraints is None else load.constraints.parts
-    for part in parts:
+    order = {name: at for at, name in enumerate(_FILTERS)}
+    for part in sorted(parts, key=lambda one: order.get(one.name, len(order))):
         if part.fixed:
-            found |= part.why(index, load.nodes)
+            why = part.why(index, load.nodes)
+            found |= {CORDONED: why[CORDONED]} if CORDONED in why else {}
+            found |= {reason: mask for reason, mask in why.items() if reason not in found}
+    for column in np.flatnonzero(load.request[index]).tolist():
+        what, has = _resource(load.resources[column]), load.allocatable[:, column]
+        small = has < load.request[index, column]
+        found[f"have no {what}"] = small & (load.capacity[:, column] == 0)
+        found[f"have less {what} than it asks for"] = small
     return found
 
 
@@ -153,23 +206,60 @@ def _text(found: Mapping[str, Any]) -> str:
     said = f"{count(found['containers'], 'container')} in the first order of arrival"
     if found["gone"] == found["containers"]:
         return f"{said}; {'it' if found['gone'] == 1 else 'they'} left before there was room"
-    kinds = found["kinds"]
-    named = sum(kind["containers"] for kind in kinds)
+    kinds = list(_alike(found["kinds"]).items())[:_TOLD]
+    named = sum(kind["containers"] for _, some in kinds for kind in some)
     more = found["containers"] - found["gone"] - named
     others = [
         *([f"{more:,} of other services or sizes"] if more else []),
         *([f"{found['gone']:,} that left before there was room"] if found["gone"] else []),
     ]
-    return f"{said}: {'; '.join([*map(_kind_text, kinds), *others])}"
+    who = "; ".join([*(_kinds_text(about, some) for about, some in kinds), *others])
+    return f"{said}: {who}{_start_told(found)}"
 
 
-def _kind_text(kind: Mapping[str, Any]) -> str:
-    # every pod counts as one
-    asked = {name: amount for name, amount in kind["request"].items() if name != PODS}
-    asks = listed([_amount(amount, name) for name, amount in asked.items()])
-    who = f"{kind['containers']:,} of {kind['service']} ({asks or 'nothing'} requested)"
+def _start_told(found: Mapping[str, Any]) -> str:
+    """How many have a node where what ran stays, a clause."""
+    kept, every = found.get("kept", 0), found["containers"]
+    if not kept:
+        return ""
+    who = "it stays" if kept == every == 1 else "all stay" if kept == every else f"{kept:,} stay"
+    return f". With --start observed {who} where production ran {'it' if kept == 1 else 'them'}"
+
+
+def _alike(kinds: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """Kinds by what they request and what is in the way, in words; those of most first."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for kind in kinds:
+        # every pod counts as one
+        asked = {name: amount for name, amount in kind["request"].items() if name != PODS}
+        asks = listed([_amount(amount, name) for name, amount in asked.items()])
+        found.setdefault((asks or "nothing", _reasons(kind)), []).append(kind)
+    many = sorted(found.items(), key=lambda one: -sum(kind["containers"] for kind in one[1]))
+    return dict(many)
+
+
+def _kinds_text(about: tuple[str, str], kinds: Sequence[Mapping[str, Any]]) -> str:
+    asks, why = about
+    number = sum(kind["containers"] for kind in kinds)
+    each = " each" if len(kinds) > 1 else ""
+    names = few(sorted(kind["service"] for kind in kinds))
+    who = f"{number:,} of {names} ({asks} requested{each})"
+    return f"{who}: {why}" if why else who
+
+
+def _reasons(kind: Mapping[str, Any]) -> str:
+    """How many nodes may take a container, and what is in the way on these and on the others."""
+    # a run of an earlier version does not say what closes nodes
+    closed = ", ".join(_shut(name, nodes) for name, nodes in kind.get("closed", {}).items())
     why = [_why(name, nodes, kind) for name, nodes in kind["in_the_way"].items()]
-    return f"{who}: {', '.join(why)}" if why else who
+    if not closed:
+        return ", ".join(agreeing(nodes, f"[node|nodes] {text}") for nodes, text in why)
+    if not kind["may_take"]:
+        return f"no node may take it, {closed}"
+    each = ["all" if nodes == kind["may_take"] > 1 else f"{nodes:,}" for nodes, _ in why]
+    there = ", ".join(f"{many} {text}" for many, (_, text) in zip(each, why, strict=True))
+    may = f"{kind['may_take']:,} of {count(kind['nodes'], 'node')} may take it: {there}"
+    return f"{may} (the others: {closed})"
 
 
 def _amount(amount: int, name: str) -> str:
@@ -182,21 +272,28 @@ def _resource(name: str) -> str:
     return words_of(short_names([name])[0])
 
 
-def _why(name: str, nodes: int, kind: Mapping[str, Any]) -> str:
-    """The reasons on so many nodes; what is free at most is told where no node has enough."""
+def _shut(name: str, nodes: int) -> str:
+    """Why so many nodes may not take a container."""
+    return agreeing(nodes, "[node is|nodes are] gone") if name == "gone" else told(name, nodes)
+
+
+def _why(name: str, nodes: int, kind: Mapping[str, Any]) -> tuple[int, str]:
+    """On how many nodes something is in the way, and what; what is free at most where it is less.
+
+    No more is told of what one of the nodes has enough of.
+    """
     have, are = ("has", "is") if nodes == 1 else ("have", "are")
-    on, most_free = count(nodes, "node"), kind["most_free"]
-    if name.startswith(NOBODY):
-        return name
-    if name in most_free:
-        most = max(most_free[name], 0)
-        enough = most >= kind["request"][name]
-        free = "" if enough else f" ({amount_text(most, name)} at most)"
-        return f"{on} {have} too little {_resource(name)} free{free}"
-    if name == GANG:
-        return f"{on} {have} room, but not for enough of its gang"
-    if name == HELD:
-        return f"{on} {have} room, which a gang held until the end"
-    if name == RULES:
-        return f"{on} {have} room, but {are} closed by {RULES}"
-    return f"{on} {are} gone" if name == "gone" else told(name, nodes)
+    rooms = {
+        GANG: f"{have} room, but not for enough of its gang",
+        HELD: f"{have} room, which a gang held until the end",
+        RULES: f"{have} room, but {are} closed by {RULES}",
+    }
+    if name in rooms:
+        return nodes, rooms[name]
+    lacking = [one for one in name.split(_AND) if one in kind["most_free"]]
+    most = {one: max(kind["most_free"][one], 0) for one in lacking}
+    little = [amount_text(most[one], one) for one in lacking if most[one] < kind["request"][one]]
+    free = f" ({listed(little)} at most)" if little else ""
+    if not lacking:
+        return nodes, name
+    return nodes, f"{have} too little {listed([_resource(one) for one in lacking])} free{free}"
