@@ -171,11 +171,13 @@ def _cordoned(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
     """Nodes that are cordoned, to be drained or mended, and those that were when use began."""
     found = cordoned(read(store, "node")).sort("node")
     closed = nodes.filter(state="closed").sort("node")
-    if found.height:
-        take = "it takes" if found.height == 1 else "they take"
-        yield f"{_are(found['node'], 'node')} cordoned at the end: {take} nothing new"
+    since = found.join(closed, on="node", how="semi")
+    if since.height:
+        take = "it takes" if since.height == 1 else "they take"
+        yield f"{_are(since['node'], 'node')} cordoned at the end: {take} nothing new"
+    within = "cordoned within the recorded time, until the end"
     for some, now, always in (
-        (found.join(closed, on="node", how="anti"), "cordoned within the recorded time", "open"),
+        (found.join(closed, on="node", how="anti"), within, "open"),
         (closed.join(found, on="node", how="anti"), "opened within the recorded time", "closed"),
     ):
         if some.height:
