@@ -72,7 +72,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 def _show(study: Study, out: Path | None) -> None:
     from tracekit.replay.measures.p99_fraction import is_the_fullest
-    from tracekit.replay.studies.shrink.words import drains_told, margin
+    from tracekit.replay.studies.shrink.words import drains_told, margin, waits
     from tracekit.replay.studies.shrink.words import told as words
     from tracekit.replay.studies.shrink.words.next import following
     from tracekit.replay.studies.shrink.words.over_orders import means_told
@@ -88,7 +88,7 @@ def _show(study: Study, out: Path | None) -> None:
         if row["problem"] is not None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
     best = found.best
-    told = [means_told(study, best["policy"], best["nodes"])]
+    told = [*waits.who(study), means_told(study, best["policy"], best["nodes"])]
     told += [drains_told.goes(found), margin.cost(found)]
     told += [margin.unexplained(study), drains_told.barred(found)]
     told += [
@@ -124,7 +124,7 @@ def _print_policies(study: Study) -> None:
             *(_row(row, by_cost) for row in _answers(study)),
         ],
         note="CPU, memory: highest use of any node; overload: node-steps above what a node has"
-        f"{_to_add(study)}",
+        f"{_to_add(study)}{_sticks(study)}",
     )
 
 
@@ -172,6 +172,12 @@ def _to_add(study: Study) -> str:
     return "; can go: +N are nodes to add" if more else ""
 
 
+def _sticks(study: Study) -> str:
+    from tracekit.replay.answer.fitness import STICK
+
+    return "".join(f"; {name}: {STICK}" for name in study.about["yardsticks"])
+
+
 def _can_go(row: Mapping[str, Any]) -> str:
     """How many nodes can go, or have to be added."""
     from tracekit.replay.studies.shrink.words.told import span
@@ -201,14 +207,10 @@ def _use(row: Mapping[str, Any]) -> list[str]:
 
 def _limits(study: Study) -> str:
     """The limits, and the reason for them where none was given."""
-    from tracekit.replay.studies.shrink.frames import WAITS_WITH_ALL
+    from tracekit.replay.studies.shrink.words import waits
 
     about = study.about
-    waits = study.frames["policies"].get_column(WAITS_WITH_ALL, default=None)
-    placed = "every container is placed at once"
-    if waits is not None and waits.is_not_null().any():
-        placed += ", or no more of them wait than with all nodes"
-    said = f"Limits: {placed}; {', '.join(about['limits'])}."
+    said = f"Limits: {waits.limit(study)}; {', '.join(about['limits'])}."
     if about["limits_given"]:
         return said
     return f"{said} What is not given is what a policy may be chosen by; --limit sets another."

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tracekit.replay.answer.fitness import YARDSTICK, above_on_average
+from tracekit.replay.answer.fitness import STICK, YARDSTICK, above_on_average
+from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.standings import Standing, Standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.run import OBSERVED
@@ -18,7 +19,6 @@ WORSE, WAITED = "worse, beyond chance", "left containers waiting"
 PRODUCTION = "production"
 NEAREST = "comes nearest to being better"
 BARRED = "not to be chosen: overloads nodes"
-STICK = "a yardstick, which no scheduler runs"
 RISKY = "overloads more than allowed on average, within chance"
 UNTOLD = "not told apart"
 UNJUDGED = "met too few orders: not judged"
@@ -91,7 +91,7 @@ def _known(data: Data) -> _Known:
         barred=whys.keys(),
         sticks={name for name, why in whys.items() if why == YARDSTICK},
         risky={name for name in found.policies if above_on_average(found, name)},
-        waited={name for name in whys if found.waited(name)},
+        waited={name for name in whys if waits_too_much(found, name)},
         once=set(told.unjudged),
     )
 

@@ -33,6 +33,35 @@ def run(values: dict[str, tuple[float, float]], orders: int = 6) -> Results:
     return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
 
 
+def test_only_a_cost_beyond_chance_is_a_trade() -> None:
+    """Production is kept "unless this trade is worth it" where something surely gets worse."""
+    for spread, said in (
+        (0.001, "Keep the placement of production, unless this trade is worth it: under a "),
+        (0.08, "Use a: "),
+    ):
+        found = _with_memory(
+            run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)}), spread
+        )
+        told = sentence(found, decision(found))
+        assert told.startswith(said)
+        assert ("; it is worse by highest memory use" in told) == (spread < 0.01)
+        assert ("; it is worse on average, within chance, by highest memory" in told) == (
+            spread > 0.01
+        )
+
+
+def _with_memory(found: Results, spread: float) -> Results:
+    """The same with memory that is fuller under each policy than in production, more or less."""
+    assert found.repeats is not None
+    rng = np.random.Generator(np.random.PCG64(1))
+    more = [
+        0.3 if name == "observed" else 0.42 + spread * rng.normal()
+        for name in found.repeats["policy"]
+    ]
+    frame = found.repeats.with_columns(memory_max_fraction=pl.Series(more))
+    return Results(found.manifest, frame.filter(repeat=0).drop("repeat"), frame)
+
+
 def test_one_policy_is_not_many_that_place_alike() -> None:
     alone = decision(run({"first_fit": (0.5, 0.0)})).answer
     assert "first_fit is the only policy that may be chosen" in alone

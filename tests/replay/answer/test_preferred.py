@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from replay_support import workload
 
 from tracekit.replay.answer.decision import decision
-from tracekit.replay.answer.fitness import YARDSTICK
+from tracekit.replay.answer.fitness import YARDSTICK, yardstick
 from tracekit.replay.answer.preferred import rules_out_overload
-from tracekit.replay.runs.results import Results
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import replay
+from tracekit.replay.runs.run_folder import manifest_of
 
 #: 18 overloaded node-steps are allowed.
 WORKLOAD = {"nodes": 130, "steps": 1440}
@@ -175,6 +179,23 @@ def test_what_no_order_could_make_up_for_bars_at_once() -> None:
 def test_more_orders_to_come_prove_nothing() -> None:
     """With twelve orders planned twice as much could be made up."""
     assert decision(one_order(109, repeats_looks=[6, 12])).unjudged == ("full",)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("tbesk_exact", True),
+        ("0.5*tbesk_exact+0.5*best_fit", True),
+        ("tbesk_exact+load_spread", True),
+        ("0.5*first_fit+0.5*best_fit", False),
+    ],
+)
+def test_a_yardstick_is_one_in_a_profile_and_beside_a_rebalancer(text: str, is_one: bool) -> None:
+    load = workload([(100, 100)] * 2, [(0, 9000, 40, 40)] * 2)
+    made = replay(load, [parse_entrant(text)], seed=0)
+    assert yardstick(results(made), text) == is_one
+    (about,) = manifest_of(made)["policies"]
+    assert about["yardstick"] == is_one
 
 
 def test_a_yardstick_is_left_out_and_never_first() -> None:

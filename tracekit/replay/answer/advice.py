@@ -4,11 +4,12 @@ Terminal, display and report say the same sentence: what to use or to keep, and 
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
 from tracekit.replay.answer.decision import NODES, Decision
+from tracekit.replay.answer.left_waiting import leaves
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import Difference, Standing, difference, standings
@@ -42,8 +43,14 @@ def sentence(found: Results, told: Decision) -> str:
     first, measure = next(iter(told.chosen), ""), find_measure(told.criterion)
     row = standings(found, told.criterion).row(first) if first and measure else None
     if row is None or measure is None:
-        return spaced(told.answer)
-    return f"{_use(found, told, measure, row)}{_blind(found, told)}"
+        return spaced(f"{told.answer}{_waits(found, told.nearest)}")
+    return f"{_use(found, told, measure, row)}{_waits(found, first)}{_blind(found, told)}"
+
+
+def _waits(found: Results, policy: str) -> str:
+    """That the policy leaves containers waiting that production placed, a sentence; or nothing."""
+    clause = leaves(found, policy) if policy else ""
+    return f" {policy} {clause}; production placed all." if clause else ""
 
 
 def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str:
@@ -61,9 +68,9 @@ def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str
             return _any_of(told)
         against_others = f"{_beside(found, told)}{_cost(found, told)}"
         return f"Use {first}: {title} {_verb(title)} {value}{against_others}."
-    price = _price(found, told)
-    # less overload is worth its price; what else costs something is for the reader to weigh
-    trade = price and told.criterion not in CONDITIONS
+    price, sure = _price(found, told)
+    # less overload is worth its price; what else surely costs something is for the reader to weigh
+    trade = sure and told.criterion not in CONDITIONS
     advice = f"{_WEIGH}: under {first}" if trade else f"Use {first}:"
     if against.apart:
         gained = f"{difference_text(measure, against)} against production{price}"
@@ -138,14 +145,25 @@ def alike(found: Results, told: Decision) -> str:
     return f"Too few orders tell {first} from {few(named)}{why}." if named else ""
 
 
-def _price(found: Results, told: Decision) -> str:
-    """By what the first of the chosen is worse than production, and how much; or nothing."""
-    costs = sorted(_beside_production(found, told, "worse"), key=lambda one: not one[1].apart)
-    worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in costs[:_PRICES]]
-    left = len(costs) - _PRICES
-    worse += [f"{count(left, 'more measure')}"] if left > 0 else []
-    sure = "" if all(by.apart for _, by in costs) else " on average, within chance,"
-    return f"; it is worse{sure} by {listed(worse)}" if worse else ""
+def _price(found: Results, told: Decision) -> tuple[str, bool]:
+    """By what the first of the chosen is worse than production, a clause; whether that is sure."""
+    costs = _beside_production(found, told, "worse")
+    sure = [one for one in costs if one[1].apart]
+    perhaps = [one for one in costs if not one[1].apart]
+    left = max(_PRICES - len(sure), 0)
+    said = [
+        *([f"by {_named(sure, _PRICES)}"] if sure else []),
+        *([f"on average, within chance, by {_named(perhaps, left)}"] if perhaps else []),
+    ]
+    return (f"; it is worse {', and '.join(said)}" if said else ""), bool(sure)
+
+
+def _named(costs: Sequence[tuple[Measure, Difference]], most: int) -> str:
+    """The first of some measures with their differences; the others are counted."""
+    said = [f"{small(one.title)} {difference_text(one, by)}" for one, by in costs[:most]]
+    if len(costs) > most:
+        said.append(count(len(costs) - most, "more measure" if said else "measure"))
+    return listed(said)
 
 
 def _cost(found: Results, told: Decision) -> str:

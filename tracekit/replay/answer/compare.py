@@ -9,6 +9,7 @@ import polars as pl
 
 from tracekit.replay.answer.fitness import barred_for_good
 from tracekit.replay.answer.intervals import differences_of, interval_of
+from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.may_answer import asked, may_be_chosen
 from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.chance.student import FEWEST, Compared
@@ -134,14 +135,14 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
         is one that met a single order.
     """
     most = max((found.orders(name) for name in ours), default=0)
-    left = [name for name in ours if found.waited(name)]
+    left = [name for name in ours if waits_too_much(found, name)]
     once = [name for name in ours if found.orders(name) < most and name not in left]
     groups = [names for names in found.groups if set(names) <= set(ours)]
     rivals = [names for names in groups if found.orders(names[0]) == most]
     spoken = [one.name for one in found.measures.values() if one.spoken]
     barred = _barred(found, rivals)
     rivals = [names for names in rivals if names not in barred]
-    comparable = [names for names in rivals if not any(map(found.waited, names))]
+    comparable = [names for names in rivals if not waits_too_much(found, names[0])]
     said = [
         _sentence(found, standings(found, name, among=rivals))
         for name in spoken
@@ -167,7 +168,7 @@ def _barred(found: Results, rivals: Sequence[tuple[str, ...]]) -> list[tuple[str
     """
     may = may_be_chosen(found)
     fit = [names for names in rivals if names in may]
-    out = [names for names in rivals if names not in fit and not any(map(found.waited, names))]
+    out = [names for names in rivals if names not in fit and not waits_too_much(found, names[0])]
     return out if len(fit) > 1 else []
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.answer.fitness import LeftOut, judged
+from tracekit.replay.answer.left_waiting import few_wait, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer
 from tracekit.replay.answer.preferred import why_first
 from tracekit.replay.answer.standings import Standing, difference, standings
@@ -128,7 +129,7 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
         if not ours:
             return "none ran"
         more = " more than production does" if OBSERVED in found.policies else ""
-        waits = [found.waited(one.names[0]) for one in ours]
+        waits = [waits_too_much(found, one.names[0]) for one in ours]
         if all(waits):
             return _all_wait(found, [one.names[0] for one in ours])
         either = " or leaves containers waiting" if any(waits) else ""
@@ -199,6 +200,7 @@ def not_told(found: Results) -> list[str]:
         stand = standings(found, one.name)
         if not stand.tells:
             said.append(f"{one.title}: {stand.why_not}.")
+    said += filter(None, [few_wait(found)])
     waiting = [name for name in found.policies if name != OBSERVED and found.waited(name)]
     if waiting and BOUND in found.summary["policy"]:
         said.append(

@@ -1,11 +1,13 @@
 """Which policies of a run may be chosen at all: those that hold the load as production does."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from tracekit.replay.answer.left_waiting import WAITING_SHARE, may_wait, waits_too_much
 from tracekit.replay.answer.overload import (
     FULL,
     OVERLOAD,
@@ -19,8 +21,10 @@ from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
-#: Why a policy is not chosen that is there to compare others with.
-YARDSTICK = "it is a yardstick, which no scheduler runs"
+#: What a policy is that is there to compare others with.
+STICK = "a yardstick, which no scheduler runs"
+#: Why it is not chosen.
+YARDSTICK = f"it is {STICK}"
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
 #: In more than this share of the orders.
@@ -43,8 +47,11 @@ def rule(found: Results) -> str:
         if usual is not None
         else ""
     )
+    most = may_wait(found)
+    share = f"{WAITING_SHARE:.1%} of the containers, as production placed all"
+    waiting = f"at most {most:,} waiting ({share})" if most else "nothing waiting"
     return (
-        "A policy may be chosen that leaves nothing waiting while"
+        f"A policy may be chosen that leaves {waiting} while"
         f" {within(usual, _node_steps(found))}{full}. One that overloads more only on average, so"
         " that chance may explain it, is not ruled out, and marked."
     )
@@ -92,8 +99,11 @@ def breaking(barred: Sequence[LeftOut]) -> list[LeftOut]:
 def yardstick(found: Results, policy: str) -> bool:
     """Whether it is there to compare others with, and no scheduler runs it."""
     known = found.manifest.get("policies") or ()
-    name = next((str(one.get("name")) for one in known if one["policy"] == policy), "")
-    kind = all_policies().get(name.partition("+")[0])
+    about: Mapping[str, Any] = next((one for one in known if one["policy"] == policy), {})
+    if "yardstick" in about:
+        return bool(about["yardstick"])
+    # a run of an earlier version says the name alone
+    kind = all_policies().get(str(about.get("name")).partition("+")[0])
     return kind is not None and kind.yardstick
 
 
@@ -112,14 +122,14 @@ def judged(found: Results, policy: str) -> bool:
 def barred_for_good(found: Results, policy: str) -> bool:
     """Whether it may not be chosen, whatever the orders would bring that others met and it did not.
 
-    A container that waited has waited. Overload is never below 0, so that what a policy comes to
+    Containers that waited have waited. Overload is never below 0, so that what a policy comes to
     in the orders that it met is, shared out over all of them, the least that its mean can be.
     """
     most = max(found.most_orders, *found.manifest.get("repeats_looks") or (), 1)
     share = found.orders(policy) / most
     if policy == OBSERVED or share == 1.0:
         return False
-    return found.waited(policy) or any(
+    return waits_too_much(found, policy) or any(
         _far_beyond(found, policy, name, limit, share) for name, limit in limits(found).items()
     )
 
@@ -144,7 +154,7 @@ def _why(found: Results, policy: str) -> str:
 
 def _breach(found: Results, policy: str) -> str:
     """The limit that a policy breaks, by the mean of the orders that it met; else empty."""
-    if found.waited(policy):
+    if waits_too_much(found, policy):
         return "left containers waiting"
     for name, one in found.measures.items():
         if name in FULL and _worse(found, policy, name, most_full(_usual(found, name))):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tracekit.replay.answer.fitness import limits, yardstick
 from tracekit.replay.answer.intervals import interval_of
+from tracekit.replay.answer.left_waiting import left
 from tracekit.replay.answer.may_answer import may_answer
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import Standing, difference
@@ -30,7 +31,8 @@ def preferred(found: Results, rows: Sequence[Standing]) -> tuple[Standing, ...]:
     """The rows, the first choice first, without those that another one beats.
 
     Those go first for which chance rules out more overload than a policy may cause, of the others
-    the least overloaded; of these ``USUAL``, then simple rules, then as they stand by the measure.
+    the least overloaded; of these those that leave the fewest waiting, then ``USUAL``, then simple
+    rules, then as they stand by the measure.
 
     Parameters
     ----------
@@ -46,9 +48,15 @@ def preferred(found: Results, rows: Sequence[Standing]) -> tuple[Standing, ...]:
     """
     names = {row.names[0]: _by_simplicity(_run_by_somebody(found, row.names)) for row in rows}
     risks = {row.names[0]: _risk(found, row.names[0]) for row in rows}
-    left = [row for row in rows if not any(_beaten(found, row, one, risks) for one in rows)] or rows
+    beaten = [row for row in rows if any(_beaten(found, row, one, risks) for one in rows)]
+    unbeaten = [row for row in rows if row not in beaten] or rows
     ordered = sorted(
-        left, key=lambda row: (risks[row.names[0]], _simplicity(names[row.names[0]][0]))
+        unbeaten,
+        key=lambda row: (
+            risks[row.names[0]],
+            left(found, row.names[0]),
+            _simplicity(names[row.names[0]][0]),
+        ),
     )
     return tuple(dataclasses.replace(row, names=names[row.names[0]]) for row in ordered)
 
@@ -66,6 +74,8 @@ def why_first(found: Results, rows: Sequence[Standing], measure: str) -> str:
         return f"chance does not rule out that {best} overloads nodes more than a policy may"
     if risks[0] < risks[1]:
         return f"it overloads nodes less than {best}"
+    if left(found, first.names[0]) < left(found, best):
+        return f"it leaves fewer containers without a node than {best}"
     is_usual = first.names[0] == USUAL
     return "it is what clusters run already" if is_usual else "it is the simpler rule"
 

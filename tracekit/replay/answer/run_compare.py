@@ -18,7 +18,7 @@ from tracekit.replay.answer.compared_run import (
     told,
     what_differs,
 )
-from tracekit.replay.answer.separation import WAITING
+from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.chance.student import paired as pairwise
 from tracekit.replay.measures import compared, find_measure

@@ -5,23 +5,19 @@ memory where one of them is the fuller on every node. Such a measure heads no ta
 Whether a difference is beyond chance is asked of ``tracekit.replay.answer.standings``.
 """
 
-from collections.abc import Sequence
-
 import polars as pl
 
+from tracekit.replay.answer.left_waiting import WAITING, most_waiting
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import Measure, measures_in
 from tracekit.replay.runs.run import BOUND, OBSERVED
-
-#: Measures of who was left out; every policy competes in them.
-WAITING = ("pending", "pending_container_steps")
 
 
 def separates(summary: pl.DataFrame, measure: Measure) -> bool:
     """Whether policies differ by a measure, by 1 % and by as many points as ``material`` asks for.
 
-    Policies that left containers waiting carried less load and do not count, but for how many they
-    left. Production and the bound do not count either.
+    Policies that left more containers waiting than they may carried less load and do not count, but
+    for how many they left. Production and the bound do not count either.
 
     Parameters
     ----------
@@ -45,7 +41,14 @@ def separating(summary: pl.DataFrame) -> list[Measure]:
 
 def _rivals(summary: pl.DataFrame, *, waiting: bool) -> pl.DataFrame:
     rows = summary.filter(~pl.col("policy").is_in([BOUND, OBSERVED]))
-    columns: Sequence[str] = () if waiting else [c for c in WAITING if c in rows.columns]
-    for column in columns:
-        rows = rows.filter(pl.col(column) == 0)
-    return rows
+    columns = [c for c in WAITING if c in rows.columns]
+    if waiting or not columns:
+        return rows
+    none = pl.all_horizontal(pl.col(column) == 0 for column in columns)
+    if WAITING[0] not in columns or "placed" not in rows.columns:
+        return rows.filter(none)
+    # how many steps there were the frame does not say
+    production = next(summary.filter(policy=OBSERVED).iter_rows(named=True), None)
+    every = rows.select(pl.col("placed") + pl.col(WAITING[0])).max().item()
+    most = most_waiting(production, int(every or 0))
+    return rows.filter(none | (pl.col(WAITING[0]) <= most) & (most > 0))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.replay.answer.intervals import differences_of, interval_of
+from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
@@ -39,7 +40,7 @@ class Standing:
     orders : int
         How many orders of arrival it met.
     waited : bool
-        Whether it left containers waiting: then it carried less load, and is not compared.
+        Whether it left more waiting than it may: then it carried less load, and is not compared.
     """
 
     names: tuple[str, ...]
@@ -139,7 +140,7 @@ def standings(
     end = found.measures[measure].first
     ranked = found.groups if among is None else among
     groups = [names for names in ranked if found.known(names[0], measure)]
-    waited = {names: measure != "pending" and any(map(found.waited, names)) for names in groups}
+    waited = {names: measure != "pending" and waits_too_much(found, names[0]) for names in groups}
     middles = {names: float(found.of(names[0], measure).mean()) for names in groups}
     sign = 1 if end == "low" else -1
     ordered = sorted(groups, key=lambda names: (waited[names], sign * middles[names]))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import YARDSTICK, yardstick
+from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
@@ -44,7 +45,7 @@ def _usual(barred: dict[str, str], told: Decision) -> str:
 def _barred(found: Results, barred: Mapping[str, str], of: int) -> str:
     """How many are barred, and by what; ``barred``: why, by policy."""
     others = [name for name, why in barred.items() if why != YARDSTICK]
-    waiting = sum(found.waited(name) for name in others)
+    waiting = sum(waits_too_much(found, name) for name in others)
     reasons = [
         (waiting, "[leaves|leave] containers waiting"),
         (len(others) - waiting, "[overloads|overload] nodes"),

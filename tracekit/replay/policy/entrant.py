@@ -66,6 +66,11 @@ class Rebalanced:
         return (*self.placement.notes, *self.rebalance.notes)
 
     @property
+    def yardstick(self) -> bool:
+        """Whether no scheduler runs the placement policy."""
+        return self.placement.yardstick
+
+    @property
     def file(self) -> str | None:
         """The file of a user's own placement policy."""
         return self.placement.file

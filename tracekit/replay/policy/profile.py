@@ -229,6 +229,7 @@ def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
         "wants": tuple(dict.fromkeys(name for one in policies for name in one.wants)),
         "source": "; ".join(dict.fromkeys(one.source for one in policies)),
         "joint": any(part.together for part in parts),
+        "yardstick": any(one.yardstick for one in policies),
         "cell": policies[0].cell if policies else "first",
         "file": files[0] if files else None,
         "limit_s": max((one.limit_s for one in policies if one.file), default=10.0),

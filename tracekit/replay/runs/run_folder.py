@@ -72,6 +72,7 @@ def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
         "policy": str(policy),
         "name": policy.name(),
         "source": policy.source,
+        "yardstick": policy.yardstick,
         "repeats": _repeats(run, str(policy)),
         "placements": run.digests.get(str(policy)),
         "decisions_without_use": decisions_without_use(run, policy),

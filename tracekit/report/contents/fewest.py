@@ -10,9 +10,10 @@ from tracekit.replay.measures import FULLEST, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import drains_told, margin
+from tracekit.replay.studies.shrink.words import drains_told, margin, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.studies.shrink.words.told import span
@@ -41,6 +42,7 @@ def answer(data: Data) -> Answer:
     said = [spaced(one(found)) for one in told]
     said[1:1] = [spaced(margin.cost(found)), spaced(margin.unexplained(study))]
     rows = _changes(found)
+    said += map(spaced, waits.who(study))
     growth = study.about["workload"].get("growth")
     said += [f"{growth}."] if growth else []
     said.append(is_the_fullest(found.best["nodes"], [asked, *(row.title for row in rows)]))
@@ -199,7 +201,7 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
         "added": "none goes",
     }
     return {
-        "policy": row["policy"],
+        "policy": named({} if study is None else study.about, row["policy"]),
         "nodes": row["nodes"],
         "over_orders": span(row["nodes_low"], row["nodes_high"]) if known else "\u2013",
         "lower_bound": row["bound"],

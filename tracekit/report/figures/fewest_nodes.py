@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
@@ -28,7 +29,12 @@ def _prepare(data: Data) -> pl.DataFrame:
     frame = data.result(f"{NAME}/policies")
     if frame.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    return frame.filter(pl.col("nodes").is_not_null()).select(list(_SCHEMA)).sort("nodes")
+    study = data.studies.get(NAME)
+    about = {} if study is None else study.about
+    stick = pl.col("policy").is_in(list(about.get("yardsticks", ())))
+    known = frame.filter(pl.col("nodes").is_not_null()).sort(stick, "nodes")
+    names = [named(about, name) for name in known["policy"]]
+    return known.select(list(_SCHEMA)).with_columns(pl.Series("policy", names, dtype=pl.String))
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:

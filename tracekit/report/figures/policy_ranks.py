@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.answer.amounts import interval_text, mean_text, scale, value_text
+from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.drawing.palette import color
@@ -19,7 +20,6 @@ from tracekit.report.ranks import (
     NEAREST,
     PRODUCTION,
     RISKY,
-    STICK,
     UNJUDGED,
     UNTOLD,
     WAITED,

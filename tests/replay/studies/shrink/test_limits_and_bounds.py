@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 from replay_support import workload
 from shrink_support import EVEN, row, shrunk
 
@@ -14,6 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
+from tracekit.replay.workload.workload import Workload
 
 
 def test_a_limit_on_a_further_resource() -> None:
@@ -71,7 +76,10 @@ def test_a_limit_may_speak_of_production() -> None:
         ([], True),
         (["cpu_max_fraction <= 0.9"], True),
         (["pending <= 3"], True),
-        (["pending_container_steps <= 3"], False),
+        # at the end all have a node
+        (["pending_container_steps <= 3"], True),
+        (["pending <= 2 * base", "pending_container_steps <= 3"], False),
+        (["pending <= 3", "pending_container_steps <= 3"], True),
         (["pending_container_steps <= 0"], True),
         (["first_fit: pending_container_steps <= 3"], True),
     ],
@@ -79,6 +87,38 @@ def test_a_limit_may_speak_of_production() -> None:
 def test_no_bound_where_containers_may_wait(texts: list[str], proven: bool) -> None:
     limits = parse_limits(texts, ["best_fit", "first_fit"])
     assert (least_nodes(EVEN, parse_policy("best_fit"), limits) is not None) == proven
+
+
+@settings(max_examples=60)
+@given(
+    some.lists(some.tuples(some.integers(1, 60), some.integers(1, 60)), min_size=1, max_size=5),
+    some.lists(some.tuples(some.integers(40, 90), some.integers(40, 90)), min_size=1, max_size=3),
+    some.integers(0, 2),
+)
+def test_the_bound_with_some_never_placed_is_below_every_placement(
+    asked: list[tuple[int, int]], nodes: list[tuple[int, int]], most: int
+) -> None:
+    """All ways to place all but so many, one by one."""
+    load = workload(nodes, [(0, 9000, *one) for one in asked])
+    fewest = min(
+        (
+            len({node for node in where if node < len(nodes)})
+            for where in itertools.product(range(len(nodes) + 1), repeat=len(asked))
+            if where.count(len(nodes)) <= most and _fits(load, where)
+        ),
+        default=None,
+    )
+    limits = parse_limits([f"pending <= {most}", "pending_container_steps <= 9"], ["best_fit"])
+    bound = least_nodes(load, parse_policy("best_fit"), limits)
+    assert bound is not None
+    # where all but so many fit nowhere nothing is promised, and no study uses no node
+    assert fewest is None or bound <= max(fewest, 1)
+
+
+def _fits(load: Workload, where: Sequence[int]) -> bool:
+    used = np.zeros((load.nodes + 1, 2), np.int64)
+    np.add.at(used, np.array(where), load.request)
+    return bool((used[: load.nodes] <= load.capacity).all())
 
 
 def test_use_bounds_a_policy_that_ignores_requests() -> None:
@@ -125,7 +165,7 @@ def test_waiting_may_be_allowed() -> None:
         workload([(100, 100)] * 2, rows), "pending <= 1", "pending_container_steps <= 4"
     )
     assert row(allowed)["nodes"] == 1
-    assert row(allowed)["bound"] is None
+    assert row(allowed)["bound"] == 1
 
 
 def test_the_base_is_the_policy_on_all_nodes() -> None:

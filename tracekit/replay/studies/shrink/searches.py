@@ -46,7 +46,7 @@ class Asked:
     seed: int
     repeats: int
     by: str
-    let_wait: bool
+    may_wait: int
     subject: str
 
     def of(
@@ -62,7 +62,7 @@ class Asked:
             by=self.by,
             asks=asks,
             beside=beside,
-            let_wait=self.let_wait,
+            may_wait=self.may_wait,
             # beside another's answer it is enough that all nodes are too few
             further=self.subject in {"", str(policy)},
         )

@@ -5,17 +5,20 @@ to hold, ``tracekit.replay.workload.changed.multiplied`` for more load, and ``to
 in words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.answer.left_waiting import most_waiting
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.studies.shrink.facts import given_again, of_production, orders_of
 from tracekit.replay.studies.shrink.frames import frames_of
 from tracekit.replay.studies.shrink.no_answer import no_answer
+from tracekit.replay.studies.shrink.search.fewest import Fewest
 from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.studies.shrink.searches import Asked, Known, begun, ended
 from tracekit.replay.studies.shrink.words.costs import what_is_least
@@ -57,7 +60,8 @@ def shrink_cluster(
         ``base`` is the same policy on all nodes, ``observed`` what production did. Without any,
         those of ``tracekit.replay.answer.overload``, by which ``decision`` chooses policies.
         Every container is placed, and none waits, unless a limit speaks of ``pending`` or
-        ``pending_container_steps``.
+        ``pending_container_steps``; where production placed all, as many may as
+        ``tracekit.replay.answer.left_waiting`` allows, and no more than with all nodes.
     scale : float
         So many times as many containers.
     repeats : int, optional
@@ -125,8 +129,8 @@ def shrink_cluster(
         orders, alone = orders_of(facts, repeats)
         by = what_is_least(least, within, cluster)
         # where production placed all, it is the policy that lets some wait, not the nodes
-        placed = scale == 1 and observed is not None and not observed["pending"]
-        asked = Asked(source, scale, within, seed, orders, by, placed, subject)
+        may_wait = most_waiting(observed, facts["containers"]) if scale == 1 else 0
+        asked = Asked(source, scale, within, seed, orders, by, may_wait, subject)
         found, problems = ended(begun(asked, entrants, crew, kept, task), task)
     if not found and not anyway:
         raise no_answer(problems, observed or {}, facts["nodes"])
@@ -148,9 +152,21 @@ def shrink_cluster(
             "nodes": facts["nodes"],
             "workload": {**facts, **given_again(source, called)},
             "observed": of_production(observed, within),
+            **_of_policies(entrants, found),
         },
         frames=frames_of(found, problems, within, cluster),
     )
+
+
+def _of_policies(
+    entrants: Mapping[str, Entrant], found: Mapping[str, Fewest]
+) -> dict[str, list[Any]]:
+    """Which of them no scheduler runs, and whom each lets wait on all nodes, and why."""
+    waits = ((name, one.waiting) for name, one in found.items() if one.waiting)
+    return {
+        "yardsticks": [name for name, one in entrants.items() if one.yardstick],
+        "waiting": [{"policy": name, "waiting": some} for name, some in waits],
+    }
 
 
 def chosen(policies: Sequence[str]) -> dict[str, Entrant]:

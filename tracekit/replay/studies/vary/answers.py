@@ -12,6 +12,7 @@ from scipy import stats
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import Standing, Standings, difference, standings
@@ -156,7 +157,7 @@ def ranked(
                 **ranks.get(policy, {"best": False}),
                 OVERLOAD: _mean(one, policy, OVERLOAD),
                 "pending": int(one.of(policy, "pending").max()),
-                "waited": one.waited(policy),
+                "waited": waits_too_much(one, policy),
                 "barred": answers[change].barred.get(policy),
             }
             for policy in [*ranks, *(name for name in one.policies if name not in ranks)]

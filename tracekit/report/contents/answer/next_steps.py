@@ -30,8 +30,10 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     varied = [_varied(data, told)] if _may_hang(data, told) else []
     if not told.chosen:
         needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
-        return [*needed, *varied] if alone else [*_other_moves(data, told), *needed, *varied]
-    return [*nodes_needed.following(data, told, told.chosen[0]), *varied]
+        others = _stays(data, told) or ([] if alone else [_rebalanced(data)])
+        return [*others, *needed, *varied]
+    needed = nodes_needed.following(data, told, told.chosen[0])
+    return [*_stays(data, told), *needed, *varied]
 
 
 def _may_hang(data: Data, told: Decision) -> bool:
@@ -51,20 +53,21 @@ def _more_orders(data: Data) -> tuple[str, str]:
     return "Let the policies meet more orders of arrival:", command
 
 
-def _other_moves(data: Data, told: Decision) -> list[tuple[str, str]]:
-    """What to replay instead where no policy is recommended.
+def _stays(data: Data, told: Decision) -> list[tuple[str, str]]:
+    """To leave what runs where it is, where containers wait that production placed.
 
-    Where containers wait that production placed, it is the new placing of everything that does it.
+    It is the new placing of everything that lets them wait.
     """
+    found, asked = data.results, [told.subject] if told.subject else _ours(data)
     start = (data.run or {})["workload"].get("assumptions", {}).get("start")
-    waits = any(data.results is not None and data.results.waited(one) for one in _ours(data))
-    if waits and start == "empty" and OBSERVED in replayed(data) and not told.subject:
-        command = (
-            f"{commands.asked(data, 'replay')} --policy {USUAL} --start observed"
-            f" --out {data.paths.beside('observed-start')}"
-        )
-        return [("Leave what ran where it was, and place only what arrives:", command)]
-    return [_rebalanced(data)]
+    waits = found is not None and any(map(found.waited, asked))
+    if not waits or start != "empty" or OBSERVED not in replayed(data):
+        return []
+    command = (
+        f"{commands.asked(data, 'replay')} --policy {quote(told.subject or USUAL)}"
+        f" --start observed --out {data.paths.beside('observed-start')}"
+    )
+    return [("Leave what ran where it was, and place only what arrives:", command)]
 
 
 def _rebalanced(data: Data) -> tuple[str, str]:

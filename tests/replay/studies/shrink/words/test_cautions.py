@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from shrink_support import EVEN, shrunk
 
-from tracekit.replay.studies.shrink.words.cautions import nearly_full, not_counted
+from tracekit.replay.studies.shrink.words.cautions import named, nearly_full, not_counted
+from tracekit.replay.studies.shrink.words.told import short, told
 from tracekit.replay.workload.facts_told import set_aside
+from tracekit.report.contents.fewest import policies
+from tracekit.report.data import Data
+from tracekit.report.figures import get_figure
 
 
 def test_requests_that_do_not_count_are_named() -> None:
@@ -31,3 +36,22 @@ def test_memory_that_is_nearly_full(there: float | None, usual: float | None, to
     said = nearly_full(there, usual).replace("\u00a0", " ")
     assert said.startswith(told)
     assert bool(said) == bool(told)
+
+
+STICK = "0.5*tbesk_exact+0.5*best_fit"
+SAID = f"{STICK} (a yardstick, which no scheduler runs)"
+
+
+def test_a_yardstick_is_marked_and_the_answer_is_of_another() -> None:
+    alone = shrunk(EVEN, policies=[STICK])
+    assert alone.about["yardsticks"] == [STICK]
+    assert f" enough for {SAID} in one order" in short(alone)
+    both = shrunk(EVEN, policies=[STICK, "worst_fit"])
+    found = told(both)
+    assert found is not None
+    assert found.best["policy"] == "worst_fit"
+    assert named(both.about, "worst_fit") == "worst_fit"
+    page = Data(studies={both.name: both})
+    drawn = get_figure("fewest_nodes").prepare(page)
+    assert drawn["policy"].to_list() == ["worst_fit", SAID]
+    assert SAID in str(policies(page).rows)

@@ -11,6 +11,7 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.studies.shrink.search.added import Adding
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.fewest import Fewest, fewest_nodes
+from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Broken, Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import NODES, Trials
@@ -37,7 +38,7 @@ def enough_nodes(
     by: str = NODES,
     asks: Callable[[Workload], Ask] | None = None,
     beside: int = 1,
-    let_wait: bool = False,
+    may_wait: int = 0,
     further: bool = True,
 ) -> Fewest:
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
@@ -47,8 +48,8 @@ def enough_nodes(
 
     Parameters
     ----------
-    let_wait : bool
-        Whether as many containers may wait on fewer nodes as wait on all of them.
+    may_wait : int
+        How many containers may wait on all nodes; then as many may on fewer.
     further : bool
         Whether more nodes are searched for where all there are are too few.
     by : {'nodes', 'cost'}
@@ -69,10 +70,10 @@ def enough_nodes(
     try:
         return search(limits=limits)
     except TooFewError as error:
-        if let_wait and error.only_waits:
-            found = search(limits=limits.as_with_all())
-            waits = max(one.row["pending"] for one in found.at(load.nodes))
-            return replace(found, waits_with_all=int(waits))
+        if may_wait and error.only_waits:
+            found = _with_some_waiting(search, load, policy, limits, may_wait)
+            if found is not None:
+                return found
         if not further:
             raise
 
@@ -85,6 +86,21 @@ def enough_nodes(
 
         nobody_waits = limits.nobody_waits(str(policy))
         return _with_more(Adding(load, range(repeats), by, begin), error, nobody_waits)
+
+
+def _with_some_waiting(
+    search: Callable[..., Fewest], load: Workload, policy: Entrant, limits: Limits, most: int
+) -> Fewest | None:
+    """The answer where containers wait with all nodes, too; None where more wait than ``most``."""
+    steps = len(load.times_ms)
+    try:
+        found = search(limits=limits.as_with_all(most, steps))
+    except TooFewError:
+        return None
+    waits = max(int(one.row["pending"]) for one in found.at(load.nodes))
+    # known now is how many are left out at most
+    bound = least_nodes(load, policy, limits.as_with_all(waits, steps))
+    return replace(found, waits_with_all=waits, bound=bound)
 
 
 def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewest:

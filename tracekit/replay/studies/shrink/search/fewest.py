@@ -31,9 +31,10 @@ still would hold again, or another choice of so many nodes, is not ruled out.
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -107,6 +108,8 @@ class Fewest:
     waits_with_all : int, optional
         Where containers wait with all nodes already, how many never find a node, in the worst
         order: no more of them do on those that stay. None where nothing waits.
+    waiting : mapping
+        Who they are and why, in the order of arrival as given: see ``runs.waiting.waiting_on``.
     """
 
     nodes: int
@@ -125,6 +128,7 @@ class Fewest:
     options: tuple[Option, ...] = ()
     like: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     waits_with_all: int | None = None
+    waiting: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, nodes: int) -> list[Trial]:
         """The replays on so many nodes, by order of arrival."""
@@ -183,7 +187,7 @@ def fewest_nodes(
         found = found_on(trial, nodes, bound, [min(one, nodes) for one in found.by_order])
         found = _one_by_one(tried, _tried_fewer(trial, found, orders), orders, dear)
     tried.check_at_the_end(found.at(found.nodes), by)
-    return found
+    return replace(found, waiting=tried.waiting())
 
 
 def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: int) -> Fewest:

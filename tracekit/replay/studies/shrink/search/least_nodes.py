@@ -12,11 +12,12 @@ from tracekit.replay.bounds.demand import (
     mean_bound,
 )
 from tracekit.replay.bounds.measures import bound_frame, bound_steps
+from tracekit.replay.bounds.nodes import volume_bound
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures.p99_fraction import PERCENT
-from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.studies.shrink.search.limits import Limits
-from tracekit.replay.workload.changed.on_nodes import beside_daemons
+from tracekit.replay.workload.changed.on_nodes import beside_daemons, room_beside_daemons
 from tracekit.replay.workload.changed.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
 
@@ -31,7 +32,7 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     of each node leave of it.
     """
     if not limits.nobody_waits(str(policy)):
-        return None
+        return _least_but_some(load, policy, limits.most_never_placed(str(policy)))
     stays = beside_daemons(load)
     found = [1]
     free, asks = _free(stays), keeps_requests(load, policy)
@@ -54,6 +55,24 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
         # those that are lost count too, and what is there afterwards is on others
         found.append(len(load.losses.node) + bound_after_losses(load, most, requests=asks))
     return min(max(found), load.nodes)
+
+
+def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
+    """A lower bound where up to ``most`` containers are never placed; None where none is proven.
+
+    At the end no others wait, unless something was evicted. So all but that many are placed then,
+    and what they request is at least the sum without the largest of each resource.
+    """
+    evicts = halves(policy)[1] is not None or load.preemption or load.losses is not None
+    if evicts or not np.isfinite(most) or not keeps_requests(load, policy):
+        return None
+    end = int(load.times_ms[-1]) + load.step_ms - 1
+    there = (load.arrival_ms <= end) & (end < load.departure_ms)
+    if load.daemon is not None:
+        there &= ~load.daemon
+    asked = np.sort(load.request[there], axis=0)
+    placed = asked[: max(len(asked) - int(most), 0)]
+    return max(volume_bound(placed, room_beside_daemons(load)), 1)
 
 
 def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:

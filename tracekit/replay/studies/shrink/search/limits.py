@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracekit.errors import TracekitError
+from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.answer.overload import OVERLOAD, limits_of, more_than_with_all
-from tracekit.replay.answer.separation import WAITING
 from tracekit.replay.measures import RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
@@ -69,9 +69,13 @@ class Limits:
     observed: Row = field(default_factory=dict)
     placed: tuple[str, ...] = PLACED
 
-    def as_with_all(self) -> "Limits":
-        """The same, but as many containers may wait as under the policy with all nodes."""
-        return replace(self, placed=PLACED_AS_WITH_ALL)
+    def as_with_all(self, most: int, steps: int) -> "Limits":
+        """The same, but as many containers may wait as under the policy with all nodes.
+
+        And never more than ``most``, nor at the mean of ``steps``.
+        """
+        at_most = (f"{WAITING[0]} <= {most}", f"{WAITING[1]} <= {most * steps}")
+        return replace(self, placed=(*PLACED_AS_WITH_ALL, *at_most))
 
     @property
     def measures(self) -> list[str]:
@@ -150,6 +154,10 @@ class Limits:
         """Whether every container present runs at every settled step, as bounds assume."""
         ceiling = self._ceiling(policy, "pending_container_steps")
         return ceiling < 1
+
+    def most_never_placed(self, policy: str) -> float:
+        """How many containers may never be placed; infinite where no limit says so plainly."""
+        return self._ceiling(policy, WAITING[0])
 
     def most_use(self, policy: str) -> tuple[float, float]:
         """The share of a node's capacity that use may reach at settled steps: cpu, memory.

@@ -11,10 +11,11 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.separation import WAITING
+from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
+from tracekit.replay.runs.waiting import waiting_on
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
 from tracekit.replay.studies.shrink.search.limits import PLACED, Broken, Limits
@@ -178,6 +179,10 @@ class Trials:
     def trials(self) -> tuple[Trial, ...]:
         """All replays, on most nodes first."""
         return tuple(sorted(self._done.values(), key=lambda one: (-one.nodes, one.repeat)))
+
+    def waiting(self) -> dict[str, Any]:
+        """Who finds no node on all of them, in the order of arrival as given."""
+        return waiting_on(self.load, self._placed[self.load.nodes])
 
     def peak(self, nodes: int) -> FloatArray:
         """The highest use of each node, shape (2, nodes), where so many stay; NaN for others."""

@@ -8,6 +8,7 @@ import numpy as np
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.runs.shown import few
+from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.study import Study
 
 
@@ -34,12 +35,12 @@ def others(study: Study, first: str) -> str:
     """How many nodes the other policies need, a sentence each; empty where there is one policy."""
     rows = study.frames["policies"].iter_rows(named=True)
     apart = _apart(study, first) if study.about["repeats"] >= FEWEST else {}
-    said = [_other(row, apart.get(row["policy"])) for row in rows if row["policy"] != first]
+    said = [_other(study, row, apart.get(row["policy"])) for row in rows if row["policy"] != first]
     return "".join(f" {one}" for one in said)
 
 
-def _other(row: Mapping[str, Any], way: int | None) -> str:
-    name = row["policy"]
+def _other(study: Study, row: Mapping[str, Any], way: int | None) -> str:
+    name = named(study.about, row["policy"])
     known = f"{name}, what clusters run already," if name == USUAL else name
     if row["nodes"] is None:
         return f"Not even all {row['of']:,} are enough for {name}: {row['problem']}."

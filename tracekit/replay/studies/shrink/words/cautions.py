@@ -1,17 +1,23 @@
-"""What stands beside a count: nodes and requests that do not count, and nearly full memory.
+"""What stands beside a count: whom it is of, what does not count, and nearly full memory.
 
-Each is a sentence that begins with a space, or empty.
+Each is a sentence that begins with a space, or empty. ``named`` is a policy's name.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.units import percent
 from tracekit.words import listed
 
 #: From this use of memory on a node is as good as full.
 _NEAR = 0.95
+
+
+def named(about: Mapping[str, Any], policy: str) -> str:
+    """A policy, and that it is a yardstick where it is one."""
+    return f"{policy} ({STICK})" if policy in about.get("yardsticks", ()) else policy
 
 
 def not_counted(load: Mapping[str, Any]) -> str:

@@ -15,9 +15,14 @@ from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
 from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.limits import plain
 from tracekit.replay.studies.shrink.search.trials import COST
-from tracekit.replay.studies.shrink.words import costs
+from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
-from tracekit.replay.studies.shrink.words.cautions import nearly_full, nodes_aside, not_counted
+from tracekit.replay.studies.shrink.words.cautions import (
+    named,
+    nearly_full,
+    nodes_aside,
+    not_counted,
+)
 from tracekit.study import Study
 from tracekit.units import percent
 from tracekit.words import count, counted, short_id
@@ -54,7 +59,8 @@ def told(study: Study) -> Told | None:
     """The study with the policy it is about, else the best; None where no policy has an answer."""
     found = study.frames["policies"].filter(pl.col("nodes").is_not_null())
     ours = found.filter(policy=study.about.get("subject", ""))
-    best = found if ours.is_empty() else ours
+    run = found.filter(~pl.col("policy").is_in(study.about.get("yardsticks", ())))
+    best = next((some for some in (ours, run) if not some.is_empty()), found)
     return None if found.is_empty() else Told(study, best.row(0, named=True))
 
 
@@ -116,7 +122,7 @@ def _enough(found: Told) -> str:
         else "",
         ""
         if bound is None or cheap
-        else f"No policy can do with fewer than {bound:,}{_like_these(row)}.",
+        else f"{waits.no_policy(row)} can do with fewer than {bound:,}{_like_these(row)}.",
     ]
     beside = "".join(f" {one}" for one in known if one)
     every = (
@@ -127,15 +133,15 @@ def _enough(found: Told) -> str:
     if row["nodes"] > row["of"]:
         return f"{_too_few(found, load, every)}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
-        which = f"{row['policy']}{load}{every if orders == 1 else ''}"
-        return f"{_every(row)} {which}.{_waiting(found)}{beside}"
+        which = f"{named(about, row['policy'])}{load}{every if orders == 1 else ''}"
+        return f"{_every(row)} {which}.{waits.either(row, about)}{beside}"
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
-        f" {row['policy']}{load}{every}:"
+        f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{aside}{not_counted(about['workload'])}"
-        f"{_waiting(found)}{_overload_there(found)}{nearly_full(*_memory(found))}{beside}"
+        f"{waits.either(row, about)}{_overload_there(found)}{nearly_full(*_memory(found))}{beside}"
     )
 
 
@@ -144,21 +150,6 @@ def _memory(found: Told) -> tuple[float | None, float | None]:
     name = "memory_max_fraction"
     usual = (found.about["observed"] or {}).get("measures", {})
     return found.best.get(name), usual.get(name)
-
-
-def _waiting(found: Told) -> str:
-    """That some find no node with all nodes either, a sentence; empty where all do."""
-    waits = found.best.get(WAITS_WITH_ALL)
-    if waits is None:
-        return ""
-    find = "finds" if waits == 1 else "find"
-    up_to = "up to " if found.about["repeats"] > 1 else ""
-    some = f"{up_to}{count(waits, 'container')} {find} no node" if waits else "some containers wait"
-    either = "either" if waits else "too"
-    return (
-        f" With all nodes {some} under it {either}, where production placed all; on fewer nodes no"
-        " more do."
-    )
 
 
 def _scaled(about: Mapping[str, Any]) -> str:
@@ -179,7 +170,7 @@ def _too_few(found: Told, load: str, every: str) -> str:
     more = row["nodes"] - row["of"]
     return (
         f"The {count(row['of'], 'node')} {'is' if row['of'] == 1 else 'are'} too few for"
-        f" {row['policy']}{load}:"
+        f" {named(found.about, row['policy'])}{load}:"
         f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every}, which makes"
         f" {row['nodes']:,}."
     )
@@ -235,8 +226,8 @@ def short_within(study: Study) -> str:
     """What held for the count, and what breaks with one node fewer; in a sentence."""
     found, orders = told(study), study.about["repeats"]
     in_each = f" in each of {orders} orders of arrival" if orders > 1 else ""
-    waits = found is not None and found.best.get(WAITS_WITH_ALL) is not None
-    nothing = "no more containers wait than with all" if waits else "nothing waits"
+    some = found is not None and found.best.get(WAITS_WITH_ALL) is not None
+    nothing = "no more containers wait than with all" if some else "nothing waits"
     said = f"On that many nodes {nothing}{in_each}, {within(study.about)}"
     if found is None or found.best["fails"] is None:
         return f"{said}."
@@ -260,7 +251,7 @@ def bound(found: Told) -> str:
     if row["bound"] is None:
         return "No lower bound is proven."
     fewer = f"fewer than {count(row['bound'], 'node')}{_like_these(row)}"
-    said = f"No placement gets by with {fewer} (proven)."
+    said = f"No placement{waits.that_leaves(row)} gets by with {fewer} (proven)."
     if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
     return f"{said} Whether another policy gets by with fewer than {row['nodes']:,} is open."

@@ -1,0 +1,107 @@
+"""How many containers a policy may leave waiting: one rule, read by every sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.replay.answer.advice import sentence
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.fitness import left_out, rule
+from tracekit.replay.answer.left_waiting import few_wait, leaves, waits_too_much
+from tracekit.replay.answer.preferred import USUAL, preferred, why_first
+from tracekit.replay.answer.standings import standings
+from tracekit.replay.runs.results import Results
+
+CONTAINERS, STEPS = 1000, 100
+MEASURE = "cpu_max_fraction"
+
+
+def run(
+    left: dict[str, tuple[int, ...]], steps: int = 0, middles: dict[str, float] | None = None
+) -> Results:
+    """Policies by the containers that they never place, in six orders, one value of the measure."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": some[at % len(some)],
+            "pending_container_steps": steps if name != "observed" and any(some) else 0,
+            "overloaded_node_steps": 0.0,
+            MEASURE: (middles or {}).get(name, 0.5) + 0.001 * rng.normal(),
+        }
+        for at in range(6)
+        for name, some in left.items()
+    ]
+    frame = pl.DataFrame(rows)
+    policies = [{"policy": name, "name": name} for name in left]
+    load = {"nodes": 10, "steps": STEPS, "containers": CONTAINERS}
+    about = {"workload": load, "seed": 0, "policies": policies}
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+@pytest.mark.parametrize(
+    ("production", "left", "steps", "barred"),
+    [
+        ({"observed": (0,)}, (5, 0), 0, False),
+        ({"observed": (0,)}, (0, 6), 0, True),
+        ({"observed": (0,)}, (5,), 5 * STEPS, False),
+        ({"observed": (0,)}, (5,), 5 * STEPS + 1, True),
+        # nothing says that all have room
+        ({"observed": (1,)}, (1,), 0, True),
+        ({}, (1,), 0, True),
+    ],
+)
+def test_up_to_five_in_a_thousand_may_wait_where_production_placed_all(
+    production: dict[str, tuple[int, ...]], left: tuple[int, ...], steps: int, barred: bool
+) -> None:
+    found = run({**production, "a": left, "b": (0,)}, steps)
+    assert waits_too_much(found, "a") == barred
+    assert ("a" in [name for one in left_out(found) for name in one.names]) == barred
+    row = standings(found, MEASURE).row("a")
+    assert row is not None
+    assert row.waited == barred
+    assert bool(leaves(found, "a")) != barred
+
+
+def test_the_answer_says_how_many() -> None:
+    middles = {"observed": 0.9, "a": 0.5, "b": 0.9}
+    found = run({"observed": (0,), "a": (3, 4), "b": (0,)}, middles=middles)
+    told = decision(found)
+    assert told.chosen == ("a",)
+    assert sentence(found, told).endswith(
+        ". a leaves up to 4 of 1,000 containers without a node; production placed all."
+    )
+    assert "at most 5 waiting (0.5% of the containers, as production placed all)" in rule(found)
+    assert few_wait(found) == (
+        "Where production placed all, a policy may leave up to 5 waiting (0.5%): a leaves up to 4"
+        " of 1,000 containers without a node."
+    )
+    assert few_wait(found) in told.not_told
+
+
+def test_of_equal_ones_who_leaves_fewer_goes_first() -> None:
+    """``default_scheduler`` goes before others but for that."""
+    left: dict[str, tuple[int, ...]] = {"observed": (0,), USUAL: (2,), "b": (0,)}
+    for some, order in ((2, ["b", USUAL]), (0, [USUAL, "b"])):
+        found = run({**left, USUAL: (some,)})
+        rows = [row for row in standings(found, MEASURE).rows if row.names != ("observed",)]
+        assert [row.names[0] for row in preferred(found, rows)] == order
+    worse = sorted(standings(run(left), MEASURE).rows, key=lambda row: row.names != ("b",))
+    better = [dataclasses.replace(row, mean=row.mean - 1) for row in worse if USUAL in row.names]
+    assert why_first(run(left), [worse[0], *better], MEASURE) == (
+        "it leaves fewer containers without a node than default_scheduler"
+    )
+
+
+def test_who_waits_for_a_while_is_told_so() -> None:
+    found = run({"observed": (0,), "a": (0,)}, steps=0)
+    waited = found.summary.with_columns(
+        pl.when(pl.col("policy") == "a").then(7).otherwise(0).alias("pending_container_steps")
+    )
+    found = dataclasses.replace(found, summary=waited)
+    assert leaves(found, "a") == "lets some containers wait before they get a node"

@@ -1,0 +1,88 @@
+"""How many containers a policy may leave waiting, and how many it does: one rule for every verb.
+
+A replay places everything anew, in an order of arrival that nobody recorded. So a handful may find
+no node that ran in production: small ones came first and took the room. That says little against a
+policy. A policy that leaves more than ``WAITING_SHARE`` carries less load than production did.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.chance.material import MATERIAL
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.words import counted, few
+
+#: The share of containers that may wait: half of the difference that counts at all, so that to
+#: carry less makes no policy better by itself.
+WAITING_SHARE = MATERIAL / 2
+#: Measures of who was left out; every policy competes in them.
+WAITING = _NEVER, _STEPS = "pending", "pending_container_steps"
+
+
+def most_waiting(production: Mapping[str, Any] | None, containers: int) -> int:
+    """How many containers a policy may leave waiting.
+
+    Never placed in any order of arrival, and at the mean of the steps. None where production's
+    placement is not known, or left some waiting: then nothing says that all have room.
+
+    Parameters
+    ----------
+    production : mapping, optional
+        Its row of a summary.
+    """
+    placed = production is not None and not any(production.get(name) for name in (_NEVER, _STEPS))
+    return int(WAITING_SHARE * containers) if placed else 0
+
+
+def may_wait(found: Results) -> int:
+    """How many containers a policy of a run may leave waiting."""
+    load = found.manifest.get("workload", {})
+    if OBSERVED not in found.policies or found.waited(OBSERVED):
+        return 0
+    return most_waiting({}, load.get("containers") or 0)
+
+
+def waits_too_much(found: Results, policy: str) -> bool:
+    """Whether a policy left more waiting than it may: it carried less load, and is not compared."""
+    if not found.waited(policy):
+        return False
+    steps = found.manifest.get("workload", {}).get("steps") or 0
+    most = may_wait(found)
+    return left(found, policy) > most or _steps(found, policy) > most * steps
+
+
+def left(found: Results, policy: str) -> int:
+    """How many containers it never placed, in the order of arrival with most of them."""
+    return int(found.of(policy, _NEVER).max()) if found.known(policy, _NEVER) else 0
+
+
+def _steps(found: Results, policy: str) -> float:
+    if _STEPS not in found.summary.columns:
+        return 0.0
+    return float(found.summary.filter(policy=policy)[_STEPS].item() or 0.0)
+
+
+def leaves(found: Results, policy: str) -> str:
+    """What a policy leaves waiting that may be chosen, a clause; empty where it places all."""
+    if policy == OBSERVED or not found.waited(policy) or waits_too_much(found, policy):
+        return ""
+    some = left(found, policy)
+    if not some:
+        return "lets some containers wait before they get a node"
+    of = found.manifest["workload"]["containers"]
+    up_to = "up to " if found.orders(policy) > 1 else ""
+    return f"leaves {up_to}{some:,} of {counted(of, 'container')} without a node"
+
+
+def few_wait(found: Results) -> str:
+    """Which policies may be chosen though containers wait under them, a sentence; or nothing."""
+    told = [(name, said) for name in found.policies if (said := leaves(found, name))]
+    if not told:
+        return ""
+    most, first = may_wait(found), f"{told[0][0]} {told[0][1]}"
+    others = f"; so {'does' if len(told) == 2 else 'do'} {few([name for name, _ in told[1:]])}"
+    return (
+        f"Where production placed all, a policy may leave up to {most:,} waiting"
+        f" ({WAITING_SHARE:.1%}): {first}{others * (len(told) > 1)}."
+    )

@@ -1,0 +1,72 @@
+"""What a study of the fewest nodes says of containers that find no node with all nodes either."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.replay.answer.left_waiting import WAITING_SHARE, most_waiting
+from tracekit.replay.runs.waiting import waiting_told
+from tracekit.replay.studies.shrink.frames import WAITS_WITH_ALL
+from tracekit.study import Study
+from tracekit.words import count, few
+
+Row = Mapping[str, Any]
+
+
+def but_for(row: Row, about: Mapping[str, Any]) -> str:
+    """That so many nodes are enough for all but some, a clause; empty where all have a node."""
+    waits = row.get(WAITS_WITH_ALL)
+    if not waits:
+        return ""
+    return f", but for {_up_to(about)}{waits:,} of {_every(about)},"
+
+
+def either(row: Row, about: Mapping[str, Any]) -> str:
+    """That some find no node with all nodes either, a sentence; empty where all do."""
+    waits = row.get(WAITS_WITH_ALL)
+    if waits is None:
+        return ""
+    find = "finds" if waits == 1 else "find"
+    some = f"{_up_to(about)}{count(waits, 'container')} {find} no node"
+    told = f"{some} under it either" if waits else "some containers wait under it too"
+    return f" With all nodes {told}, where production placed all; on fewer nodes no more do."
+
+
+def no_policy(row: Row) -> str:
+    """Of which policies the bound speaks, as a sentence begins with it."""
+    return f"No policy{that_leaves(row)}"
+
+
+def that_leaves(row: Row) -> str:
+    """The condition of the bound, a clause; empty where it is of placing all."""
+    waits = row.get(WAITS_WITH_ALL)
+    return f" that leaves at most {count(waits, 'container')} without a node" if waits else ""
+
+
+def who(study: Study) -> list[str]:
+    """Who finds no node on all nodes either, and why, a sentence for each policy."""
+    return [f"{one}." for one in waiting_told(study.about.get("waiting", ()))]
+
+
+def limit(study: Study) -> str:
+    """What holds of containers that wait, a clause."""
+    placed, rows = "every container is placed at once", study.frames["policies"]
+    # a study of an earlier version does not say it
+    known = WAITS_WITH_ALL in rows.columns
+    some = rows.filter(pl.col(WAITS_WITH_ALL).is_not_null()) if known else rows.clear()
+    if some.is_empty():
+        return placed
+    most = most_waiting({}, study.about["workload"]["containers"])
+    no_more = f"no more wait than with all nodes, and at most {most:,} ({WAITING_SHARE:.1%})"
+    if some.height == rows.filter(pl.col("nodes").is_not_null()).height:
+        return f"of the containers {no_more}"
+    return f"{placed}; under {few(some['policy'].to_list())} {no_more}"
+
+
+def _up_to(about: Mapping[str, Any]) -> str:
+    return "up to " if about["repeats"] > 1 else ""
+
+
+def _every(about: Mapping[str, Any]) -> str:
+    return count(about["workload"]["containers"], "container")
