@@ -6,6 +6,7 @@ import polars as pl
 
 from tracekit.replay.answer.advice import sentence
 from tracekit.report.contents import answer
+from tracekit.report.contents.answer.next_steps import following
 from tracekit.report.data import Data
 
 HOLD = ("random", "default_scheduler", "bra")
@@ -55,3 +56,40 @@ def test_a_store_without_use_and_requests_is_not_told_to_be_replayed() -> None:
         found = answer.answer(Data(info={"tables": tables, "sources": [], "quantities": known}))
         [(_, command)] = found.next
         assert command.startswith(f"tracekit {verb} ")
+
+
+def _placed_anew(left: float, start: str = "empty") -> Data:
+    """Production placed all; default_scheduler leaves some of 900, and is kept or chosen."""
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": pending,
+            "overloaded_node_steps": 0.0,
+            "cpu_max_fraction": full + 0.001 * at * (name != "observed"),
+        }
+        for at in range(6)
+        for name, pending, full in (
+            ("observed", 0.0, 0.8), ("default_scheduler", left, 0.5), ("random", 0.0, 0.9),
+        )
+    ]  # fmt: skip
+    repeats = pl.DataFrame(rows)
+    load = {"nodes": 130, "steps": 1440, "containers": 900, "assumptions": {"start": start}}
+    names = ("observed", "default_scheduler", "random")
+    policies = [{"policy": name, "name": name} for name in names]
+    run = {"workload": {**load, "quantities": {}}, "policies": policies, "seed": 0}
+    frames = {"summary": repeats.filter(repeat=0).drop("repeat"), "repeats": repeats}
+    return Data(run=run, run_frames=frames)
+
+
+def test_where_the_named_policy_lets_some_wait_the_start_as_observed_is_next() -> None:
+    for data, is_next in (
+        (_placed_anew(4.0), True),
+        (_placed_anew(0.0), False),
+        (_placed_anew(4.0, start="observed"), False),
+    ):
+        told = data.decision
+        assert told is not None
+        assert told.chosen[:1] == ("default_scheduler",)
+        commands = [command for _, command in following(data, told)]
+        assert any(" --start observed " in command for command in commands) is is_next

@@ -90,8 +90,8 @@ def test_closed_nodes_are_not_counted_as_full() -> None:
     assert (kind["nodes"], kind["may_take"]) == (3, 1)
     assert (kind["closed"], kind["in_the_way"]) == ({"taints": 2}, {"cpu_milli": 1})
     assert said(load)[0].endswith(
-        ": 1 of 3 nodes may take it: 1 has too little CPU free (0.2 cores at most) (the others: 2"
-        " nodes are closed by taints)"
+        ": 1 of 3 nodes may take it: 1 has too little CPU free (0.2 cores at most), while 2 nodes"
+        " are closed by taints"
     )
     assert kind["most_free"] == {"cpu_milli": 200, "memory_bytes": 90}
     gone = dataclasses.replace(FULL, losses=Losses(node=np.array([0]), time_ms=np.array([0])))
@@ -124,7 +124,7 @@ def test_what_closes_is_named_and_what_no_node_has() -> None:
     load = dataclasses.replace(FULL, constraints=Constraints(parts=parts))
     (told,) = said(load)
     assert told.endswith(
-        ": no node may take it, 1 node is cordoned, 1 node has the taint own=ml:NoSchedule,"
+        ": no node may take it, 1 node is cordoned, 1 node has the taint own=ml:NoSchedule and"
         " 1 node lacks the label disk=ssd"
     )
     rows: list[Row] = [(0, 9000, 800, 10)] * 2

@@ -250,7 +250,7 @@ def _kinds_text(about: tuple[str, str], kinds: Sequence[Mapping[str, Any]]) -> s
 def _reasons(kind: Mapping[str, Any]) -> str:
     """How many nodes may take a container, and what is in the way on these and on the others."""
     # a run of an earlier version does not say what closes nodes
-    closed = ", ".join(_shut(name, nodes) for name, nodes in kind.get("closed", {}).items())
+    closed = listed([_shut(name, nodes) for name, nodes in kind.get("closed", {}).items()])
     why = [_why(name, nodes, kind) for name, nodes in kind["in_the_way"].items()]
     if not closed:
         return ", ".join(agreeing(nodes, f"[node|nodes] {text}") for nodes, text in why)
@@ -258,8 +258,8 @@ def _reasons(kind: Mapping[str, Any]) -> str:
         return f"no node may take it, {closed}"
     each = ["all" if nodes == kind["may_take"] > 1 else f"{nodes:,}" for nodes, _ in why]
     there = ", ".join(f"{many} {text}" for many, (_, text) in zip(each, why, strict=True))
-    may = f"{kind['may_take']:,} of {count(kind['nodes'], 'node')} may take it: {there}"
-    return f"{may} (the others: {closed})"
+    may = f"{kind['may_take']:,} of {count(kind['nodes'], 'node')} may take it"
+    return f"{may}: {there}, while {closed}"
 
 
 def _amount(amount: int, name: str) -> str:
