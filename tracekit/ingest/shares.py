@@ -19,6 +19,7 @@ WITH stated AS (
 )
 SELECT node_key, resource, unit,
        CASE WHEN row_number() OVER earlier = 1 THEN -9000000000000000 ELSE time_ms END AS from_ms,
+       coalesce(lead(time_ms) OVER earlier, 9000000000000000) AS until_ms,
        amount
 FROM dated
 WHERE NOT undated
@@ -31,6 +32,7 @@ FROM container_keyed GROUP BY container_key;
 CREATE TEMP TABLE size AS
 SELECT container_key, resource, unit,
        CASE WHEN row_number() OVER earlier = 1 THEN -9000000000000000 ELSE time_ms END AS from_ms,
+       coalesce(lead(time_ms) OVER earlier, 9000000000000000) AS until_ms,
        coalesce(nullif(request, 0), nullif("limit", 0)) AS amount
 FROM container_resource_keyed
 WHERE resource IN ('cpu', 'memory')
@@ -42,12 +44,12 @@ SELECT a.time_ms, a.container_key AS key, a.resource,
        max(a.amount / coalesce(size.amount, capacity.amount)) AS share
 FROM container_amount_keyed AS a
 LEFT JOIN place ON place.container_key = a.container_key
-ASOF LEFT JOIN size
+LEFT JOIN size
     ON size.container_key = a.container_key AND size.resource = a.resource
-    AND size.unit = a.unit AND a.time_ms >= size.from_ms
-ASOF LEFT JOIN capacity
+    AND size.unit = a.unit AND a.time_ms >= size.from_ms AND a.time_ms < size.until_ms
+LEFT JOIN capacity
     ON capacity.node_key = place.node_key AND capacity.resource = a.resource
-    AND capacity.unit = a.unit AND a.time_ms >= capacity.from_ms
+    AND capacity.unit = a.unit AND a.time_ms >= capacity.from_ms AND a.time_ms < capacity.until_ms
 WHERE a.resource IN ('cpu', 'memory')
 GROUP BY ALL
 """
@@ -55,9 +57,9 @@ GROUP BY ALL
 _OF_NODES = """
 SELECT a.time_ms, a.node_key AS key, a.resource, max(a.amount / capacity.amount) AS share
 FROM node_amount_keyed AS a
-ASOF JOIN capacity
+JOIN capacity
     ON capacity.node_key = a.node_key AND capacity.resource = a.resource
-    AND capacity.unit = a.unit AND a.time_ms >= capacity.from_ms
+    AND capacity.unit = a.unit AND a.time_ms >= capacity.from_ms AND a.time_ms < capacity.until_ms
 WHERE a.resource IN ('cpu', 'memory')
 GROUP BY ALL
 """
@@ -140,23 +142,18 @@ SELECT count(*),
 FROM held
 """
 
+#: When a series is silent is asked only of those that have a gap of that length at least.
 SUMS = f"""
-WITH gap AS (
-    SELECT container_key, resource, time_ms - lag(time_ms) OVER (
-        PARTITION BY container_key, resource ORDER BY time_ms
-    ) AS gap_ms
-    FROM container_amount_keyed
-    WHERE resource IN ('cpu', 'memory')
-), step AS (
-    SELECT coalesce(mode(gap_ms), 30000) AS step_ms FROM gap WHERE resource = 'cpu' AND gap_ms > 0
-), silence AS (
-    SELECT container_key, resource,
-           CAST(greatest({LEAST_MS}, {USUAL_DISTANCES} * CASE
-               WHEN count(gap_ms) >= {ENOUGH_DISTANCES} THEN median(gap_ms)
-               ELSE any_value(step.step_ms)
-           END) AS BIGINT) AS silence_ms
-    FROM gap CROSS JOIN step
-    GROUP BY container_key, resource
+WITH step AS (
+    SELECT coalesce(mode(gap_ms), 30000) AS step_ms
+    FROM (
+        SELECT time_ms - lag(time_ms) OVER (
+            PARTITION BY container_key ORDER BY time_ms
+        ) AS gap_ms
+        FROM container_amount_keyed
+        WHERE resource = 'cpu'
+    ) AS of_cpu
+    WHERE gap_ms > 0
 ), grid AS (
     SELECT a.container_key, place.node_key, a.resource, a.unit,
            a.time_ms // step.step_ms * step.step_ms AS time_ms, step.step_ms,
@@ -166,13 +163,32 @@ WITH gap AS (
     CROSS JOIN step
     WHERE a.resource IN ('cpu', 'memory') AND place.node_key IS NOT NULL
     GROUP BY ALL
-), followed AS (
-    SELECT grid.*, time_ms + silence_ms + 1 AS silent_ms, lead(time_ms) OVER (
-        PARTITION BY grid.container_key, grid.resource, unit ORDER BY time_ms
+), gridded AS (
+    SELECT *, lead(time_ms) OVER (
+        PARTITION BY container_key, resource, unit ORDER BY time_ms
     ) AS next_ms
     FROM grid
-    JOIN silence
-        ON silence.container_key = grid.container_key AND silence.resource = grid.resource
+), gap AS (
+    SELECT container_key, resource, time_ms - lag(time_ms) OVER (
+        PARTITION BY container_key, resource ORDER BY time_ms
+    ) AS gap_ms
+    FROM container_amount_keyed AS a
+    SEMI JOIN (SELECT container_key, resource FROM gridded WHERE next_ms - time_ms > {LEAST_MS})
+        AS apart
+        ON apart.container_key = a.container_key AND apart.resource = a.resource
+), silence AS (
+    SELECT container_key, resource,
+           CAST(greatest({LEAST_MS}, {USUAL_DISTANCES} * CASE
+               WHEN count(gap_ms) >= {ENOUGH_DISTANCES} THEN median(gap_ms)
+               ELSE any_value(step.step_ms)
+           END) AS BIGINT) AS silence_ms
+    FROM gap CROSS JOIN step
+    GROUP BY container_key, resource
+), followed AS (
+    SELECT gridded.*, time_ms + coalesce(silence_ms, {LEAST_MS}) + 1 AS silent_ms
+    FROM gridded
+    LEFT JOIN silence
+        ON silence.container_key = gridded.container_key AND silence.resource = gridded.resource
 ), held AS (
     SELECT container_key, node_key, resource, unit, amount, time_ms FROM followed
     UNION ALL
@@ -183,9 +199,10 @@ WITH gap AS (
 ), total AS (
     SELECT held.time_ms, held.node_key, held.resource, sum(held.amount / capacity.amount) AS share
     FROM held
-    ASOF JOIN capacity
+    JOIN capacity
         ON capacity.node_key = held.node_key AND capacity.resource = held.resource
-        AND capacity.unit = held.unit AND held.time_ms >= capacity.from_ms
+        AND capacity.unit = held.unit
+        AND held.time_ms >= capacity.from_ms AND held.time_ms < capacity.until_ms
     GROUP BY ALL
 )
 SELECT total.time_ms, node_id.node,
