@@ -89,7 +89,9 @@ def test_a_replay_loads_what_it_needs() -> None:
 
 def test_an_ingest_of_little_loads_no_compiler(tmp_path: Path) -> None:
     """It takes a third of the time that such an ingest takes."""
-    node = {"metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    node: dict[str, object] = {
+        "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    }
     node |= {"kind": "Node", "status": {"allocatable": {"cpu": "4", "memory": "8Gi"}}}
     (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": [node]}))
     code = (
