@@ -142,15 +142,11 @@
     };
   }
 
-  // Production, and the first of the policies beside it, have their colours on every page.
+  // A policy has the colour that it has on every page; those that have none are told apart.
   const pair = (a, b) => {
-    const { production } = data;
-    const { observed } = data.colors;
-    const second = b === production ? observed : a === production ? data.colors.a : data.colors.b;
-    return [
-      [a, a === production ? observed : data.colors.a],
-      [b, second],
-    ];
+    const { observed, of, plain } = data.colors;
+    const colored = (name, index) => (name === data.production ? observed : (of[name] ?? plain[index]));
+    return [a, b].map((name, index) => [name, colored(name, index)]);
   };
 
   function course(a, b, widthPx) {

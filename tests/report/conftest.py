@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browser_support import BROWSER
 from report_queries_support import STEP_MS
 from report_runs_support import HOSTILE
+from report_support import made_up
 from tests_support import NODE_HEADER, TraceFolder
 
 from tracekit.ingest import ingest
+from tracekit.report.render import render_data
 from tracekit.verbs.replay import replay
 
 
@@ -33,3 +38,21 @@ def run_folder(store: Path) -> Path:
     out = store.parent / "run"
     replay(store, ["first_fit", "least_allocated"], out=out, seed=1)
     return out
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser without windows."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of all that there may be."""
+    path = tmp_path_factory.mktemp("browser") / "report.html"
+    path.write_text(render_data(made_up()), encoding="utf-8")
+    return path

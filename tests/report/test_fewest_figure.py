@@ -10,7 +10,7 @@ from tracekit.report.figures import get_figure
 def _drawn(low: int, high: int) -> tuple[str, object]:
     frame = pl.DataFrame(
         {"policy": ["best_fit"], "nodes": [124], "nodes_low": [low], "nodes_high": [high],
-         "of": [130], "bound": [63]}
+         "of": [130], "bound": [63], "shade": ["policy-1"]}
     )  # fmt: skip
     figure = get_figure("fewest_nodes").draw(frame)
     return figure.layout.annotations[0].text, figure.data[0].error_x.array
@@ -19,7 +19,7 @@ def _drawn(low: int, high: int) -> tuple[str, object]:
 def test_nodes_to_add_are_told_and_lie_beyond_the_line_of_all() -> None:
     frame = pl.DataFrame(
         {"policy": ["best_fit"], "nodes": [131], "nodes_low": [131], "nodes_high": [131],
-         "of": [130], "bound": [98]}
+         "of": [130], "bound": [98], "shade": ["policy-1"]}
     )  # fmt: skip
     figure = get_figure("fewest_nodes")
     said = figure.takeaway(frame).replace("\N{NO-BREAK SPACE}", " ")
@@ -35,7 +35,7 @@ def test_a_range_that_ends_below_the_bar_is_written_not_drawn() -> None:
 def test_where_no_node_can_go_there_is_no_bar_but_what_single_orders_need() -> None:
     frame = pl.DataFrame(
         {"policy": ["best_fit"], "nodes": [130], "nodes_low": [126], "nodes_high": [130],
-         "of": [130], "bound": [91]}
+         "of": [130], "bound": [91], "shade": ["policy-1"]}
     )  # fmt: skip
     drawn = get_figure("fewest_nodes").draw(frame)
     (bar,) = (one for one in drawn.data if one.type == "bar")
@@ -47,7 +47,7 @@ def test_where_no_node_can_go_there_is_no_bar_but_what_single_orders_need() -> N
 def test_no_line_crosses_a_name() -> None:
     frame = pl.DataFrame(
         {"policy": ["a", "b"], "nodes": [51, 60], "nodes_low": [51, 60], "nodes_high": [51, 60],
-         "of": [40, 40], "bound": [20, 20]}
+         "of": [40, 40], "bound": [20, 20], "shade": ["policy-1", "other"]}
     )  # fmt: skip
     drawn = get_figure("fewest_nodes").draw(frame)
     names = [one.y for one in drawn.layout.annotations]

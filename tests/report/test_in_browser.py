@@ -6,76 +6,29 @@ Skipped where no Chromium is installed.
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from browser_support import IN_BROWSER, WIDTHS, opened
 from report_support import made_up
 
 from tracekit.report.render import render_data
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = next((found for name in _NAMES if (found := shutil.which(name))), None)
-WIDTHS = (390, 768, 1440)
 #: What a page may take to its first paint; the fastest of some counts, as others are at work.
 FIRST_PAINT_MS = 1000
 #: What no legend may take of its figure.
 LEGEND_SHARE = 0.2
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        BROWSER is None, reason=f"no browser: none of {', '.join(_NAMES)} is installed"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield made
-        made.close()
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("browser") / "report.html"
-    path.write_text(render_data(made_up()), encoding="utf-8")
-    return path
+pytestmark = IN_BROWSER
 
 
 def _focused(page: Any, text: str) -> None:
     """Wait until the element with this text has the focus: the page moves it after the key."""
     has_it = "(text) => document.activeElement.textContent.trim() === text"
     page.wait_for_function(has_it, arg=text)
-
-
-@contextmanager
-def opened(
-    browser: Any, report: Path, width: int = 1440, scheme: str = "light", **more: Any
-) -> Iterator[Any]:
-    """The report in a window of this width; what its console said is an error."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, **more
-    )
-    page, said = context.new_page(), []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(report.as_uri())
-    if more.get("java_script_enabled", True):
-        page.wait_for_selector("html[data-ready=yes]", state="attached")
-    yield page
-    context.close()
-    # plotly gives up on the last pixel of a margin: nothing is wrong with the figure
-    assert [text for text in said if "auto-margin redraws" not in text] == []
 
 
 #: Shows each page in turn and asks of it what a reader would: is anything cut, covered or missing?
@@ -370,23 +323,6 @@ async () => {
     rule.id, rule.nodes.slice(0, 4).map((node) => node.html.slice(0, 160))]);
 }
 """
-
-
-@pytest.mark.parametrize(
-    ("width", "seen"), [(390, ["p.answer"]), (1440, ["p.answer", "table.changes thead"])]
-)
-def test_the_answer_is_on_the_first_screen(
-    browser: Any, report: Path, width: int, seen: list[str]
-) -> None:
-    with opened(browser, report, width) as page:
-        for what in seen:
-            box = page.locator(f"section.page.shown {what}").first.bounding_box()
-            assert box["y"] + box["height"] < 844, (what, box)
-        if width == 1440:
-            shown = page.locator("section.page.shown dt").all()
-            heads = {one.inner_text(): one.bounding_box()["y"] for one in shown}
-            assert heads["How sure"] < 900
-            assert heads["What to do next"] < 900
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

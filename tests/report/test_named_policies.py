@@ -6,10 +6,20 @@ import polars as pl
 import pytest
 from report_support import made_up
 
+from tracekit.report import ranks as ranked
 from tracekit.report.drawing.palette import color
 from tracekit.report.figures import get_figure
 from tracekit.report.measures import named
-from tracekit.report.trade_off import BEATEN, CHOSEN, FRONT, PRODUCTION, RIVAL
+from tracekit.report.trade_off import (
+    BEATEN,
+    CALMEST,
+    CHOSEN,
+    FEWEST,
+    FRONT,
+    PRODUCTION,
+    RIVAL,
+    points,
+)
 
 
 def test_who_is_named_is_in_colour() -> None:
@@ -20,10 +30,62 @@ def test_who_is_named_is_in_colour() -> None:
     assert f" {best}" in ranks.takeaway(frame)
     for draw in (ranks.draw, ranks.narrow):
         assert draw is not None
-        marks = {at: trace["marker"]["color"] for trace in draw(frame).data for at in trace["y"]}
-        place = frame["policy"].to_list().index(best)
-        assert marks[place] == color("policy-1")
-        assert list(marks.values()).count(color("policy-1")) == 1
+        marks = [trace["marker"]["color"] for trace in draw(frame).data]
+        assert marks[frame["policy"].to_list().index(best)] == color("policy-1")
+        assert marks.count(color("policy-1")) == 1
+
+
+def test_who_may_not_be_chosen_is_an_outline_under_a_heading() -> None:
+    ranks = get_figure("policy_ranks")
+    frame = _ranked(
+        ("default_scheduler", ranked.CHOSEN, "policy-1"),
+        ("observed", ranked.PRODUCTION, "observed"),
+        ("bes", ranked.WITHIN, "policy-2"),
+        ("bdi", ranked.RISKY, "other"),
+        ("best_fit", ranked.BARRED, "policy-3"),
+        ("lra", ranked.BARRED, "other"),
+        ("bra", ranked.WAITED, "other"),
+    )
+    for draw in (ranks.draw, ranks.narrow):
+        assert draw is not None
+        drawn = draw(frame)
+        hollow = [one.marker.color == color("card") for one in drawn.data]
+        assert hollow == [False] * 4 + [True] * 3
+        rows = dict(zip(frame["policy"], (one.y[0] for one in drawn.data), strict=True))
+        heads = {one.text: one.y for one in drawn.layout.annotations}
+        assert rows["bdi"] < heads["Not to be chosen: overload nodes"] < rows["best_fit"]
+        assert rows["lra"] < heads["Not to be chosen: left containers waiting"] < rows["bra"]
+        assert len({*rows.values(), *heads.values()}) == len(rows) + len(heads)
+    title = ranks.takeaway(frame)
+    assert "under default_scheduler, " in title
+    counted = "2 overload nodes; 1 left containers waiting; 1 may overload nodes."
+    assert title.endswith(f"1 within chance of it by this; {counted}")
+
+
+def test_where_nobody_may_be_chosen_the_title_has_the_range_of_the_bars() -> None:
+    frame = _ranked(
+        ("observed", ranked.PRODUCTION, "observed"),
+        ("best_fit", ranked.BARRED, "policy-1"),
+        ("bra", ranked.WAITED, "other"),
+    )
+    title = get_figure("policy_ranks").takeaway(frame)
+    assert "is 60.0 % to 70.0 % in 2 ways to place" in title.replace("\u00a0", " ")
+    assert "in production; no policy can be recommended: 1 overloads nodes; 1 left" in title
+
+
+def _ranked(*rows: tuple[str, str, str]) -> pl.DataFrame:
+    """Rows of the figure of ranks, each policy worse than the one before."""
+    return pl.DataFrame(
+        [
+            {
+                "policy": name, "same": 0, "value": 0.5 + at / 10, "low": None, "high": None,
+                "stands": stands, "orders": 6, "measure": "cpu_p99_fraction", "why_not": "",
+                "shade": shade,
+            }
+            for at, (name, stands, shade) in enumerate(rows)
+        ],
+        schema_overrides={"low": pl.Float64, "high": pl.Float64},
+    )  # fmt: skip
 
 
 def test_lines_over_time_are_few_and_the_named_one_is_among_them() -> None:
@@ -61,13 +123,18 @@ def test_labels_of_the_trade_off_are_of_who_the_title_names() -> None:
         assert {colours[kind] for kind in (FRONT, BEATEN) if kind in colours} <= {color("other")}
 
 
-def _trade_off(*rows: tuple[str, float, float, str]) -> pl.DataFrame:
+#: Colours of marks that the figure names.
+SHADES = {CHOSEN: "policy-1", FEWEST: "policy-1", RIVAL: "policy-2", CALMEST: "policy-2"}
+
+
+def _trade_off(*rows: tuple[str, float, float, str], also: tuple[str, ...] = ()) -> pl.DataFrame:
     return pl.DataFrame(
         [
             {
                 "policy": name, "same": 0, "nodes": nodes, "nodes_low": nodes - 1,
                 "nodes_high": nodes + 1, "overload_share": share, "overload_low": share,
                 "overload_high": share + 1e-4, "of_nodes": 130, "allowed_share": 1e-4, "kind": kind,
+                "also": name in also, "missing": "", "shade": SHADES.get(kind, "other"),
             }
             for name, nodes, share, kind in rows
         ]
@@ -100,6 +167,71 @@ def test_a_mark_under_another_is_seen_and_what_is_far_above_has_no_say_in_the_sc
     assert "With fewer nodes every other way overloads more than is allowed" in figure.takeaway(
         frame
     )
+
+
+def test_where_nobody_is_recommended_both_ends_have_their_names_within_the_axes() -> None:
+    frame = _trade_off(
+        ("observed", 396.0, 0.0, PRODUCTION),
+        ("best_fit", 198.0, 1.3e-3, FEWEST),
+        ("target_load_packing", 203.0, 3e-4, CALMEST),
+        ("cmdn", 200.0, 0.3, BEATEN),
+        ("bes", 300.0, 4e-4, BEATEN),
+        also=("bes",),
+    )
+    figure = get_figure("replay_tradeoff")
+    title = figure.takeaway(frame)
+    assert "Fewest nodes: best_fit" in title
+    assert "Least overload: target_load_packing" in title
+    for draw in (figure.draw, figure.narrow):
+        assert draw is not None
+        drawn = draw(frame)
+        marks = {one.customdata[0][0]: one for one in drawn.data}
+        assert marks["best_fit"].marker.color == color("policy-1")
+        assert marks["best_fit"].y[0] < drawn.layout.yaxis.range[1]
+        texts = {str(one.text) for one in drawn.layout.annotations}
+        assert {"best_fit", "target_load_packing", "observed (production)", "bes"} <= texts
+        assert "cmdn" not in texts
+        assert str(marks["cmdn"].marker.symbol).startswith("triangle")
+    assert figure.note(frame) == (
+        "1 overloads more than the axis shows: the triangle at its upper edge. The table has them."
+    )
+
+
+def test_no_name_lies_on_a_mark_at_the_edge() -> None:
+    beyond = [(f"p{at}", 60.0 + at, 0.3, BEATEN) for at in range(0, 60, 3)]
+    frame = _trade_off(
+        ("observed", 130.0, 0.0, PRODUCTION),
+        ("tbesk", 120.0, 0.0, CHOSEN),
+        ("cmdn", 90.0, 2e-3, RIVAL),
+        *beyond,
+    )
+    figure = get_figure("replay_tradeoff")
+    assert figure.narrow is not None
+    top = figure.narrow(frame)
+    (label,) = [one for one in top.layout.annotations if one.text == "cmdn"]
+    # the mark is just below the edge, so that its name stands beside it or below
+    assert label.ay >= 0
+
+
+def test_who_is_not_drawn_is_told() -> None:
+    data = made_up(more=3)
+    waits = pl.col("policy").is_in(["first_fit", "policy_0"])
+    pending = pl.when(waits).then(2).otherwise(pl.col("pending"))
+    for name in ("summary", "repeats"):
+        frame = data._run_frames[name]
+        data._run_frames[name] = frame.with_columns(
+            pending=pending, pending_container_steps=pending
+        )
+    frame = points(data)
+    left = {"first_fit", "policy_0"}
+    assert not left & set(frame["policy"])
+    said = frame["missing"][0].replace("\u00a0", " ")
+    assert said == (
+        "2 of 5 policies are not drawn, as they left containers waiting, and so used fewer nodes:"
+        " first_fit and policy_0."
+    )
+    every = {*frame["policy"], *left} - {"observed"}
+    assert every == {one["policy"] for one in (data.run or {})["policies"]} - {"observed"}
 
 
 def test_the_highest_line_is_the_highest_once_the_cluster_is_filled() -> None:

@@ -48,6 +48,11 @@ def test_what_an_assumption_sets_aside_is_called_recorded() -> None:
     assert told["Recorded, but set aside by departures=none"] == "arrivals"
     assert told["Recorded, but set aside by gpu=ignore"] == "requests of GPU"
     assert told["Assumed"] == "use of containers"
+    short = quantities.grounds({**known, "prices": "recorded"}, made_up=False)
+    assert short.replace("\u00a0", " ") == (
+        "Recorded: 2 quantities. Assumed: use of containers. Recorded, but set aside by"
+        " departures=none: arrivals. Recorded, but set aside by gpu=ignore: requests of GPU."
+    )
     run = {"workload": {"quantities": known, "assumptions": {"gpu": "ignore"}}}
     said = rests_sentence(Data(run=run))
     assert "does not say arrivals" not in said

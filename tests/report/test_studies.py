@@ -10,6 +10,7 @@ import pytest
 
 from tracekit.errors import TracekitError
 from tracekit.report.computed import Computed
+from tracekit.report.paths import Paths
 from tracekit.report.studies import assumed_otherwise, read_studies
 from tracekit.store.folder import open_store
 from tracekit.study import Study, write_study
@@ -74,3 +75,30 @@ def test_of_several_beside_the_one_like_the_run_counts_and_the_others_are_told(
     assert [name for name, _ in found.others] == ["c-more-policies", "b-more", "a-other"]
     assert assumed_otherwise(found.others[-1][1], {"assumptions": kept}) == ["reserved=none"]
     assert assumed_otherwise(found.others[0][1], {"assumptions": kept}) == []
+
+
+def test_a_study_that_lies_beside_a_run_counts_if_it_is_of_what_the_run_replayed(
+    tmp_path: Path,
+) -> None:
+    def study(folder: Path, value: int, **load: object) -> None:
+        about = {"workload": {"name": "st2", "nodes": 4, "steps": 9, **load}}
+        frames = {"x": pl.DataFrame({"x": [value]})}
+        write_study(Study(name="fewest_nodes", about=about, frames=frames), folder)
+
+    study(tmp_path / "fewest", 1)
+    study(tmp_path / "a-of-another", 2, name="other")
+    study(tmp_path / "a-of-other-nodes", 3, nodes=5)
+    made(tmp_path / "a-that-says-nothing", "fewest_nodes", 4)
+    load = {"name": "st2", "nodes": 4, "steps": 9}
+
+    def shown(load: dict[str, Any] | None) -> list[int]:
+        known = read_studies(tmp_path / "run", [], load=load).shown.values()
+        return [one.frames["x"]["x"][0] for one in known]
+
+    assert shown(load) == [1]
+    assert shown(None) == []
+    study(tmp_path / "studies" / "fewest", 5)
+    found = read_studies(tmp_path / "run", [], load=load)
+    assert shown(load) == [5]
+    assert [name for name, _ in found.others] == ["../fewest"]
+    assert Paths(studies="here/studies").study("../fewest") == "here/fewest"

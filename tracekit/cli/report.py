@@ -12,7 +12,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     A store gives its quality, correlation zones and utilization; a run folder gives the
     comparison of its policies too, and the store's pages when it is there.
-    Studies in the folder 'studies' beside it get their pages as well.
+    Studies in the folder 'studies' beside it get their pages as well, and so do
+    those beside a run that are of what the run replayed.
 
     Example: tracekit report mystore --out report.html
     """

@@ -53,17 +53,17 @@ class LegendItem:
     Parameters
     ----------
     line : bool
-        Whether its sign is a line, drawn with ``dash``; else it is a round mark.
-    square : bool
-        Whether the mark is a square.
+        Whether its sign is a line, drawn with ``dash``; else it is a mark.
+    shape : str
+        Of the mark: circle, square, diamond, triangle or x.
     hollow : bool
-        Whether the mark is a ring.
+        Whether the mark is an outline.
     """
 
     name: str
     color: str
     line: bool = False
-    square: bool = False
+    shape: str = "circle"
     dash: str = ""
     hollow: bool = False
 
@@ -141,12 +141,12 @@ def legend(figure: go.Figure) -> list[LegendItem]:
             continue
         outline = getattr(look, "line", None) if not line else None
         symbol = str(getattr(look, "symbol", None) or "")
-        hollow, square = "-open" in symbol, symbol.startswith("square")
+        hollow, shape = "-open" in symbol, symbol.partition("-")[0] or "circle"
         if drawn == _CARD and outline is not None and isinstance(outline.color, str):
             drawn, hollow = outline.color, True
         dash = _DASHES.get(look.dash or "solid", "") if line else ""
         item = LegendItem(
-            name=trace.name, color=drawn, line=line, dash=dash, hollow=hollow, square=square
+            name=trace.name, color=drawn, line=line, dash=dash, hollow=hollow, shape=shape
         )
         found.setdefault(trace.name, item)
     return list(found.values()) if len(found) > 1 else []

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.runs.run import BOUND, OBSERVED
+from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.plot import (
     SINCE_START,
@@ -20,7 +21,7 @@ from tracekit.report.drawing.plot import (
     percents,
 )
 from tracekit.report.measures import named
-from tracekit.report.policies import APART, in_order, label, style, tested
+from tracekit.report.policies import APART, goes_highest, in_order, label, style, tested
 
 #: Lines of policies in one figure, beside production and the bound.
 _MOST_POLICIES = 2
@@ -38,19 +39,22 @@ def prepare(column: str) -> Callable[[Data], pl.DataFrame]:
     when none is settled) before thinning, so that what is said of the lines is exact.
     """
     known = {"policy": pl.String, "time_ms": pl.Int64, "settled": pl.Boolean, column: pl.Float64}
+    shade = {"shade": pl.String}
 
     def prepared(data: Data) -> pl.DataFrame:
         steps = data.replay("steps")
         if steps.is_empty():
-            return pl.DataFrame(schema={**known, **_AMOUNTS})
+            return pl.DataFrame(schema={**known, **shade, **_AMOUNTS})
         shown = _shown(data, steps, column)
         order = {name: at for at, name in enumerate(shown)}
         steps = steps.filter(pl.col("policy").is_in(shown)).sort(
             pl.col("policy").replace_strict(order, return_dtype=pl.Int64), maintain_order=True
         )
         counted = pl.col(column).filter(pl.col("settled") | ~pl.col("settled").any())
+        colours = slots(data)
         full = steps.select(
             *known,
+            pl.col("policy").map_elements(lambda one: slot(one, colours), pl.String).alias("shade"),
             counted.min().over("policy").alias("least"),
             counted.mean().over("policy").alias("mean"),
             counted.max().over("policy").alias("most"),
@@ -67,12 +71,8 @@ def _shown(data: Data, steps: pl.DataFrame, column: str) -> list[str]:
     More lines than that are a thicket in which nothing is found.
     """
     there = steps["policy"].unique(maintain_order=True).to_list()
-    # by what the titles say: while the cluster fills, other policies go higher
-    settled = pl.col("settled") | ~pl.col("settled").any().over("policy")
-    counted = steps.filter(settled & pl.col(column).is_not_null())
-    ours = counted.filter(~pl.col("policy").is_in(APART))
-    highest = ours.sort(column, descending=True, nulls_last=True)["policy"].head(1).to_list()
-    wanted = dict.fromkeys([OBSERVED, *named(data), *highest, *tested(steps)[:2], BOUND])
+    ours = [*named(data), *goes_highest(steps, column), *tested(steps)[:2]]
+    wanted = dict.fromkeys([OBSERVED, *ours, BOUND])
     drawn = [name for name in wanted if name in there]
     few = [name for name in drawn if name not in APART][:_MOST_POLICIES]
     return [name for name in drawn if name in APART or name in few]
@@ -84,12 +84,12 @@ def draw(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
 
     def drawn(frame: pl.DataFrame) -> go.Figure:
         figure = blank()
-        policies, start = tested(frame), began(frame["time_ms"])
+        start = began(frame["time_ms"])
         for name in in_order(frame):
             part = frame.filter((pl.col("policy") == name) & pl.col(column).is_not_null())
             if part.is_empty():
                 continue
-            look = style(name, policies)
+            look = style(name, part["shade"][0])
             figure.add_scatter(
                 x=hours(part["time_ms"], start),
                 y=scale(part[column]),

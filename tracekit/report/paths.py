@@ -33,7 +33,7 @@ class Paths:
 
     def study(self, name: str) -> str:
         """A folder for a study that the next report shows."""
-        return shlex.quote(str(Path(self.studies) / name))
+        return shlex.quote(os.path.normpath(Path(self.studies) / name))
 
     def beside(self, name: str) -> str:
         """A folder for another replay, beside the run or the store."""

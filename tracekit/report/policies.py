@@ -7,13 +7,14 @@ import polars as pl
 
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.drawing.palette import POLICY_SLOTS, color
+from tracekit.report.drawing.palette import color
 
 #: Rows of a run that are no policy under test.
 APART = (OBSERVED, BOUND)
 LABELS = {OBSERVED: "observed (production)", BOUND: "lower bound"}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+#: What the page on load draws over time.
+FULLEST = "cpu_max_fraction"
 
 
 def tested(frame: pl.DataFrame) -> list[str]:
@@ -33,21 +34,26 @@ def label(policy: str) -> str:
     return LABELS.get(policy, policy)
 
 
-def style(policy: str, policies: list[str]) -> dict[str, Any]:
-    """Colour, dash and symbol of a policy; those beyond the palette share one quiet colour."""
+def style(policy: str, slot: str) -> dict[str, Any]:
+    """Colour, dash and width of a policy's line, by its place among the colours of policies."""
     if policy == OBSERVED:
-        return {"color": color("observed"), "dash": "solid", "symbol": "x", "width": 3}
+        return {"color": color("observed"), "dash": "solid", "width": 3}
     if policy == BOUND:
-        return {"color": color("bound"), "dash": "dash", "symbol": "line-ew-open", "width": 2}
-    at = policies.index(policy)
-    if at >= POLICY_SLOTS:
-        return {"color": color("other"), "dash": "solid", "symbol": "circle-open", "width": 1}
-    return {
-        "color": color(f"policy-{at + 1}"),
-        "dash": _DASHES[at],
-        "symbol": SYMBOLS[at],
-        "width": 2,
-    }
+        return {"color": color("bound"), "dash": "dash", "width": 2}
+    at = int(slot.rpartition("-")[2]) - 1 if slot.startswith("policy-") else 0
+    return {"color": color(slot), "dash": _DASHES[at % len(_DASHES)], "width": 2}
+
+
+def goes_highest(steps: pl.DataFrame, column: str) -> list[str]:
+    """The policy that goes highest once the cluster is filled, or none.
+
+    That is what titles speak of: while the cluster fills, other policies go higher.
+    """
+    if column not in steps.columns:
+        return []
+    settled = pl.col("settled") | ~pl.col("settled").any().over("policy")
+    ours = steps.filter(settled & pl.col(column).is_not_null() & ~pl.col("policy").is_in(APART))
+    return ours.sort(column, descending=True, nulls_last=True)["policy"].head(1).to_list()
 
 
 def replayed(data: Data) -> list[str]:

@@ -11,6 +11,7 @@ from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.standings import Standing, Standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.measures import headline
 
@@ -22,8 +23,19 @@ BARRED = "not to be chosen: overloads nodes"
 RISKY = "overloads more than allowed on average, within chance"
 UNTOLD = "not told apart"
 UNJUDGED = "met too few orders: not judged"
-#: Below the first choice, and those that may be chosen, each group in order of rank.
-_LATER = {CHOSEN: -1, NEAREST: -1, RISKY: 1, STICK: 2, BARRED: 2, WAITED: 2, UNJUDGED: 3}
+#: How they follow one another, each of them in order of rank; production beside the first choice.
+_ORDER = (
+    (CHOSEN, NEAREST),
+    (PRODUCTION,),
+    (BEST, WITHIN, UNTOLD),
+    (WORSE,),
+    (RISKY,),
+    (BARRED,),
+    (WAITED,),
+    (STICK,),
+    (UNJUDGED,),
+)
+_PLACES = {stands: at for at, group in enumerate(_ORDER) for stands in group}
 _SCHEMA = {
     "policy": pl.String,
     "same": pl.Int64,
@@ -34,6 +46,7 @@ _SCHEMA = {
     "orders": pl.Int64,
     "measure": pl.String,
     "why_not": pl.String,
+    "shade": pl.String,
 }
 
 
@@ -43,7 +56,7 @@ def ranked(data: Data) -> pl.DataFrame:
     if measure is None:
         return pl.DataFrame(schema=_SCHEMA)
     found = data.standings(measure.name)
-    known = _known(data)
+    known, colours = _known(data), slots(data)
     most = max((row.orders for row in found.rows), default=0)
     rows = [
         {
@@ -58,12 +71,13 @@ def ranked(data: Data) -> pl.DataFrame:
             "orders": row.orders,
             "measure": measure.name,
             "why_not": found.why_not,
+            "shade": slot(row.names[0], colours),
         }
         for row in found.rows
     ]
     if len(rows) < 2:
         return pl.DataFrame(schema=_SCHEMA)
-    rows.sort(key=lambda row: _LATER.get(str(row["stands"]), 0))
+    rows.sort(key=lambda row: _PLACES[str(row["stands"])])
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 

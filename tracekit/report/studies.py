@@ -1,4 +1,4 @@
-"""The studies that a report shows: those given, and those in the folder ``studies`` beside it."""
+"""The studies that a report shows: those given, and those that lie beside it."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ class Studies:
     shown : mapping of str to Study
         By the name of the study, those that pages are made of.
     others : sequence of (str, Study)
-        Those in the folder beside that another one of their name came before, with the name of
-        their folder.
+        Those beside that another one of their name came before, with their folder as it is named
+        from the folder ``studies``.
     """
 
     shown: Mapping[str, Study]
@@ -38,8 +38,9 @@ def read_studies(
     """Studies by name; of two of one name the given one counts, the last if several.
 
     Of several beside the source that one counts that assumes what the run assumed, and of these
-    one of the load as recorded, which the run asked for itself; else the first by its folder. Those
-    of another workload than the run's are left out.
+    one of the load as recorded, which the run asked for itself; else the first by its folder. Of a
+    run those count, too, that lie in the folder that it lies in. Those of another workload than the
+    run's are left out.
 
     Parameters
     ----------
@@ -53,11 +54,11 @@ def read_studies(
     """
     asked = [read_study(one) for one in given]
     beside: list[tuple[str, Study]] = []
-    for folder in [] if STUDY_FOLDER.holds(source) else _beside(source):
+    for name, folder in [] if STUDY_FOLDER.holds(source) else _beside(source, load):
         with contextlib.suppress(TracekitError):
             study = read_study(folder)
-            if not of_another(study, load or {}):
-                beside.append((folder.name, study))
+            if not of_another(study, load or {}) and (name == folder.name or _ours(study, load)):
+                beside.append((name, study))
     beside.sort(key=lambda one: _farness(one[1], load or {}))
     found: dict[str, Study] = {}
     others = []
@@ -97,8 +98,20 @@ def _farness(study: Study, load: Mapping[str, Any]) -> tuple[bool, ...]:
     )
 
 
-def _beside(source: Path) -> list[Path]:
-    folder = source.resolve().parent / BESIDE
-    if not folder.is_dir():
-        return []
-    return sorted(path for path in folder.iterdir() if STUDY_FOLDER.holds(path))
+def _ours(study: Study, load: Mapping[str, Any] | None) -> bool:
+    """Whether a study says that it is of what a run replayed; not all that lies there is."""
+    said = study.about.get("workload", {}).get("name")
+    return said is not None and said == (load or {}).get("name")
+
+
+def _beside(source: Path, load: Mapping[str, Any] | None) -> list[tuple[str, Path]]:
+    """Folders of studies with their names from the folder ``studies``; it goes first."""
+    around = source.resolve().parent
+    places = [("", around / BESIDE), *([("../", around)] if load else [])]
+    return [
+        (f"{prefix}{path.name}", path)
+        for prefix, folder in places
+        if folder.is_dir()
+        for path in sorted(folder.iterdir())
+        if STUDY_FOLDER.holds(path)
+    ]

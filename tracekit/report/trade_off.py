@@ -1,22 +1,31 @@
 """The ways to place as points: nodes in use, overload, and what each is to a reader."""
 
+import re
 from typing import Any
 
 import polars as pl
 
+from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.decision import NODES
 from tracekit.replay.answer.overload import OVERLOAD, most_overload
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.answer.standings import Standings
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.measures import named
+from tracekit.words import agreeing, few
 
-FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL = (
+FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL, FEWEST, CALMEST = (
     "beaten by none",
     "beaten on both",
     "production",
-    "named on the first page",
+    "the policy of the first page",
     "least overload with fewer nodes",
+    "fewest nodes",
+    "least overload",
 )
+#: A title names these.
+TITLED = (CHOSEN, RIVAL, FEWEST, CALMEST)
 _SCHEMA = {
     "policy": pl.String,
     "same": pl.Int64,
@@ -29,6 +38,8 @@ _SCHEMA = {
     "of_nodes": pl.Int64,
     "allowed_share": pl.Float64,
     "kind": pl.String,
+    "also": pl.Boolean,
+    "missing": pl.String,
 }
 
 
@@ -65,9 +76,37 @@ def points(data: Data) -> pl.DataFrame:
             )
     if len(rows) < 2:
         rows = []
-    kinds = _kinds(rows, named(data))
-    frame = pl.DataFrame(rows, schema={k: v for k, v in _SCHEMA.items() if k != "kind"})
-    return frame.with_columns(pl.Series("kind", kinds, dtype=pl.String))
+    also, missing = _also(data), _missing(used)
+    kinds = _kinds(rows, _recommended(data))
+    told = [
+        {**one, "kind": kind, "also": one["policy"] in also, "missing": missing}
+        for one, kind in zip(rows, kinds, strict=True)
+    ]
+    return pl.DataFrame(told, schema=_SCHEMA)
+
+
+def _recommended(data: Data) -> tuple[str, ...]:
+    """The policy that the first page recommends, or that comes nearest; empty for none."""
+    return named(data) if data.decision is not None and data.decision.subject else ()
+
+
+def _also(data: Data) -> set[str]:
+    """Policies that the first page sets beside its own, and what clusters run already."""
+    if data.decision is None or data.results is None:
+        return set()
+    said = f"{sentence(data.results, data.decision)} {USUAL}"
+    words = set(re.findall(r"[\w-]+", said))
+    return {name for name in data.results.policies if name in words and name != OBSERVED}
+
+
+def _missing(used: Standings) -> str:
+    """Which policies are no point of the figure, and why; empty where all are."""
+    names = [name for row in used.rows if row.waited for name in row.names if name != OBSERVED]
+    of = sum(name != OBSERVED for row in used.rows for name in row.names)
+    if not names:
+        return ""
+    left = agreeing(len(names), f"of {of:,} policies [is|are] not drawn, as [it|they]")
+    return f"{left} left containers waiting, and so used fewer nodes: {few(names)}."
 
 
 def _settled(data: Data) -> int:
@@ -81,20 +120,31 @@ def _settled(data: Data) -> int:
 
 def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> list[str]:
     points = [(row["nodes"], row["overload_share"]) for row in rows]
-    ours = next((row for row in rows if row["policy"] in chosen), None)
-    rival = None if ours is None else _rival(rows, ours)
+    marked = _marked(rows, chosen)
     kinds = []
     for row, (x, y) in zip(rows, points, strict=True):
         beaten = any(a <= x and b <= y and (a, b) != (x, y) for a, b in points)
         if row["policy"] == OBSERVED:
             kinds.append(PRODUCTION)
-        elif row["policy"] in chosen:
-            kinds.append(CHOSEN)
-        elif row is rival:
-            kinds.append(RIVAL)
+        elif row["policy"] in marked:
+            kinds.append(marked[row["policy"]])
         else:
             kinds.append(BEATEN if beaten else FRONT)
     return kinds
+
+
+def _marked(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> dict[str, str]:
+    """What the policies are that the title names: the chosen one and its rival, or both ends."""
+    ours = next((row for row in rows if row["policy"] in chosen), None)
+    if ours is not None:
+        rival = _rival(rows, ours)
+        return {ours["policy"]: CHOSEN} | ({rival["policy"]: RIVAL} if rival else {})
+    policies = [row for row in rows if row["policy"] != OBSERVED]
+    if not policies:
+        return {}
+    calm = min(policies, key=lambda row: (row["overload_share"], row["nodes"]))
+    least = min(policies, key=lambda row: (row["nodes"], row["overload_share"]))
+    return {calm["policy"]: CALMEST, least["policy"]: FEWEST}
 
 
 def _rival(rows: list[dict[str, Any]], chosen: dict[str, Any]) -> dict[str, Any] | None:

@@ -146,7 +146,8 @@ def test_beside_production_that_is_kept_the_nearest_is_of_least_risk() -> None:
     told = decision(found)
     assert (told.chosen, told.nearest) == ((), "tsbo")
     assert "tsbo, which comes nearest," in told.answer
-    assert "It goes before default_scheduler (" in told.answer
+    assert "default_scheduler has " in told.answer
+    assert "which is within chance of that; tsbo comes first: chance" in told.answer
 
 
 def one_order(times: int, **about: list[int]) -> Results:
@@ -171,7 +172,7 @@ def test_what_no_order_could_make_up_for_bars_at_once() -> None:
     assert told.unjudged == ()
     why = (
         "nodes needed more than they have in 109 node-steps, production 0, in one order of"
-        " arrival; 5 more could not make up for it"
+        " arrival; with none in 5 more it would still be too much"
     )
     assert [(one.names, one.why) for one in told.left_out] == [(("full",), why)]
 

@@ -281,8 +281,8 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
         said = f"{keep} {beside_production(found, one, near, usual)}"
         if why := why_first(found, (near, *stand.best), one.name):
             said += (
-                f" It goes before {best.names[0]} ({value_of(one, best)}), which is within chance"
-                f" of it: {why}."
+                f" {best.names[0]} has {value_of(one, best)}, which is within chance of that;"
+                f" {near.names[0]} comes first: {why}."
             )
         return _Kept(said, one.name, near.names[0])
     known = next((name for name in CONDITIONS if found.known(OBSERVED, name)), "")

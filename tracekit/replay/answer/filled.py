@@ -26,8 +26,8 @@ def filled(found: Results) -> str:
     absent = load.get("quantities", {}).get("departures") == ABSENT
     if (set_aside or absent) and _known(found, _END):
         return (
-            "No container leaves here, so nodes fill up, and nodes used is a mean over that time;"
-            f" at the end they are {_each(found, _END)}, of {load['nodes']:,}"
+            "No container leaves here: nodes fill up, and nodes used is a mean over that time. Of"
+            f" {load['nodes']:,} nodes so many are used at the end: {_each(found, _END)}"
             f"{_SET_ASIDE * set_aside}."
         )
     if found.manifest.get("repeats_none") and _known(found, _MOST):
@@ -60,7 +60,7 @@ def _each(found: Results, name: str) -> str:
     last = ordered[-1]
     if len(ordered) > _NAMED:
         most = shown(measure, float(found.of(last, name).mean()), None)
-        said.append(f"up to {most} under {last}")
+        said.append(f"at most {most}, under {last}")
     return ", ".join(said)
 
 

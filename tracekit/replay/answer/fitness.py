@@ -149,7 +149,9 @@ def _why(found: Results, policy: str) -> str:
     if not why or met == most or not barred_for_good(found, policy):
         return why
     orders = "one order" if met == 1 else f"{met} orders"
-    return f"{why}, in {orders} of arrival; {most - met} more could not make up for it"
+    return (
+        f"{why}, in {orders} of arrival; with none in {most - met} more it would still be too much"
+    )
 
 
 def _breach(found: Results, policy: str) -> str:

@@ -1,5 +1,6 @@
 """What the page on the fewest nodes says beside its figure."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,9 @@ from tracekit.words import counted
 
 #: So many of the nodes that stay are shown, the hottest first.
 _HOTTEST = 10
+#: Of these one is shown; others are there when somebody chooses them.
+_GOING = ("nodes_that_can_go", "nodes_to_add")
+_LATER = ("lower_bound", "which_go_first")
 _SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
 
 
@@ -170,9 +174,10 @@ def _mean(measure: Measure, sure: OverOrders | None) -> str:
 
 
 def policies(data: Data) -> Table:
-    """Each policy: nodes, and what breaks with one fewer."""
+    """Each policy: nodes, and what breaks with one fewer; means over orders if asked for."""
     frame = data.result(f"{NAME}/policies")
     rows = [_row(row, data.studies.get(NAME)) for row in frame.iter_rows(named=True)]
+    means = {f"{name}_over_orders": pl.String for name in FULLEST}
     schema = {
         "policy": pl.String,
         "nodes": pl.Int64,
@@ -183,11 +188,24 @@ def policies(data: Data) -> Table:
         "highest_cpu_fraction": pl.Float64,
         "highest_memory_fraction": pl.Float64,
         "overloaded_node_steps": pl.Int64,
-        "means_over_orders": pl.String,
         "with_one_node_fewer": pl.String,
         "which_go_first": pl.String,
+        **means,
     }
-    return table(pl.DataFrame(rows, schema=schema), "Fewest nodes by policy")
+    shown = pl.DataFrame(rows, schema=schema)
+    too_few = (shown["nodes_to_add"] > 0).any()
+    made = table(
+        shown.drop(_GOING[0] if too_few else _GOING[1]),
+        "Fewest nodes by policy",
+        later=(*_LATER, *means),
+    )
+    columns = [
+        dataclasses.replace(one, label=f"{found.title}, mean of the orders")
+        if (found := find_measure(one.name.removesuffix("_over_orders"))) and one.name in means
+        else one
+        for one in made.columns
+    ]
+    return dataclasses.replace(made, columns=columns)
 
 
 def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
@@ -210,22 +228,24 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
         "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),
-        "means_over_orders": "\u2013" if study is None else _means(study, row),
         "with_one_node_fewer": row["problem"] or fails or "the lower bound is reached",
         "which_go_first": going.get(row["going"], row["going"] or "\u2013"),
+        **_means(study, row),
     }
 
 
-def _means(study: Study, row: dict[str, Any]) -> str:
+def _means(study: Study | None, row: dict[str, Any]) -> dict[str, str]:
     """CPU, memory and overload at the mean of the orders, each with its interval."""
-    sure = over_orders(study, row["policy"], row["nodes"])
-    known = [(find_measure(name), sure[name]) for name in FULLEST if name in sure]
-    said = [
-        interval_text(measure, one.mean, one.low, one.high)
-        for measure, one in known
-        if measure is not None
-    ]
-    return "; ".join(said) or "\u2013"
+    sure = {} if study is None else over_orders(study, row["policy"], row["nodes"])
+    said = {name: _over_orders(name, sure.get(name)) for name in FULLEST}
+    return {f"{name}_over_orders": text for name, text in said.items()}
+
+
+def _over_orders(name: str, sure: OverOrders | None) -> str:
+    measure = find_measure(name)
+    if sure is None or measure is None:
+        return "\u2013"
+    return interval_text(measure, sure.mean, sure.low, sure.high)
 
 
 def removed(data: Data) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tracekit.replay.answer.amounts import ON_AVERAGE
 
 #: Where a sentence ends and another one begins.
-_SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
+SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 #: So many sentences say how sure the answer is, before the reader asks for more.
 _SURE = 2
 
@@ -46,8 +46,10 @@ class Answer:
         Which other measures differ.
     hangs : str
         What the answer hangs on, where changed assumptions were tried: a sentence.
+    grounds : str
+        How what is known is known, in short, where a page has all of it.
     rests : sequence of (str, str)
-        How something is known, and what.
+        How something is known, and what, where no other page has it.
     told : sequence of str
         What the answer means, beside the numbers.
     next : sequence of (str, str)
@@ -72,6 +74,7 @@ class Answer:
     told: Sequence[str] = ()
     sure: str = ""
     hangs: str = ""
+    grounds: str = ""
     rests: Sequence[tuple[str, str]] = ()
     next: Sequence[tuple[str, str]] = ()
 
@@ -83,15 +86,15 @@ class Answer:
     @property
     def lead(self) -> str:
         """The first sentence: what is read if nothing else is."""
-        return _SENTENCES.split(self.sentence, maxsplit=1)[0]
+        return SENTENCES.split(self.sentence, maxsplit=1)[0]
 
     @property
     def rest(self) -> str:
         """The sentences after it; empty where there is one."""
-        return "".join(_SENTENCES.split(self.sentence, maxsplit=1)[1:])
+        return "".join(SENTENCES.split(self.sentence, maxsplit=1)[1:])
 
     @property
     def how_sure(self) -> tuple[str, str]:
         """How sure the answer is: what everybody reads, and more of it."""
-        said = _SENTENCES.split(self.sure)
+        said = SENTENCES.split(self.sure)
         return " ".join(said[:_SURE]), " ".join(said[_SURE:])

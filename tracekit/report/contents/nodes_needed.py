@@ -13,6 +13,7 @@ from tracekit.replay.studies.shrink.after_run import unasked
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.report.contents import commands
+from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise, of_another
 from tracekit.report.words import listed, spaced
@@ -20,26 +21,34 @@ from tracekit.study import Study
 
 #: The load that is asked about next.
 _MORE = 1.3
+#: So many sentences of the count stand beside the answer; what begins the others.
+_FIRST, _ALSO = 3, "On the number of nodes: "
 
 
 def said(data: Data, told: Decision) -> str:
-    """How many nodes are enough and how sure that is, or why it was not asked."""
+    """How many nodes are enough and how full they get then, or why it was not asked."""
     if NAME in data.studies and not of_another(data.studies[NAME], _load(data)):
-        return _answer(data, data.studies[NAME])
+        return " ".join(_sentences(data, data.studies[NAME])[:_FIRST])
     why = _unasked(data, told)
     return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
 
 
 def held(data: Data) -> list[str]:
-    """What held for the count, where it was asked, and what other studies say of it."""
+    """How sure the count is, what held for it, and what other studies say of it; sentences."""
     found = data.studies.get(NAME)
     if not found or of_another(found, _load(data)):
         return []
     others = [(folder, one) for folder, one in data.other_studies if one.name == NAME]
+    more = " ".join(_sentences(data, found)[_FIRST:])
     return [
+        *([f"{_ALSO}{more[:1].lower()}{more[1:]}"] if more else []),
         spaced(shrink_told.short_within(found)),
         *(f"Another study ({data.paths.study(at)}): {_answer(data, one)}" for at, one in others),
     ]
+
+
+def _sentences(data: Data, study: Study) -> list[str]:
+    return SENTENCES.split(_answer(data, study))
 
 
 def _load(data: Data) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
+from tracekit.report.colours import css
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import began, numbers
@@ -67,8 +68,8 @@ def document(data: Data) -> Markup:
             "services": _counts(data, names, first, "service"),
             "colors": {
                 "observed": color("observed"),
-                "a": color("policy-1"),
-                "b": color("policy-2"),
+                "of": css(data),
+                "plain": [color("muted"), color("warn")],
                 "other": color("other"),
                 "bound": color("bound"),
                 "card": color("card"),

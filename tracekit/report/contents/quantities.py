@@ -8,6 +8,7 @@ from tracekit.replay.measures import words_of
 from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
+from tracekit.report.words import count, few
 
 #: What the name of a resource may end in.
 _UNITS = ("_milli", "_bytes", "_kbit")
@@ -34,6 +35,19 @@ def rests(known: Mapping[str, str], *, made_up: bool) -> list[tuple[str, str]]:
         for kind, names in found
         if names
     ]
+
+
+def grounds(known: Mapping[str, str], *, made_up: bool) -> str:
+    """How quantities are known: how many are recorded, and which are not; in sentences."""
+    found = told(known)
+    recorded = [name for name, how in found.items() if how == "recorded"]
+    rest = {
+        kind: [name for name, how in found.items() if how == kind]
+        for kind in (*_TOLD[1:], *_aside(found))
+    }
+    first = f"{_word('recorded', made_up=made_up)}: {count(len(recorded), 'quantity')}"
+    said = [first, *(f"{kind}: {few(names)}" for kind, names in rest.items() if names)]
+    return " ".join(f"{one[:1].upper()}{one[1:]}." for one in said)
 
 
 def _aside(known: Mapping[str, str]) -> list[str]:

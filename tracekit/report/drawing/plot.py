@@ -99,7 +99,12 @@ def began(times_ms: pl.Series) -> int:
 
 
 def rows_axis(
-    count: int, first: float, *, names: Sequence[str] | None = None, last: float = 0.4
+    count: float,
+    first: float,
+    *,
+    names: Sequence[str] | None = None,
+    places: Sequence[float] | None = None,
+    last: float = 0.4,
 ) -> dict[str, Any]:
     """The axis of ``count`` rows, the first on top, with no line of its own.
 
@@ -110,14 +115,17 @@ def rows_axis(
         ``count - last``.
     names : sequence of str, optional
         The names beside the rows; without them nothing stands beside a row.
+    places : sequence of float, optional
+        Where those rows are; else one after another.
     """
     ticks: dict[str, Any] = {"tickvals": []}
     if names is not None:
-        ticks = {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": list(names)}
+        at = list(range(len(names)) if places is None else places)
+        ticks = {"tickmode": "array", "tickvals": at, "ticktext": list(names)}
     return axis("", **ticks, range=[count - last, -first], showgrid=False, zeroline=False)
 
 
-def above(at: int, name: str, lift: float = 0.42, **more: Any) -> dict[str, Any]:
+def above(at: float, name: str, lift: float = 0.42, **more: Any) -> dict[str, Any]:
     """The annotation that names row ``at``, ``lift`` rows above it, at the left of the figure."""
     return {
         "text": name,

@@ -8,6 +8,7 @@ import polars as pl
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.told import span
+from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis
@@ -23,24 +24,29 @@ _SCHEMA = {
     "of": pl.Int64,
     "bound": pl.Int64,
 }
+_SHADE = {"shade": pl.String}
 
 
 def _prepare(data: Data) -> pl.DataFrame:
     frame = data.result(f"{NAME}/policies")
     if frame.is_empty():
-        return pl.DataFrame(schema=_SCHEMA)
-    study = data.studies.get(NAME)
+        return pl.DataFrame(schema={**_SCHEMA, **_SHADE})
+    study, colours = data.studies.get(NAME), slots(data)
     about = {} if study is None else study.about
     stick = pl.col("policy").is_in(list(about.get("yardsticks", ())))
     known = frame.filter(pl.col("nodes").is_not_null()).sort(stick, "nodes")
+    # the title names the first alone
+    shades = [slot(name, colours if at == 0 else {}) for at, name in enumerate(known["policy"])]
     names = [named(about, name) for name in known["policy"]]
-    return known.select(list(_SCHEMA)).with_columns(pl.Series("policy", names, dtype=pl.String))
+    return known.select(list(_SCHEMA)).with_columns(
+        pl.Series("policy", names, dtype=pl.String), pl.Series("shade", shades, dtype=pl.String)
+    )
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank(max(frame.height, 1) * _ROW_PX + _EDGES_PX)
     places = list(range(frame.height))
-    best = [color("policy-1") if at == 0 else color("other") for at in places]
+    best = [color(shade) for shade in frame["shade"]]
     # where no node can go, a bar of all of them would tell nothing
     stay = (frame["nodes"] == frame["of"]).to_list()
     for at, row in enumerate(frame.iter_rows(named=True)):
@@ -128,6 +134,7 @@ FIGURE = Figure(
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=lambda frame: frame.rename({"of": "all_nodes"}),
+    table=lambda frame: frame.drop("shade").rename({"of": "all_nodes"}),
+    csv=tuple(_SCHEMA),
     absent="No policy keeps the limits, even on all nodes.",
 )

@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
@@ -30,6 +31,7 @@ _SCHEMA = pl.Schema(
         "idle": pl.Int64,
         "median": pl.Float64,
         "unknown": pl.Int64,
+        "shade": pl.String,
     }
 )
 
@@ -43,8 +45,11 @@ def _prepare(data: Data) -> pl.DataFrame:
     if len(shown) < 2:
         shown = list(dict.fromkeys([*shown, *there]))[:2]
     frame, unknown = _recorded(data, frame)
+    colours = slots(data)
     parts = [
-        _counted(frame.filter(policy=policy), policy, resource, unknown)
+        _counted(frame.filter(policy=policy), policy, resource, unknown).with_columns(
+            shade=pl.lit(slot(policy, colours))
+        )
         for resource in RESOURCES
         for policy in shown
         if f"{resource}_mean_fraction" in frame.columns
@@ -84,8 +89,7 @@ def _counted(part: pl.DataFrame, policy: str, resource: str, unknown: int) -> pl
             "idle": [int((use < IDLE).sum())] * len(counts),
             "median": [use.median()] * len(counts),
             "unknown": [unknown] * len(counts),
-        },
-        schema=_SCHEMA,
+        }
     )
 
 
@@ -97,20 +101,18 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     figure.update_layout(margin={"l": 62, "r": 16, "t": 16, "b": 56})
     figure.update_layout(xaxis=axis("Use [%]"), yaxis=axis("Nodes [count]"))
     policies = frame["policy"].unique(maintain_order=True).to_list()
-    looks = [("observed", "dash"), ("policy-1", "solid")]
-    if OBSERVED not in policies:
-        looks = [("policy-1", "solid"), ("policy-2", "dash")]
+    dashes = ["dash", "solid"] if OBSERVED in policies else ["solid", "dash"]
     for at, resource in enumerate(resources):
         number = "" if at == 0 else str(at + 1)
         top = 1 - at * (_PANEL_PX + _GAP_PX) / inner
         words = RESOURCES[resource]
-        for policy, (name, dash) in zip(policies, looks, strict=False):
+        for policy, dash in zip(policies, dashes, strict=False):
             part = frame.filter(resource=resource, policy=policy)
             figure.add_scatter(
                 x=numbers([*(100 * part["use_from"]), 100 * (part["use_from"].max() + _WIDTH)]),  # type: ignore[operator]
                 y=[*part["nodes"].to_list(), 0],
                 mode="lines",
-                line={"shape": "hv", "color": color(name), "dash": dash, "width": 2},
+                line={"shape": "hv", "color": color(part["shade"][0]), "dash": dash, "width": 2},
                 name=label(policy),
                 showlegend=at == 0,
                 xaxis=f"x{number}",

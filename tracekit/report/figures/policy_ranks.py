@@ -8,7 +8,6 @@ import polars as pl
 from tracekit.replay.answer.amounts import interval_text, mean_text, scale, value_text
 from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.measures import Measure, all_measures, find_measure
-from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.figures import Figure
@@ -27,31 +26,33 @@ from tracekit.report.ranks import (
     WORSE,
     ranked,
 )
-from tracekit.report.words import listed
+from tracekit.words import agreeing
 
 #: Bars begin at zero; where all values lie closer together than this, marks on a part of the axis
 #: say more.
 _CLOSE = 0.6
-_COLORS = {
-    CHOSEN: "policy-1",
-    NEAREST: "policy-1",
-    RISKY: "other",
-    STICK: "policy-6",
-    BEST: "policy-1",
-    WITHIN: "policy-3",
-    WORSE: "policy-5",
-    WAITED: "policy-4",
-    BARRED: "other",
-    PRODUCTION: "observed",
-    UNTOLD: "policy-6",
-    UNJUDGED: "policy-6",
+#: What stands above those that stand alike; production and what is alone need nothing.
+_HEADINGS = {
+    CHOSEN: "First choice",
+    NEAREST: "Comes nearest to being better",
+    BEST: "Best by this measure",
+    WITHIN: "May be chosen: within chance of it",
+    UNTOLD: "Not told apart",
+    WORSE: "May be chosen: worse beyond chance",
+    RISKY: "More overload than allowed, maybe chance",
+    BARRED: "Not to be chosen: overload nodes",
+    WAITED: "Not to be chosen: left containers waiting",
+    STICK: "Yardsticks, which no scheduler runs",
+    UNJUDGED: "Not judged: too few orders of arrival",
 }
-#: Drawn as an outline.
-_HOLLOW = (UNJUDGED, WAITED, RISKY)
+#: The title names these.
+_TITLED = (CHOSEN, NEAREST, BEST)
+#: Drawn as an outline: not to be chosen.
+_HOLLOW = (BARRED, WAITED, STICK, UNJUDGED)
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 24, 100, 40
 _LONGEST = 30
-#: So many of those that stand beside a single way to place are named in the title.
-_FEW = 2
+#: How a heading is set.
+_HEADING = {"font": {"size": 12, "color": color("muted")}, "bgcolor": color("card")}
 
 
 def _measure(frame: pl.DataFrame) -> Measure:
@@ -81,46 +82,60 @@ def _title(measure: Measure) -> str:
 def _bars(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
     measure = _measure(frame)
     row_px = _NARROW_ROW_PX if narrow else _ROW_PX
-    figure = blank(max(frame.height, 1) * row_px + _EDGES_PX)
+    places, headings = _places(frame)
+    height = (places[-1] + 1) if places else 1
+    figure = blank(round(height * row_px) + _EDGES_PX)
     factor = scale(measure)
-    places = list(range(frame.height))
     close = _is_close(frame)
-    for stands in dict.fromkeys(frame["stands"]):
-        part = list(zip(places, frame.iter_rows(named=True), strict=True))
-        part = [(at, row) for at, row in part if row["stands"] == stands]
-        values = [factor * row["value"] for _, row in part]
+    for at, row in zip(places, frame.iter_rows(named=True), strict=True):
         add = figure.add_scatter if close else figure.add_bar
         add(
-            x=numbers(values),
-            y=[at for at, _ in part],
-            name=stands,
-            **(_mark(stands) if close else _bar(stands, narrow=narrow)),
+            x=numbers([factor * row["value"]]),
+            y=[at],
+            name=row["stands"],
+            showlegend=False,
+            **(_mark(row) if close else _bar(row, narrow=narrow)),
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": numbers(_off(row, factor, 1) for _, row in part),
-                "arrayminus": numbers(_off(row, factor, -1) for _, row in part),
+                "array": numbers([_off(row, factor, 1)]),
+                "arrayminus": numbers([_off(row, factor, -1)]),
                 "color": color("ink"),
                 "thickness": 1.4,
                 "width": 4,
             },
-            customdata=[
-                f"{label(row['policy'])}: {_value(measure, row)}, {row['stands']}"
-                for _, row in part
-            ],
+            customdata=[f"{label(row['policy'])}: {_value(measure, row)}, {row['stands']}"],
             hovertemplate="%{customdata}<extra></extra>",
         )
     names = [_named(measure, row) for row in frame.iter_rows(named=True)]
+    beside = None if narrow else names
     figure.update_layout(
         barmode="overlay",
         margin={"l": 8, "r": 24, "t": 8, "b": 56},
         xaxis=axis(_title(measure), rangemode="normal" if close else "tozero", zeroline=False),
-        yaxis=rows_axis(frame.height, 0.75 if narrow else 0.6, names=[] if narrow else names),
+        yaxis=rows_axis(height, 0.75 if narrow else 0.6, names=beside or [], places=places),
     )
+    said = [above(at, text, 0, yanchor="middle", **_HEADING) for at, text in headings]
     if narrow:
-        said = [above(at, name, yanchor="middle") for at, name in enumerate(names)]
-        figure.update_layout(annotations=said)
+        said += [above(at, name, yanchor="middle") for at, name in zip(places, names, strict=True)]
+    figure.update_layout(annotations=said)
     return figure
+
+
+def _places(frame: pl.DataFrame) -> tuple[list[float], list[tuple[float, str]]]:
+    """Where each row is, and where a heading is above those that stand alike."""
+    places: list[float] = []
+    headings: list[tuple[float, str]] = []
+    at, before = 0.0, ""
+    for stands in frame["stands"]:
+        heading = _HEADINGS.get(stands, "")
+        if heading and heading != before:
+            headings.append((at, heading))
+            at += 1
+        before = heading or before
+        places.append(at)
+        at += 1
+    return places, headings
 
 
 def _is_close(frame: pl.DataFrame) -> bool:
@@ -129,20 +144,24 @@ def _is_close(frame: pl.DataFrame) -> bool:
     return bool(values) and min(values) > _CLOSE * max(values)
 
 
-def _bar(stands: str, *, narrow: bool) -> dict[str, object]:
-    drawn = color(_COLORS[stands])
-    marker: dict[str, object] = {"color": drawn}
-    if stands in _HOLLOW:
-        marker = {"color": color("card"), "line": {"width": 1.6, "color": drawn}}
+def _shade(row: dict[str, Any]) -> str:
+    """The policy's own colour where the title names it, as production has; else grey."""
+    return color(row["shade"] if row["stands"] in (*_TITLED, PRODUCTION) else "other")
+
+
+def _bar(row: dict[str, Any], *, narrow: bool) -> dict[str, object]:
+    marker: dict[str, object] = {"color": _shade(row)}
+    if row["stands"] in _HOLLOW:
+        marker = {"color": color("card"), "line": {"width": 1.6, "color": _shade(row)}}
     return {"orientation": "h", "marker": marker, "width": 0.36 if narrow else 0.66}
 
 
-def _mark(stands: str) -> dict[str, object]:
+def _mark(row: dict[str, Any]) -> dict[str, object]:
     marker = {
-        "color": color(_COLORS[stands]),
+        "color": _shade(row),
         "size": 11,
-        "symbol": "circle-open" if stands in _HOLLOW else "circle",
-        "line": {"width": 2, "color": color(_COLORS[stands])},
+        "symbol": "circle-open" if row["stands"] in _HOLLOW else "circle",
+        "line": {"width": 2, "color": _shade(row)},
     }
     return {"mode": "markers", "marker": marker}
 
@@ -158,51 +177,40 @@ def _off(row: dict[str, float | None], factor: float, side: int) -> float | None
 
 def _takeaway(frame: pl.DataFrame) -> str:
     measure = _measure(frame)
-    rows = frame.filter(~pl.col("stands").is_in([PRODUCTION, WAITED]))
-    if rows.height < 2:
-        return _of_one(measure, frame, rows)
-    best = rows.filter(pl.col("stands").is_in([CHOSEN, NEAREST, BEST]))
+    ours = frame.filter(pl.col("stands") != PRODUCTION)
+    rows = ours.filter(pl.col("stands") != WAITED)
+    best = rows.filter(pl.col("stands").is_in(_TITLED))
     why = frame["why_not"][0]
-    if best.is_empty() or (why and not _some(rows, BARRED)):
-        return _untold(measure, rows, why)
+    if best.is_empty() or (rows.height > 1 and why and not _some(rows, BARRED)):
+        return _untold(measure, frame, ours, why if rows.height > 1 else "")
     first = best.row(0, named=True)
-    near = rows.filter(pl.col("stands") == WITHIN)["policy"].to_list()
-    also = [
-        f"{listed(near) if len(near) <= 3 else f'{len(near)} others'} within chance of it by this"
-    ]
+    near = _some(rows, WITHIN)
     parts = [
-        f"{measure.title}: {_value(measure, first)} under {first['policy']}",
-        *(also if near else []),
-        *_counted(rows),
+        f"{measure.title}: {_value(measure, first)} under {first['policy']}{_usual(frame)}",
+        *([f"{near} within chance of it by this"] if near else []),
+        *_counted(ours),
     ]
     return f"{'; '.join(parts)}."
 
 
-def _of_one(measure: Measure, frame: pl.DataFrame, rows: pl.DataFrame) -> str:
-    """One way to place that holds the load, or none, beside production and those that do not."""
-    beside = frame.filter(pl.col("stands").is_in([PRODUCTION, WAITED]))
-    said = [
-        f"{_value(measure, row)} {_under(row)}"
-        for row in [*rows.iter_rows(named=True), *beside.head(_FEW).iter_rows(named=True)]
-    ]
-    waited = _some(frame, WAITED)
-    left = f"; {waited} left containers waiting" if waited else ""
-    return f"{measure.title}: {listed(said)}{left}."
+def _usual(frame: pl.DataFrame) -> str:
+    """What production comes to, a clause; empty where it is not known."""
+    rows = frame.filter(pl.col("stands") == PRODUCTION)
+    if rows.is_empty():
+        return ""
+    return f", {_value(_measure(frame), rows.row(0, named=True))} in production"
 
 
-def _under(row: dict[str, Any]) -> str:
-    return "in production" if row["policy"] == OBSERVED else f"under {row['policy']}"
-
-
-def _untold(measure: Measure, rows: pl.DataFrame, why: str) -> str:
+def _untold(measure: Measure, frame: pl.DataFrame, ours: pl.DataFrame, why: str) -> str:
     """Why the figure names no best: nothing tells, or nobody may be chosen."""
-    values = rows["value"]
-    low, high = (value_text(measure, end) for end in (values.min(), values.max()))  # type: ignore[arg-type]
+    low, high = (value_text(measure, end) for end in (ours["value"].min(), ours["value"].max()))  # type: ignore[arg-type]
+    span = f"{low} to {high}" if low != high else low
     if why:
-        span = f" ({low} to {high})" if low != high else ""
-        return f"{measure.title}{span} tells no two of {rows.height} ways to place apart: {why}."
-    said = "; ".join(_counted(rows)) or "no two differ beyond chance"
-    return f"{measure.title} goes from {low} to {high}, and no policy can be recommended: {said}."
+        return f"{measure.title} ({span}) tells no two of {ours.height} ways to place apart: {why}."
+    said = "; ".join(_counted(ours)) or "no two differ beyond chance"
+    alone = ours.height == 1
+    who = f"under {ours['policy'][0]}" if alone else f"in {ours.height} ways to place"
+    return f"{measure.title} is {span} {who}{_usual(frame)}; no policy can be recommended: {said}."
 
 
 def _some(rows: pl.DataFrame, stands: str) -> int:
@@ -211,10 +219,13 @@ def _some(rows: pl.DataFrame, stands: str) -> int:
 
 def _counted(rows: pl.DataFrame) -> list[str]:
     """How many stand otherwise, a clause each."""
-    barred, risky, unjudged = (_some(rows, one) for one in (BARRED, RISKY, UNJUDGED))
-    said = [f"{barred} overload{'s' if barred == 1 else ''} nodes"] if barred else []
-    said += [f"{risky} may overload them"] if risky else []
-    return [*said, f"{unjudged} {UNJUDGED}"] if unjudged else said
+    clauses = {
+        BARRED: "overload[s|] nodes",
+        WAITED: "left containers waiting",
+        RISKY: "may overload nodes",
+        UNJUDGED: UNJUDGED,
+    }
+    return [agreeing(many, text) for one, text in clauses.items() if (many := _some(rows, one))]
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
@@ -235,12 +246,10 @@ FIGURE = Figure(
     title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
     how_to_read="The first choice stands on top, or what comes nearest to it where production is"
-    " kept, below it the lowest where low is better; then"
-    " those that overload more than allowed on average, which chance may explain, as outlines; then"
-    " those that may not be chosen, without a line where one order was enough to bar them; last, as"
-    " outlines, others that met one order, which is too few to judge. Behind each name is its mean;"
-    " the thin line is the 95 % interval over the orders of arrival. Where values lie close"
-    " together there are marks on a part of the axis,"
+    " kept; below it, under headings, those that may be chosen, as full bars, and those that may"
+    " not, as outlines. Under a heading the lowest stands first where low is better. Behind each"
+    " name is its mean; the thin line is the 95 % interval over the orders of arrival, where enough"
+    " of them were met. Where values lie close together there are marks on a part of the axis,"
     " else bars from zero. Policies that placed every container alike are one row.",
     reads=("replay/summary", "replay/repeats"),
     prepare=ranked,

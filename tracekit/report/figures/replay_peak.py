@@ -4,11 +4,10 @@ import polars as pl
 
 from tracekit.report import over_time
 from tracekit.report.figures import Figure
-from tracekit.report.policies import label, tested
+from tracekit.report.policies import FULLEST, label, tested
 from tracekit.report.words import percent
 from tracekit.words import counted
 
-_COLUMN = "cpu_max_fraction"
 _AXIS = "CPU of the fullest node [%]"
 
 
@@ -40,12 +39,12 @@ FIGURE = Figure(
     " the page on two policies draws any. A narrow screen has the highest value of each of"
     f" {over_time.NARROW_POINTS} stretches of time.",
     reads=("replay/steps",),
-    prepare=over_time.prepare(_COLUMN),
-    draw=over_time.draw(_COLUMN, _AXIS),
-    narrow=over_time.narrow(_COLUMN, _AXIS),
+    prepare=over_time.prepare(FULLEST),
+    draw=over_time.draw(FULLEST, _AXIS),
+    narrow=over_time.narrow(FULLEST, _AXIS),
     takeaway=_takeaway,
-    table=over_time.summary_table(_COLUMN),
+    table=over_time.summary_table(FULLEST),
     absent="The run holds no samples over time, so there are no peaks to show.",
-    csv=("policy", "time_ms", _COLUMN),
+    csv=("policy", "time_ms", FULLEST),
     note=over_time.note,
 )

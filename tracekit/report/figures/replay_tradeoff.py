@@ -1,30 +1,48 @@
 """Nodes in use against the risk of overload: what one gives up for the other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.report.colours import slot, slots
+from tracekit.report.data import Data
 from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.policies import label
-from tracekit.report.trade_off import BEATEN, CHOSEN, FRONT, PRODUCTION, RIVAL, points
+from tracekit.report.trade_off import (
+    BEATEN,
+    CALMEST,
+    CHOSEN,
+    FEWEST,
+    FRONT,
+    PRODUCTION,
+    RIVAL,
+    TITLED,
+    points,
+)
 from tracekit.report.words import count, percent
+from tracekit.words import agreeing
 
-#: Drawn in this order: a ring leaves what lies in it to be seen.
+#: Symbol and size of each kind, drawn in this order: a ring leaves what lies in it to be seen.
 _LOOKS = {
-    BEATEN: ("other", "circle-open", 8),
-    FRONT: ("other", "circle", 9),
-    RIVAL: ("policy-3", "circle", 11),
-    PRODUCTION: ("observed", "x", 10),
-    CHOSEN: ("policy-1", "diamond-open", 18),
+    BEATEN: ("circle-open", 8),
+    FRONT: ("circle", 9),
+    FEWEST: ("circle", 11),
+    CALMEST: ("circle", 11),
+    RIVAL: ("circle", 11),
+    PRODUCTION: ("x", 10),
+    CHOSEN: ("diamond-open", 18),
 }
-#: Shown with their intervals.
-_NAMED = (CHOSEN, RIVAL, PRODUCTION)
+_BEYOND_LOOK = ("triangle-up-open", 8)
+#: Of marks that the figure does not name.
+_PLAIN = "other"
+#: Shown with their intervals, and named in the figure.
+_NAMED = (*TITLED, PRODUCTION)
 #: What overloads so many times more than is allowed, or than any that is named, is told by hover.
 _BEYOND = 1.6
 #: Ticks of the upright axis stand at least such a part of it apart.
@@ -39,16 +57,16 @@ _MOST_LABELS, _MOST_NARROW = 8, 4
 def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure:
     figure = blank(420)
     x, y = _across(frame["nodes"]), _up(frame)
-    inside = frame.filter(_root("overload_share") <= y[1])
-    for kind, look in _LOOKS.items():
-        part = inside.filter(pl.col("kind") == kind)
-        if not part.is_empty():
-            _marks(figure, part, kind, look)
     above = frame.filter(_root("overload_share") > y[1])
+    # a mark whose policy the figure names has that policy's colour
+    for kind, look in _LOOKS.items():
+        part = frame.filter((pl.col("kind") == kind) & (_root("overload_share") <= y[1]))
+        for one in part.partition_by("shade", maintain_order=True):
+            _marks(figure, one, kind, look)
     if not above.is_empty():
-        top = above.with_columns(overload_share=pl.lit((y[1] * _EDGE) ** 2 / 100))
-        looks = ("other", "triangle-up-open", 8)
-        _marks(figure, top, "overloads more than is shown", looks, above["overload_share"])
+        edge = pl.lit((y[1] * _EDGE) ** 2 / 100)
+        top = above.with_columns(overload_share=edge, shade=pl.lit(_PLAIN))
+        _marks(figure, top, "overloads more than is shown", _BEYOND_LOOK, above["overload_share"])
     allowed = sqrt(_allowed(frame))
     if 0 < allowed < y[1]:
         figure.add_hline(y=allowed, line={"color": color("warn"), "width": 1, "dash": "dash"})
@@ -62,7 +80,7 @@ def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure
             tickvals=[sqrt(tick) for tick in _ticks(y[1] ** 2)],
             ticktext=[f"{tick:g}" for tick in _ticks(y[1] ** 2)],
         ),
-        annotations=_labels(inside, x, y, most, room_px),
+        annotations=_labels(frame, x, y, most, room_px),
     )
     return figure
 
@@ -71,25 +89,26 @@ def _marks(
     figure: go.Figure,
     part: pl.DataFrame,
     kind: str,
-    look: tuple[str, str, int],
+    look: tuple[str, int],
     shares: pl.Series | None = None,
 ) -> None:
     """The marks of one kind; ``shares`` are told where they are not where the mark stands."""
-    name, symbol, size = look
+    symbol, size = look
+    shade = color(part["shade"][0])
     told = part["overload_share"] if shares is None else shares
     named = part if kind in _NAMED else part.clear()
     figure.add_scatter(
-        showlegend=kind in _LOOKS,
+        showlegend=kind not in (FRONT, BEATEN) or part["shade"][0] == _PLAIN,
         x=numbers(part["nodes"]),
         y=numbers(part.select(_root("overload_share")).to_series()),
         mode="markers",
         name=kind,
         customdata=list(zip(map(label, part["policy"]), numbers(100 * told), strict=True)),
         marker={
-            "color": color(name),
+            "color": shade,
             "symbol": symbol,
             "size": size,
-            "line": {"width": 2, "color": color(name)},
+            "line": {"width": 2, "color": shade},
         },
         error_x=_reach(named, "nodes", "nodes", pl.col),
         error_y=_reach(named, "overload_share", "overload", _root),
@@ -147,7 +166,7 @@ def _up(frame: pl.DataFrame) -> list[float]:
     """The upright axis, in roots: to what is allowed and what is named, and somewhat beyond."""
     shares = 100 * frame["overload_share"]
     every = float(shares.max() or 0.0)  # type: ignore[arg-type]
-    shown = frame.filter(pl.col("kind").is_in(_NAMED))
+    shown = frame.filter(pl.col("kind").is_in(_NAMED) | pl.col("also"))
     named = 100 * float(shown["overload_share"].max() or 0.0)  # type: ignore[arg-type]
     bars = 100 * float(shown["overload_high"].max() or 0.0)  # type: ignore[arg-type]
     wanted = max(_BEYOND * max(_allowed(frame), named), bars)
@@ -161,23 +180,24 @@ def _labels(
     frame: pl.DataFrame, x: list[float], y: list[float], most: int, room_px: tuple[int, int]
 ) -> list[dict[str, Any]]:
     """Names beside their marks: those of the title and production first, then those not beaten."""
-    order = {CHOSEN: 0, RIVAL: 1, PRODUCTION: 2, FRONT: 3}
+    order = {kind: at for at, kind in enumerate((CHOSEN, *TITLED[1:], PRODUCTION, FRONT))}
+    # what is beyond the axis has a mark at its edge
     every = [
         (
             (row["nodes"] - x[0]) / (x[1] - x[0]),
-            (sqrt(100 * row["overload_share"]) - y[0]) / (y[1] - y[0]),
+            min((sqrt(100 * row["overload_share"]) - y[0]) / (y[1] - y[0]), _EDGE),
         )
         for row in frame.iter_rows(named=True)
     ]
     rows = [
         (row, at)
         for row, at in zip(frame.iter_rows(named=True), every, strict=True)
-        if row["kind"] in order
+        if _inside(row, y) and (row["kind"] in order or row["also"])
     ]
-    rows.sort(key=lambda one: (order[one[0]["kind"]], one[0]["nodes"], one[0]["policy"]))
+    rows.sort(key=lambda one: (_rank(one[0], order), one[0]["nodes"], one[0]["policy"]))
     labels = [
         Label(
-            text=_text(row), x=at[0], y=at[1], must=row["kind"] in _NAMED,
+            text=_text(row), x=at[0], y=at[1], must=row["kind"] in _NAMED or row["also"],
             bold=row["kind"] == CHOSEN,
         )
         for row, at in rows
@@ -188,6 +208,17 @@ def _labels(
         {"x": where[id(one)]["nodes"], "y": sqrt(100 * where[id(one)]["overload_share"]), **drawn}
         for one, drawn in spots
     ]
+
+
+def _inside(row: dict[str, Any], y: list[float]) -> bool:
+    return sqrt(100 * row["overload_share"]) <= y[1]
+
+
+def _rank(row: dict[str, Any], order: Mapping[str, int]) -> float:
+    """When a name finds its place; those of the first page before those that nobody names."""
+    return (
+        order[PRODUCTION] + 0.5 if row["also"] and row["kind"] not in _NAMED else order[row["kind"]]
+    )
 
 
 def _text(row: dict[str, Any]) -> str:
@@ -263,20 +294,35 @@ def _narrow(frame: pl.DataFrame) -> go.Figure:
     return figure
 
 
+def _prepare(data: Data) -> pl.DataFrame:
+    frame, colours = points(data), slots(data)
+    named = pl.col("kind").is_in(_NAMED) | pl.col("also")
+    shade = pl.col("policy").map_elements(lambda one: slot(one, colours), pl.String)
+    return frame.with_columns(shade=pl.when(named).then(shade).otherwise(pl.lit(_PLAIN)))
+
+
+def _note(frame: pl.DataFrame) -> str:
+    """Who is not drawn, and how many marks stand at the edge."""
+    many = frame.filter(_root("overload_share") > _up(frame)[1]).height
+    beyond = "overload[s|] more than the axis shows: the triangle[|s] at its upper edge."
+    edge = f"{agreeing(many, beyond)} The table has them." if many else ""
+    return " ".join(filter(None, [frame["missing"][0], edge]))
+
+
 FIGURE = Figure(
     title="Nodes in use against overload",
     question="How many nodes does a policy save, and at what risk?",
     how_to_read="Each mark is one way to place: the further left, the fewer nodes in use; the"
-    " further down, the less overload. No policy is called better for fewer nodes alone. A policy"
-    " that another one beats on both is an open mark. Thin lines are 95 %"
-    " intervals over the orders of arrival. Above the dashed line a policy overloads more"
-    " than is allowed on average; a triangle at the upper edge overloads more than is shown. The"
-    " upright axis is drawn by the square root, so that little overload is told from none. Nodes"
-    " are those in use on average over time, so that nodes which are emptied later count as saved;"
-    " nodes that hold nothing but"
-    " what runs on every node are not in use.",
+    " further down, the less overload. Names are of production and of the policies that the title"
+    " or the first page names. A small open mark is a policy that another one beats on both. Thin"
+    " lines are 95 % intervals over the orders of arrival. Above the dashed line a policy overloads"
+    " more than is allowed on average. The upright axis is drawn by the square root, so that little"
+    " overload is told from none. Nodes"
+    " are those in use on average over time: a node that is emptied later counts in part, and one"
+    " that holds nothing but what runs on every node is not in use.",
     reads=("replay/summary", "replay/repeats"),
-    prepare=points,
+    prepare=_prepare,
+    note=_note,
     draw=lambda frame: _plot(frame, _MOST_LABELS, _WIDE_PX),
     narrow=_narrow,
     takeaway=_takeaway,

@@ -29,7 +29,7 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
         return [_more_orders(data)]
     varied = [_varied(data, told)] if _may_hang(data, told) else []
     if not told.chosen:
-        needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
+        needed = nodes_needed.following(data, told, told.subject or next(iter(in_turn(data)), ""))
         others = _stays(data, told) or ([] if alone else [_rebalanced(data)])
         return [*others, *needed, *varied]
     needed = nodes_needed.following(data, told, told.chosen[0])
@@ -47,7 +47,7 @@ def _may_hang(data: Data, told: Decision) -> bool:
 
 
 def _more_orders(data: Data) -> tuple[str, str]:
-    names = " ".join(f"--policy {quote(name)}" for name in _ours(data))
+    names = " ".join(f"--policy {quote(name)}" for name in in_turn(data))
     out = data.paths.beside("more-orders")
     command = f"{commands.asked(data, 'replay')} {names} --repeat {ORDERS} --out {out}"
     return "Let the policies meet more orders of arrival:", command
@@ -58,7 +58,7 @@ def _stays(data: Data, told: Decision) -> list[tuple[str, str]]:
 
     It is the new placing of everything that lets them wait.
     """
-    found, asked = data.results, [told.subject] if told.subject else _ours(data)
+    found, asked = data.results, [told.subject] if told.subject else in_turn(data)
     start = (data.run or {})["workload"].get("assumptions", {}).get("start")
     waits = found is not None and any(map(found.waited, asked))
     if not waits or start != "empty" or OBSERVED not in replayed(data):
@@ -78,7 +78,7 @@ def _rebalanced(data: Data) -> tuple[str, str]:
 
 def _varied(data: Data, told: Decision) -> tuple[str, str]:
     first = told.subject
-    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *_ours(data), *_RIVALS)
+    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *in_turn(data), *_RIVALS)
     rival = next(name for name in known if name and name != first)
     command = (
         f"tracekit vary {data.paths.store} --policy {quote(first)} --policy {quote(rival)}"
@@ -95,7 +95,7 @@ def _runners_up(data: Data, told: Decision) -> list[str]:
     return [name for row in rows if row.orders >= FEWEST for name in row.names]
 
 
-def _ours(data: Data) -> list[str]:
+def in_turn(data: Data) -> list[str]:
     """The policies, the usual one first."""
     names = [name for name in replayed(data) if name != OBSERVED]
     return sorted(names, key=lambda name: name != "default_scheduler")

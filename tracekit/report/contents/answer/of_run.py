@@ -17,7 +17,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import nodes_needed, quantities, vary
-from tracekit.report.contents.answer.next_steps import following
+from tracekit.report.contents.answer.next_steps import following, in_turn
 from tracekit.report.contents.answer.sure import sure
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
@@ -95,13 +95,16 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
     if one is None or other is None or data.results is None:
         return None
     apart = difference(data.results, policy, before, measure.name)
+    said = way(measure, apart, average=True)
+    # who leaves containers waiting has less load to carry
+    fewer = data.results.waited(policy) and not data.results.waited(before)
     return Change(
         title=f"{measure.title} per hour" if measure.unit == "1/h" else measure.title,
         meaning=measure.meaning,
         before=standing_text(measure, other),
         after=standing_text(measure, one),
         difference=difference_text(measure, apart),
-        way=way(measure, apart, average=True),
+        way="" if fewer and said == "better" else said,
     )
 
 
@@ -114,7 +117,7 @@ def of_run(data: Data, told: Decision) -> Answer:
     found = data.results
     if found is None:
         raise LookupError(told.answer)
-    shown = next(iter(named(data)), "")
+    shown = next(iter(named(data)), "") or _next_asked(data)
     before = OBSERVED if OBSERVED in replayed(data) else runner_up(found, told)
     load = (data.run or {})["workload"]
     rows = changes(data, told, shown, before)
@@ -122,7 +125,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
         sentence=sentence(found, told),
-        meaning=meaning(told),
+        meaning=meaning(told) or _why_not(told, shown),
         also=nodes_needed.said(data, told),
         warnings=_warnings(data),
         barred=_barred(found, told),
@@ -131,6 +134,7 @@ def of_run(data: Data, told: Decision) -> Answer:
             *nodes_needed.held(data),
             *_waits(data, told),
             *_left_out(load),
+            *_unexplained(load),
             *([f"{load['growth']}."] if load.get("growth") else []),
             *filter(None, [is_the_fullest(load["nodes"], [told.rule, *(r.title for r in rows)])]),
         ],
@@ -141,9 +145,17 @@ def of_run(data: Data, told: Decision) -> Answer:
         change=f"{_what(told, shown)}, on all {count(load['nodes'], 'node')}",
         sure=" ".join(filter(None, [alike(found, told), sure(data, told)])),
         hangs=vary.hangs(data, told),
-        rests=_rests(data),
+        grounds=quantities.grounds(load.get("quantities", {}), made_up=data.made_up),
         next=following(data, told),
     )
+
+
+def _why_not(told: Decision, shown: str) -> str:
+    """Why the policy of the table is not recommended; a sentence, or empty."""
+    whys = [one.why for one in told.left_out if shown in one.names]
+    if not whys:
+        return ""
+    return f"{shown}, which the next commands ask about, is barred: {whys[0]}."
 
 
 def _waits(data: Data, told: Decision) -> list[str]:
@@ -158,17 +170,26 @@ def _left_out(load: Mapping[str, Any]) -> list[str]:
     return [spaced(f"{one}.") for one in load.get("left_out", [])]
 
 
+def _next_asked(data: Data) -> str:
+    """The policy that the next commands ask about, where the answer names none."""
+    return next(iter(in_turn(data)), "")
+
+
 def _what(told: Decision, shown: str) -> str:
-    return "What it would change" if told.chosen else f"What {shown} would change"
+    """What the table is of: the answer, what comes nearest, or what is asked about next."""
+    if told.chosen:
+        return "What it would change"
+    which = ", which comes nearest," if shown == told.nearest else ""
+    not_it = "" if which else " (not recommended)"
+    return f"What {shown}{which} would change{not_it}"
 
 
 def _asked(data: Data, told: Decision) -> str:
     load = (data.run or {})["workload"]
     policies = len((data.run or {})["policies"]) - (OBSERVED in replayed(data))
     return (
-        f"{told.question} {count(load['containers'], 'container')} on"
-        f" {count(load['nodes'], 'node')} {'was' if load['containers'] == 1 else 'were'} placed"
-        f" anew by {_policies(policies)}"
+        f"{told.question} {_policies(policies)} placed {count(load['containers'], 'container')}"
+        f" anew on {count(load['nodes'], 'node')}"
         f"{', beside where production ran them' if OBSERVED in replayed(data) else ''}."
     )
 
@@ -180,7 +201,7 @@ def _movable(load: Mapping[str, Any]) -> str:
     if not shares:
         return ""
     told = listed([f"{percent(share)} of the {words_of(name)}" for name, share in shares.items()])
-    return spaced(f"A policy can move {told} in use.")
+    return spaced(f"A policy can move at most {told} in use.")
 
 
 def _policies(number: int) -> str:
@@ -220,8 +241,7 @@ def _without_use(load: Mapping[str, Any]) -> str:
     )
 
 
-def _rests(data: Data) -> list[tuple[str, str]]:
-    load = (data.run or {}).get("workload", {})
-    known = quantities.rests(load.get("quantities", {}), made_up=data.made_up)
+def _unexplained(load: Mapping[str, Any]) -> list[str]:
+    """Use of nodes that no container explains; a sentence, or none."""
     rest = background(load)
-    return [*known, ("Use that no container explains", spaced(rest))] if rest else list(known)
+    return [spaced(rest)] if rest else []

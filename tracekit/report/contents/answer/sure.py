@@ -28,9 +28,9 @@ def sure(data: Data, told: Decision) -> str:
         return f"Not at all: with {met} of arrival whatever differs may be chance."
     covers = [f"the {one}" for one in told.covers or (ORDER,)]
     said = (
-        f"Intervals are 95 %, over {count(told.orders, 'order')} of arrival, corrected for the"
-        f" number of comparisons{_looks(data)}. They cover {listed(covers)}; they do not"
-        " cover what was assumed."
+        f"Intervals are 95 %, over {count(told.orders, 'order')} of arrival. They do not cover"
+        f" what was assumed. They cover {listed(covers)}, and are corrected for the number of"
+        f" comparisons{_looks(data)}."
     )
     if data.results is not None and OBSERVED in data.results.policies:
         said += (

@@ -45,10 +45,11 @@ def _other(study: Study, row: Mapping[str, Any], way: int | None) -> str:
     if row["nodes"] is None:
         return f"Not even all {row['of']:,} are enough for {name}: {row['problem']}."
     all_ = "all " if row["nodes"] == row["of"] else ""
-    sure = {None: "", 0: ", within chance of it"}.get(way, ", beyond chance")
+    sure = {0: "; that may be chance", 1: ", more beyond chance", -1: ", fewer beyond chance"}
+    told = "" if way is None else sure[way]
     more = max(row["nodes"] - row["of"], 0)
     there = f", {more:,} more than there are" if more else ""
-    return f"{known} needs {all_}{row['nodes']:,}{there}{sure}."
+    return f"{known} needs {all_}{row['nodes']:,}{there}{told}."
 
 
 def _apart(study: Study, best: str) -> dict[str, int]:

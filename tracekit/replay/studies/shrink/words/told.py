@@ -228,7 +228,8 @@ def short_within(study: Study) -> str:
     in_each = f" in each of {orders} orders of arrival" if orders > 1 else ""
     some = found is not None and found.best.get(WAITS_WITH_ALL) is not None
     nothing = "no more containers wait than with all" if some else "nothing waits"
-    said = f"On that many nodes {nothing}{in_each}, {within(study.about)}"
+    many = "that many nodes" if found is None else counted(found.best["nodes"], "node")
+    said = f"On {many} {nothing}{in_each}, {within(study.about)}"
     if found is None or found.best["fails"] is None:
         return f"{said}."
     row = found.best
