@@ -13,6 +13,7 @@ from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
 from tracekit.report.trade_off import (
     BEATEN,
@@ -25,7 +26,6 @@ from tracekit.report.trade_off import (
     TITLED,
     points,
 )
-from tracekit.report.words import count, percent
 from tracekit.words import agreeing
 
 #: Symbol and size of each kind, drawn in this order: a ring leaves what lies in it to be seen.
@@ -226,49 +226,6 @@ def _text(row: dict[str, Any]) -> str:
     return f"{name} +{row['same']}" if row["same"] else name
 
 
-def _takeaway(frame: pl.DataFrame) -> str:
-    rows = frame.filter(pl.col("kind") != PRODUCTION)
-    chosen = rows.filter(pl.col("kind") == CHOSEN)
-    of = int(frame["of_nodes"][0])
-    if chosen.height:
-        return _beside(rows, chosen.row(0, named=True), of)
-    if rows.is_empty():
-        return "Production alone carries the whole load."
-    few = rows.sort("nodes", "overload_share").row(0, named=True)
-    calm = rows.sort("overload_share", "nodes").row(0, named=True)
-    if few["policy"] == calm["policy"]:
-        return (
-            f"No policy can be recommended. The fewest nodes and the least overload are those of"
-            f" {few['policy']}: {_at(few, of)}."
-        )
-    return (
-        f"No policy can be recommended. Fewest nodes: {few['policy']}, {_at(few, of)}. Least"
-        f" overload: {calm['policy']}, {_at(calm, of)}."
-    )
-
-
-def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
-    """The policy that the first page names, beside the best that fewer nodes can do."""
-    said = f"{chosen['policy']} uses {_at(chosen, of)}"
-    fewer = rows.filter(pl.col("kind") == RIVAL)
-    if fewer.is_empty():
-        return f"{said}; no other way to place uses fewer nodes."
-    best = fewer.row(0, named=True)
-    if best["overload_share"] > best["allowed_share"]:
-        return (
-            f"{said}. With fewer nodes every other way overloads more than is allowed on average,"
-            f" least {best['policy']}: {_at(best, of)}."
-        )
-    return f"{said}. With fewer nodes none overloads less than {best['policy']}: {_at(best, of)}."
-
-
-def _at(row: dict[str, Any], of: int) -> str:
-    return (
-        f"{round(row['nodes']):,} of {count(of, 'node')},"
-        f" {percent(row['overload_share'])} of node-steps overloaded"
-    )
-
-
 def _narrow(frame: pl.DataFrame) -> go.Figure:
     """Fewer names, and the title of the upright axis above it."""
     figure = _plot(frame, _MOST_NARROW, _NARROW_PX)
@@ -325,7 +282,7 @@ FIGURE = Figure(
     note=_note,
     draw=lambda frame: _plot(frame, _MOST_LABELS, _WIDE_PX),
     narrow=_narrow,
-    takeaway=_takeaway,
+    takeaway=takeaway,
     table=lambda frame: frame.select("policy", "same", "nodes", "overload_share", "kind"),
     absent="Fewer than two ways to place carry the whole load, or the run does not say how many"
     " nodes were in use and overloaded: there is no trade-off to show.",

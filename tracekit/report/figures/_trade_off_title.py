@@ -1,0 +1,52 @@
+"""The title of the figure of nodes against overload."""
+
+from typing import Any
+
+import polars as pl
+
+from tracekit.report.trade_off import CHOSEN, PRODUCTION, RIVAL
+from tracekit.report.words import count, percent
+
+
+def takeaway(frame: pl.DataFrame) -> str:
+    """What is given up for what, in a sentence or two."""
+    rows = frame.filter(pl.col("kind") != PRODUCTION)
+    chosen = rows.filter(pl.col("kind") == CHOSEN)
+    of = int(frame["of_nodes"][0])
+    if chosen.height:
+        return _beside(rows, chosen.row(0, named=True), of)
+    if rows.is_empty():
+        return "Production alone carries the whole load."
+    few = rows.sort("nodes", "overload_share").row(0, named=True)
+    calm = rows.sort("overload_share", "nodes").row(0, named=True)
+    if few["policy"] == calm["policy"]:
+        return (
+            f"No policy can be recommended. The fewest nodes and the least overload are those of"
+            f" {few['policy']}: {_at(few, of)}."
+        )
+    return (
+        f"No policy can be recommended. Fewest nodes: {few['policy']}, {_at(few, of)}. Least"
+        f" overload: {calm['policy']}, {_at(calm, of)}."
+    )
+
+
+def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
+    """The policy that the first page names, beside the best that fewer nodes can do."""
+    said = f"{chosen['policy']} uses {_at(chosen, of)}"
+    fewer = rows.filter(pl.col("kind") == RIVAL)
+    if fewer.is_empty():
+        return f"{said}; no other way to place uses fewer nodes."
+    best = fewer.row(0, named=True)
+    if best["overload_share"] > best["allowed_share"]:
+        return (
+            f"{said}. With fewer nodes every other way overloads more than is allowed on average,"
+            f" least {best['policy']}: {_at(best, of)}."
+        )
+    return f"{said}. With fewer nodes none overloads less than {best['policy']}: {_at(best, of)}."
+
+
+def _at(row: dict[str, Any], of: int) -> str:
+    return (
+        f"{round(row['nodes']):,} of {count(of, 'node')},"
+        f" {percent(row['overload_share'])} of node-steps overloaded"
+    )
