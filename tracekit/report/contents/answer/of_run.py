@@ -7,6 +7,7 @@ from tracekit.replay.answer.advice import alike, meaning, runner_up, sentence
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.filled import filled
+from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.answer.who_holds import who_holds
@@ -96,8 +97,8 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
         return None
     apart = difference(data.results, policy, before, measure.name)
     said = way(measure, apart, average=True)
-    # who leaves containers waiting has less load to carry
-    fewer = data.results.waited(policy) and not data.results.waited(before)
+    # who leaves more containers waiting than it may has less load to carry
+    fewer = waits_too_much(data.results, policy)
     return Change(
         title=f"{measure.title} per hour" if measure.unit == "1/h" else measure.title,
         meaning=measure.meaning,
