@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kubernetes_support import written
+from kubernetes_support import listed, node, pod, written
 from reading_support import read, recognised
 from series_support import (
     CLUSTER,
@@ -18,6 +18,7 @@ from series_support import (
     as_dump,
     as_range,
     at_times,
+    files_beside,
     of_pod,
 )
 
@@ -199,3 +200,16 @@ def test_static_pods_of_a_node_are_services_of_their_own(tmp_path: Path) -> None
     assert found.rows("container", "service", "daemon") == [
         ("default/etcd", 1), ("default/proxy", 1)
     ]  # fmt: skip
+
+
+def test_an_evicted_pod_that_says_only_when_it_began_failed_when_that_was_seen(
+    tmp_path: Path,
+) -> None:
+    """It left at its start, and its use went on."""
+    evicted = pod("web-1", nodeName="n1", status={"phase": "Failed", "reason": "Evicted"})
+    mine = written(tmp_path / "list.json", listed(node("n1"), evicted))
+    seen = written(tmp_path / "dump.txt", as_dump(_phases("uid-web-1", "Failed", 6)))
+    found = read(NAME, mine, files_beside(mine, seen))
+    assert found.rows("container", "departure_ms") == [((START + 180) * MS,)]
+    alone = read(NAME, mine)
+    assert alone.rows("container", "departure_ms") == [(START * MS,)]

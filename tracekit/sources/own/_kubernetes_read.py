@@ -222,7 +222,7 @@ def _asked(pod: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None
 def _pod(thing: Thing, known: Roster) -> Rows:
     pod, line = thing.value, thing.number
     meta, spec = pod["metadata"], pod["spec"]
-    arrival, departure = arrival_ms(pod), _departure_ms(thing)
+    arrival, departure = arrival_ms(pod), _departure_ms(thing, known)
     left = known.together.left_ms.get(key_of(thing))
     if departure is None and left is not None:
         departure = max(left, arrival)
@@ -274,8 +274,11 @@ def _resource_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"resource": found, "request": request, "limit": limit, "unit": unit(found)}
 
 
-def _departure_ms(thing: Thing) -> int | None:
-    """When a pod's last container ended; None for a pod that is still there."""
+def _departure_ms(thing: Thing, known: Roster) -> int | None:
+    """When a pod's last container ended; None for a pod that is still there.
+
+    An evicted pod may say only when it began: then when it was first seen to have failed.
+    """
     pod = thing.value
     status = pod.get("status") or {}
     if status.get("phase") not in ("Succeeded", "Failed"):
@@ -284,8 +287,9 @@ def _departure_ms(thing: Thing) -> int | None:
         ((one.get("state") or {}).get("terminated") or {}).get("finishedAt")
         for one in status.get("containerStatuses") or ()
     ]
-    known = [time_ms(one) for one in ends if one]
-    return max(known) if known else last_change_ms(thing)
+    over = None if status.get("conditions") else known.state.over_ms(thing.name, thing.uid)
+    stated = [time_ms(one) for one in ends if one]
+    return max(stated) if stated else max(last_change_ms(thing), over or 0)
 
 
 def _gang(meta: Mapping[str, Any]) -> str | None:

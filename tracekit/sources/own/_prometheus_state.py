@@ -123,6 +123,11 @@ class State:
         for (pod, uid), seen in self.pods.items():
             yield pod, uid, seen.first_ms if seen.created_ms is None else seen.created_ms
 
+    def over_ms(self, pod: str, uid: str) -> int | None:
+        """When a pod was first seen to have failed or succeeded; None where it was not."""
+        seen = self.pods.get((pod, uid)) or self.pods.get((pod, ""))
+        return None if seen is None else seen.over_ms
+
     def lasts(self, last_ms: int, seen: Seen) -> bool:
         """Whether what was seen last then was still there when the other was seen last."""
         return last_ms >= seen.last_ms - int(_LATE_STEPS * self.step_ms)
