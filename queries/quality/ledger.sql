@@ -9,7 +9,7 @@
 -- column: defect VARCHAR The kind of defect.
 -- column: column VARCHAR The column it is in, empty when it concerns the whole row.
 -- column: rows BIGINT Rows concerned; for missing_samples, samples that are not there; for
---   containers_without_use, containers [rows].
+--   containers_without_use, containers; for one_of_two_silent, times of samples [rows].
 -- column: share DOUBLE Rows concerned / rows read; for missing_samples / samples due, for
 --   containers_without_use / containers on nodes [0..1].
 -- column: action VARCHAR What was done about it.
