@@ -14,6 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.measures import FULLEST, compared, find_measure
 from tracekit.replay.studies.shrink.search.fewest import MIXED, Fewest, Option
 from tracekit.replay.studies.shrink.search.limits import Limits
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.workload.changed.more_nodes import numbered
 from tracekit.units import MILLI_PER_CORE
 
@@ -148,12 +149,19 @@ def _policies(
     rows = [{**_policy(name, one, told), **_costs(one, cluster)} for name, one in found.items()]
     nodes = len(cluster.node_ids) - cluster.left
     rows += [
-        {"policy": name, "of": nodes, "problem": error.what} for name, error in problems.items()
+        {"policy": name, "of": nodes, "problem": error.what, **_broken(error)}
+        for name, error in problems.items()
     ]
     prices = () if cluster.price_per_hour is None else (COST_KEPT, COST_BOUND)
     numbers = dict.fromkeys([*prices, *told], pl.Float64)
     frame = pl.DataFrame(rows, schema={**_POLICIES, **numbers})
     return frame.sort("nodes", nulls_last=True, maintain_order=True)
+
+
+def _broken(error: TracekitError) -> dict[str, Any]:
+    """The limit that breaks on all nodes, if that is the problem."""
+    broken = error.broken if isinstance(error, TooFewError) else None
+    return {} if broken is None else {"fails_measure": broken.measure, "fails_value": broken.value}
 
 
 def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:

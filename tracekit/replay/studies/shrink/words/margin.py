@@ -8,7 +8,8 @@ from tracekit.replay.measures import RESOURCES, find_measure, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
-from tracekit.replay.studies.shrink.words.told import Told, number
+from tracekit.replay.studies.shrink.words.broken import comes_to, number
+from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.study import Study
 from tracekit.units import percent
 from tracekit.words import short_id
@@ -22,9 +23,7 @@ def breaks(row: Mapping[str, Any]) -> str:
     """By what a limit breaks with one node fewer, or why none does."""
     if row["fails"] is None:
         return "the bound is reached" if row["fewer"] else "none left"
-    measure = find_measure(row["fails_measure"])
-    what = row["fails_measure"] if measure is None else small(measure.title)
-    return f"{what} would come to {number(row['fails_measure'], row['fails_value'])}"
+    return comes_to(row, "would come to")
 
 
 def limit_words(text: str) -> str:

@@ -13,10 +13,10 @@ from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
 from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
-from tracekit.replay.studies.shrink.search.limits import plain
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
+from tracekit.replay.studies.shrink.words.broken import comes_to, number
 from tracekit.replay.studies.shrink.words.cautions import (
     named,
     nearly_full,
@@ -24,7 +24,6 @@ from tracekit.replay.studies.shrink.words.cautions import (
     not_counted,
 )
 from tracekit.study import Study
-from tracekit.units import percent
 from tracekit.words import count, counted, short_id
 
 
@@ -232,12 +231,7 @@ def short_within(study: Study) -> str:
     said = f"On {many} {nothing}{in_each}, {within(study.about)}"
     if found is None or found.best["fails"] is None:
         return f"{said}."
-    row = found.best
-    name, value = row["fails_measure"], row["fails_value"]
-    measure = find_measure(name)
-    what = (
-        f"{name if measure is None else small(measure.title)} would come to {number(name, value)}"
-    )
+    what = comes_to(found.best, "would come to")
     return f"{said}. Without {found.next_to_go} that does not hold: {what}."
 
 
@@ -272,11 +266,3 @@ def production(study: Study) -> str:
     if observed["breaks"]:
         said += f" It breaks {' and '.join(repr(one) for one in observed['breaks'])} itself."
     return said
-
-
-def number(measure: str, value: float | None) -> str:
-    """A value of a measure: a share in percent."""
-    if value is None:
-        return "unknown"
-    known = find_measure(measure)
-    return percent(value) if known is not None and known.share else plain(value)
