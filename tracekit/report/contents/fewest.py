@@ -14,6 +14,7 @@ from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import drains_told, margin, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.broken import why_none
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink.words.sure import sure
@@ -96,7 +97,7 @@ def _breaks(study: Study) -> list[str]:
 def _without(study: Study) -> list[str]:
     """Policies without an answer, and why."""
     rows = study.frames["policies"].filter(pl.col("problem").is_not_null())
-    return [f"{row['policy']} has no answer: {row['problem']}." for row in rows.to_dicts()]
+    return [f"{row['policy']} has no answer: {why_none(row)}." for row in rows.to_dicts()]
 
 
 def _changes(found: shrink_told.Told) -> list[Change]:
@@ -209,7 +210,7 @@ def policies(data: Data) -> Table:
 
 
 def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
-    fails = spaced(margin.breaks(row)) if row["fails"] else ""
+    fails = spaced(margin.breaks(row)) if row["fails"] else row["problem"] and why_none(row)
     known = row["nodes"] is not None
     going = {
         "least_asked": "least asked of",
@@ -228,7 +229,9 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
         "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),
-        "with_one_node_fewer": row["problem"] or fails or "the lower bound is reached",
+        "with_one_node_fewer": (row["problem"] and why_none(row))
+        or fails
+        or "the lower bound is reached",
         "which_go_first": going.get(row["going"], row["going"] or "\u2013"),
         **_means(study, row),
     }

@@ -267,7 +267,7 @@ def test_one_policy_that_cannot_leaves_the_others() -> None:
         "already with all 8 nodes cpu_max_fraction is 1, above 0.5; twice as many nodes do not help"
     )
     assert others(found, "worst_fit") == (
-        " Not even all 8 are enough for best_fit: on them highest CPU use comes to 100.0 %."
+        " Not even all are enough for best_fit: highest CPU use would come to 100.0 % on all 8."
     )
 
 

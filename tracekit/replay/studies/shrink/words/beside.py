@@ -8,7 +8,7 @@ import numpy as np
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.runs.shown import few
-from tracekit.replay.studies.shrink.words.broken import comes_to
+from tracekit.replay.studies.shrink.words.broken import why_none
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.study import Study
 
@@ -44,9 +44,7 @@ def _other(study: Study, row: Mapping[str, Any], way: int | None) -> str:
     name = named(study.about, row["policy"])
     known = f"{name}, what clusters run already," if name == USUAL else name
     if row["nodes"] is None:
-        broken = row.get("fails_measure") is not None
-        why = f"on them {comes_to(row, 'comes to')}" if broken else row["problem"]
-        return f"Not even all {row['of']:,} are enough for {name}: {why}."
+        return f"Not even all are enough for {name}: {why_none(row)}."
     all_ = "all " if row["nodes"] == row["of"] else ""
     sure = {0: "; that may be chance", 1: ", more beyond chance", -1: ", fewer beyond chance"}
     told = "" if way is None else sure[way]

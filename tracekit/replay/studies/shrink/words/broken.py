@@ -16,7 +16,7 @@ def number(measure: str, value: float | None) -> str:
     return percent(value) if known is not None and known.share else plain(value)
 
 
-def comes_to(row: Mapping[str, Any], verb: str) -> str:
+def comes_to(row: Mapping[str, Any]) -> str:
     """What breaks and how large it is: ``CPU use, 99th percentile would come to 104 %``.
 
     Parameters
@@ -27,4 +27,11 @@ def comes_to(row: Mapping[str, Any], verb: str) -> str:
     name = row["fails_measure"]
     measure = find_measure(name)
     title = name if measure is None else small(measure.title)
-    return f"{title} {verb} {number(name, row['fails_value'])}"
+    return f"{title} would come to {number(name, row['fails_value'])}"
+
+
+def why_none(row: Mapping[str, Any]) -> str:
+    """Why not even all nodes are enough for a policy, a clause."""
+    if row.get("fails_measure") is None:
+        return str(row["problem"])
+    return f"{comes_to(row)} on all {row['of']:,}"

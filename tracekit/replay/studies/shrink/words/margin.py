@@ -23,7 +23,7 @@ def breaks(row: Mapping[str, Any]) -> str:
     """By what a limit breaks with one node fewer, or why none does."""
     if row["fails"] is None:
         return "the bound is reached" if row["fewer"] else "none left"
-    return comes_to(row, "would come to")
+    return comes_to(row)
 
 
 def limit_words(text: str) -> str:

@@ -231,7 +231,7 @@ def short_within(study: Study) -> str:
     said = f"On {many} {nothing}{in_each}, {within(study.about)}"
     if found is None or found.best["fails"] is None:
         return f"{said}."
-    what = comes_to(found.best, "would come to")
+    what = comes_to(found.best)
     return f"{said}. Without {found.next_to_go} that does not hold: {what}."
 
 
