@@ -58,19 +58,21 @@ def test_of_several_beside_the_one_like_the_run_counts_and_the_others_are_told(
     tmp_path: Path,
 ) -> None:
     kept, wanted = {"reserved": "background:memory", "start": "empty"}, tmp_path / "studies"
+    ours = {"name": "st2", "assumptions": kept}
+    other = {**ours, "assumptions": {**kept, "reserved": "none"}}
     abouts: dict[str, dict[str, Any]] = {
-        "a-other": {"workload": {"assumptions": {**kept, "reserved": "none"}}, "subject": "x"},
-        "b-more": {"workload": {"assumptions": kept}, "scale": 1.3, "subject": "x"},
-        "c-more-policies": {"workload": {"assumptions": kept}, "scale": 1.0, "subject": ""},
-        "z-fewest": {"workload": {"assumptions": kept}, "scale": 1.0, "subject": "x"},
+        "a-other": {"workload": other, "subject": "x"},
+        "b-more": {"workload": ours, "scale": 1.3, "subject": "x"},
+        "c-more-policies": {"workload": ours, "scale": 1.0, "subject": ""},
+        "z-fewest": {"workload": ours, "scale": 1.0, "subject": "x"},
     }
     for name, about in abouts.items():
         frames = {"x": pl.DataFrame({"x": [1]})}
         write_study(Study(name="fewest_nodes", about=about, frames=frames), wanted / name)
-    about = {"workload": {"assumptions": kept, "nodes": 9}, "scale": 1.0, "subject": "x"}
+    about = {"workload": {**ours, "nodes": 9}, "scale": 1.0, "subject": "x"}
     frames = {"x": pl.DataFrame({"x": [1]})}
     write_study(Study(name="fewest_nodes", about=about, frames=frames), wanted / "of-another")
-    found = read_studies(tmp_path / "store", [], load={"assumptions": kept, "nodes": 8})
+    found = read_studies(tmp_path / "store", [], load={**ours, "nodes": 8})
     assert found.shown["fewest_nodes"].about == abouts["z-fewest"]
     assert [name for name, _ in found.others] == ["c-more-policies", "b-more", "a-other"]
     assert assumed_otherwise(found.others[-1][1], {"assumptions": kept}) == ["reserved=none"]
@@ -102,3 +104,24 @@ def test_a_study_that_lies_beside_a_run_counts_if_it_is_of_what_the_run_replayed
     assert shown(load) == [5]
     assert [name for name, _ in found.others] == ["../fewest"]
     assert Paths(studies="here/studies").study("../fewest") == "here/fewest"
+
+
+@pytest.mark.parametrize(
+    ("about", "shown"),
+    [
+        ({"store": "own", "workload": {"name": "st2", "nodes": 4, "steps": 9}}, True),
+        ({"store": "own", "workload": {"name": "own", "nodes": 4, "steps": 9}}, False),
+        ({"store": "own", "workload": {"name": "st2", "nodes": 4, "steps": 8}}, False),
+        ({"store": "own"}, False),
+        ({"workload": {}}, False),
+        ({"runs": 2}, True),
+    ],
+    ids=["ours", "another store", "other steps", "of a store", "unsaid", "of no cluster"],
+)
+def test_a_study_in_the_folder_beside_counts_only_if_it_says_that_it_is_of_the_runs_workload(
+    tmp_path: Path, about: dict[str, Any], *, shown: bool
+) -> None:
+    study = Study(name="assumptions", about=about, frames={"x": pl.DataFrame({"x": [1]})})
+    write_study(study, tmp_path / "studies" / "assumptions")
+    load = {"name": "st2", "nodes": 4, "steps": 9}
+    assert bool(read_studies(tmp_path / "run", [], load=load).shown) == shown

@@ -39,8 +39,8 @@ def read_studies(
 
     Of several beside the source that one counts that assumes what the run assumed, and of these
     one of the load as recorded, which the run asked for itself; else the first by its folder. Of a
-    run those count, too, that lie in the folder that it lies in. Those of another workload than the
-    run's are left out.
+    run those count, too, that lie in the folder that it lies in. Those of a cluster
+    that do not say that they are of the run's workload are left out.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def read_studies(
     for name, folder in [] if STUDY_FOLDER.holds(source) else _beside(source, load):
         with contextlib.suppress(TracekitError):
             study = read_study(folder)
-            if not of_another(study, load or {}) and (name == folder.name or _ours(study, load)):
+            if load is None or _ours(study, load, near=name == folder.name):
                 beside.append((name, study))
     beside.sort(key=lambda one: _farness(one[1], load or {}))
     found: dict[str, Study] = {}
@@ -98,10 +98,16 @@ def _farness(study: Study, load: Mapping[str, Any]) -> tuple[bool, ...]:
     )
 
 
-def _ours(study: Study, load: Mapping[str, Any] | None) -> bool:
-    """Whether a study says that it is of what a run replayed; not all that lies there is."""
-    said = study.about.get("workload", {}).get("name")
-    return said is not None and said == (load or {}).get("name")
+def _ours(study: Study, load: Mapping[str, Any], *, near: bool) -> bool:
+    """Whether a study says that it is of what a run replayed; not all that lies there is.
+
+    What is of no cluster at all belongs to every run, if it lies ``near``.
+    """
+    about = study.about
+    if "workload" not in about and "store" not in about:
+        return near
+    said = about.get("workload", {}).get("name")
+    return said is not None and said == load.get("name") and not of_another(study, load)
 
 
 def _beside(source: Path, load: Mapping[str, Any] | None) -> list[tuple[str, Path]]:

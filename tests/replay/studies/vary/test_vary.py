@@ -15,6 +15,7 @@ from store_support import tiny_store
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import (
     BARRED,
@@ -79,6 +80,7 @@ def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> N
     assert "--assume node_cpu_cores=52" in command
 
 
+OF_LOAD = ("name", "nodes", "steps", "assumptions")
 CHANGES = ("limit_factor=2", "background=none", "node_cpu_cores=30", "requests=uniform")
 
 
@@ -98,6 +100,8 @@ def test_the_answer_under_each_change_is_that_of_a_run_with_it(
         out, assume = tmp_path / f"run{at}", [change] if change else []
         replay(store, ["observed", *policies], out=out, assume=assume, repeats=6)
         told = decision(out)
+        load = results(out).manifest["workload"]
+        assert change or found.about["workload"] == {name: load[name] for name in OF_LOAD}
         names = list(told.chosen) or ([OBSERVED] if told.nearest else [])
         if not change:
             assert found.about["answer"] == names

@@ -77,8 +77,10 @@ def _about(load: Workload, varies: list[str]) -> dict[str, Any]:
         "repeats_cover": varies,
         "repeats_none": "" if varies else ALIKE,
         "workload": {
+            "name": load.name,
             "nodes": load.nodes,
             "steps": len(load.times_ms),
+            "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
             **shares(load),
         },

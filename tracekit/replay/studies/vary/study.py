@@ -29,6 +29,8 @@ from tracekit.store import Store, open_store
 from tracekit.study import Study
 
 NAME = "assumptions"
+#: By these a report tells whether the study is of the run that it shows.
+_OF_LOAD = ("name", "nodes", "steps", "assumptions")
 #: What policies are ranked by where nothing tells them apart.
 USUAL = "cpu_max_fraction"
 
@@ -152,6 +154,7 @@ def vary_assumptions(
     answers = {change: answered(one) for change, one in found.items()}
     ranks = ranked(found, measure, answers)
     base, usual_answer = standings(found[BASE], measure), answers[BASE]
+    load = found[BASE].manifest["workload"]
     return Study(
         name=NAME,
         about={
@@ -161,6 +164,7 @@ def vary_assumptions(
             "changes": list(changes),
             "seed": seed,
             "store": str(store),
+            "workload": {name: load[name] for name in _OF_LOAD},
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
             "answer": list(usual_answer.names),
