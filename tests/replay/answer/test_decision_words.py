@@ -9,12 +9,13 @@ from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.compare import differences, with_intervals
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.decision_words import blind_told
+from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.overview import overview
 from tracekit.replay.answer.standings import difference, standings
 from tracekit.replay.runs.results import Results
 
 
-def run(values: dict[str, tuple[float, float]], orders: int = 6) -> Results:
+def run(values: dict[str, tuple[float, float | list[float]]], orders: int = 6) -> Results:
     """Policies by highest CPU use and overloaded node-steps, each order a little otherwise."""
     rng = np.random.Generator(np.random.PCG64(0))
     rows = [
@@ -22,7 +23,7 @@ def run(values: dict[str, tuple[float, float]], orders: int = 6) -> Results:
             "policy": name,
             "repeat": at,
             "pending": 0.0,
-            "overloaded_node_steps": overload,
+            "overloaded_node_steps": overload[at] if isinstance(overload, list) else overload,
             "cpu_max_fraction": full + (0 if name == "observed" else 0.001 * rng.normal()),
         }
         for at in range(orders)
@@ -37,7 +38,7 @@ def test_only_a_cost_beyond_chance_is_a_trade() -> None:
     """Production is kept "unless this trade is worth it" where something surely gets worse."""
     for spread, said in (
         (0.001, "Keep the placement of production, unless this trade is worth it: under a "),
-        (0.08, "Use a: "),
+        (0.2, "Use a: "),
     ):
         found = _with_memory(
             run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)}), spread
@@ -62,12 +63,41 @@ def _with_memory(found: Results, spread: float) -> Results:
     return Results(found.manifest, frame.filter(repeat=0).drop("repeat"), frame)
 
 
+def test_a_cost_in_every_order_is_told_from_one_on_average() -> None:
+    found = _with_memory(run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)}), 0.08)
+    said = sentence(found, decision(found))
+    assert "; it is worse in each of 6 orders, within chance, by highest memory" in said
+
+
 def test_one_policy_is_not_many_that_place_alike() -> None:
     alone = decision(run({"first_fit": (0.5, 0.0)})).answer
     assert "first_fit is the only policy that may be chosen" in alone
     assert "alike" not in alone
     beside = decision(run({"observed": (0.8, 0.0), "first_fit": (0.5, 0.0)})).answer
-    assert "first_fit, the only policy that may be chosen, is better by highest CPU use" in beside
+    assert "first_fit, the only policy that may be chosen: highest CPU use is 50.0" in beside
+
+
+def test_the_only_policy_that_may_be_chosen_is_recommended_where_it_is_better() -> None:
+    """It was not, as there was no other to tell it from."""
+    found = run({"observed": (0.8, 0.0), "first_fit": (0.5, 0.0)})
+    told = decision(found)
+    assert told.chosen == ("first_fit",)
+    assert sentence(found, told).startswith("Use first_fit: highest CPU use is 50.0")
+    worse = decision(run({"observed": (0.5, 0.0), "first_fit": (0.8, 0.0)}))
+    assert worse.chosen == ()
+
+
+def test_who_overloads_more_than_allowed_on_average_is_not_recommended() -> None:
+    """Four orders without overload and two with much: chance does not bar it."""
+    rare = (0.5, [0.0, 0.0, 40.0, 0.0, 0.0, 60.0])
+    found = run({"observed": (0.8, 0.0), "a": rare, "b": (0.6, 0.0)})
+    assert above_on_average(found, "a")
+    told = decision(found)
+    assert told.chosen == ("b",)
+    assert "a" not in {name for one in told.left_out for name in one.names}
+    alone = decision(run({"observed": (0.8, 0.0), "a": rare}))
+    assert alone.chosen == ()
+    assert "or may do so" in alone.answer
 
 
 def test_the_lowest_is_that_of_those_that_may_be_chosen() -> None:

@@ -150,12 +150,24 @@ def _price(found: Results, told: Decision) -> tuple[str, bool]:
     costs = _beside_production(found, told, "worse")
     sure = [one for one in costs if one[1].apart]
     perhaps = [one for one in costs if not one[1].apart]
-    left = max(_PRICES - len(sure), 0)
-    said = [
-        *([f"by {_named(sure, _PRICES)}"] if sure else []),
-        *([f"on average, within chance, by {_named(perhaps, left)}"] if perhaps else []),
-    ]
+    always = [one for one in perhaps if _in_every_order(found, told.chosen[0], one[0])]
+    rest = [one for one in perhaps if one not in always]
+    said, left = [], _PRICES
+    for how, some in (
+        ("", sure),
+        (f"in each of {found.most_orders} orders, within chance, ", always),
+        ("on average, within chance, ", rest),
+    ):
+        said += [f"{how}by {_named(some, left)}"] if some else []
+        left = max(left - len(some), 0)
     return (f"; it is worse {', and '.join(said)}" if said else ""), bool(sure)
+
+
+def _in_every_order(found: Results, policy: str, measure: Measure) -> bool:
+    """Whether it is worse than production in each order of arrival that it met."""
+    usual = found.of(OBSERVED, measure.name).mean()
+    more = found.of(policy, measure.name) - usual
+    return bool((more > 0 if measure.first == "low" else more < 0).all())
 
 
 def _named(costs: Sequence[tuple[Measure, Difference]], most: int) -> str:

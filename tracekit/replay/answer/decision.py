@@ -11,7 +11,14 @@ from tracekit.replay.answer.decision_words import (
     not_told,
     value_of,
 )
-from tracekit.replay.answer.fitness import LeftOut, breaking, judged, left_out, rule
+from tracekit.replay.answer.fitness import (
+    LeftOut,
+    above_on_average,
+    breaking,
+    judged,
+    left_out,
+    rule,
+)
 from tracekit.replay.answer.may_answer import (
     CONDITIONS,
     broken_condition,
@@ -138,7 +145,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     kept = _Kept() if chosen else _kept(found, fit, _judged_of(found, barred))
     return Decision(
         question=_QUESTION,
-        answer=kept.answer or answer(found, best, measure, breaking(barred), fit),
+        answer=kept.answer or answer(found, best, measure, breaking(barred), _held(found, fit)),
         rule=rule(found),
         chosen=chosen,
         why_first=why_first(found, best, measure) if chosen else "",
@@ -152,6 +159,11 @@ def decision(run: Results | Run | Path | str) -> Decision:
         covers=found.covers,
         orders=found.most_orders,
     )
+
+
+def _held(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Those that overload no more than allowed on average: others are not recommended."""
+    return [names for names in fit if not above_on_average(found, names[0])]
 
 
 def _judged_of(found: Results, barred: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
@@ -174,9 +186,11 @@ def _best(
         better = _better_rows(found, stand.best, one.name)
         if better:
             return one.name, preferred(found, better)
-    fewer = _fewer_nodes(found, fit)
-    if fewer:
-        return NODES, fewer
+    by, rows = _alone_better(found, _held(found, fit))
+    if not rows:
+        by, rows = NODES, _fewer_nodes(found, fit)
+    if rows:
+        return by, rows
     if tells and not any(_less_overload(found, names[0]) for names in fit):
         return "", ()
     broken = broken_condition(found, fit, barred)
@@ -188,9 +202,22 @@ def _best(
     return broken, rows
 
 
+def _alone_better(
+    found: Results, fit: Sequence[tuple[str, ...]]
+) -> tuple[str, tuple[Standing, ...]]:
+    """The first measure by which the only policy that may be chosen is better than production."""
+    if len(fit) != 1 or OBSERVED not in found.policies:
+        return "", ()
+    for one in may_answer(found):
+        better = _better_rows(found, standings(found, one.name, among=fit).rows, one.name)
+        if better:
+            return one.name, tuple(better)
+    return "", ()
+
+
 def _in_order(found: Results, fit: Sequence[tuple[str, ...]], measure: str) -> tuple[Standing, ...]:
     """The policies that met enough orders and cannot be told apart, in their order."""
-    rows = (standings(found, measure).row(names[0]) for names in fit)
+    rows = (standings(found, measure).row(names[0]) for names in _held(found, fit))
     return preferred(found, [row for row in rows if row is not None and row.orders >= FEWEST])
 
 
@@ -200,7 +227,8 @@ def _production_holds(found: Results, barred: Sequence[LeftOut]) -> bool:
 
 
 def _better_rows(found: Results, rows: Sequence[Standing], measure: str) -> list[Standing]:
-    return [row for row in rows if better_than_production(found, row.names[0], measure)]
+    held = [row for row in rows if not above_on_average(found, row.names[0])]
+    return [row for row in held if better_than_production(found, row.names[0], measure)]
 
 
 def _telling(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[Measure, Standings]]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tracekit.replay.answer.amounts import difference_text
-from tracekit.replay.answer.fitness import LeftOut, judged
+from tracekit.replay.answer.fitness import LeftOut, above_on_average, judged
 from tracekit.replay.answer.left_waiting import few_wait, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer
 from tracekit.replay.answer.preferred import why_first
@@ -50,8 +50,10 @@ def answer(
     if measure in CONDITIONS:
         return _holding(found, chosen, fit, every, why_first(found, best, measure))
     others = [name for row in best[1:] for name in row.names]
-    alone = "all others that may be chosen differ beyond chance"
-    tail = f"within chance of it: {few(others)}" if others else alone if count > 1 else ""
+    # beside production others are left out, too, as they are not better than it
+    alone = count > 1 and OBSERVED not in found.policies
+    tail = "all others that may be chosen differ beyond chance" * alone
+    tail = f"within chance of it: {few(others)}" if others else tail
     tail = f"; {tail}" if tail else ""
     return (
         f"{_leading(found, best, measure, count)}, in {counted(orders, 'order')} of arrival{tail}."
@@ -67,6 +69,9 @@ def _leading(found: Results, best: Sequence[Standing], measure: str, count: int)
     about, value = f"{', '.join(first.names)}: {small(one.title)}", value_of(one, first)
     why = why_first(found, best, measure)
     among = f"{count} policies that may be chosen"
+    if count == 1:
+        only = f"{', '.join(first.names)}, the only policy that may be chosen"
+        return f"{only}: {small(one.title)} is {value}"
     if not why:
         return f"{about} is the {end} of {among} ({value})"
     return (
@@ -126,11 +131,12 @@ def listed(names: Sequence[str]) -> str:
 def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> str:
     if not fit:
         ours = [one for one in barred if one.names != (OBSERVED,)]
-        if not ours:
+        maybe = any(above_on_average(found, name) for name in found.policies)
+        if not ours and not maybe:
             return "none ran"
         more = " more than production does" if OBSERVED in found.policies else ""
         waits = [waits_too_much(found, one.names[0]) for one in ours]
-        if all(waits):
+        if waits and all(waits) and not maybe:
             return _all_wait(found, [one.names[0] for one in ours])
         either = " or leaves containers waiting" if any(waits) else ""
         return f"every policy overloads nodes{more}{either}, or may do so"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tracekit.replay.answer.fitness import left_out
+from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.shown import shown
@@ -24,13 +25,13 @@ def filled(found: Results) -> str:
     load = found.manifest.get("workload", {})
     set_aside = load.get("assumptions", {}).get("departures") == "none"
     absent = load.get("quantities", {}).get("departures") == ABSENT
-    if (set_aside or absent) and _known(found, _END):
+    if (set_aside or absent) and _known(found, _END) and _each(found, _END):
         return (
             "No container leaves here: nodes fill up, and nodes used is a mean over that time. Of"
             f" {load['nodes']:,} nodes so many are used at the end: {_each(found, _END)}"
             f"{_SET_ASIDE * set_aside}."
         )
-    if found.manifest.get("repeats_none") and _known(found, _MOST):
+    if found.manifest.get("repeats_none") and _known(found, _MOST) and _each(found, _MOST):
         return (
             f"In the one order that there is, at most so many of {load['nodes']:,} nodes hold"
             f" containers at a time: {_each(found, _MOST)}{_waiting(found)}."
@@ -47,9 +48,15 @@ def _ours(found: Results) -> list[str]:
 
 
 def _each(found: Results, name: str) -> str:
-    """The fewest nodes first, of policies that leave nobody waiting where there are such."""
+    """The fewest nodes first, of policies that leave nobody waiting where there are such.
+
+    Empty where each overloads nodes.
+    """
     out = {policy for one in left_out(found) for policy in one.names}
     known = [policy for policy in _ours(found) if found.known(policy, name)]
+    known = [one for one in known if one not in out or waits_too_much(found, one)]
+    if not known:
+        return ""
     fit: Sequence[str] = [policy for policy in known if policy not in out] or known
     ordered = sorted(fit, key=lambda policy: float(found.of(policy, name).mean()))
     measure = found.measures[name]

@@ -53,7 +53,7 @@ def rule(found: Results) -> str:
     return (
         f"A policy may be chosen that leaves {waiting} while"
         f" {within(usual, _node_steps(found))}{full}. One that overloads more only on average, so"
-        " that chance may explain it, is not ruled out, and marked."
+        " that chance may explain it, is neither ruled out nor recommended, and marked."
     )
 
 

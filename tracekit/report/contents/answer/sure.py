@@ -57,7 +57,7 @@ def _overload(data: Data, told: Decision) -> str:
         return ""
     return (
         f" Chance does not rule out that {chosen[0]} overloads nodes in {row.high:,.0f} node-steps"
-        f" at the mean; policies whose mean is beyond {most:,.0f} are barred."
+        f" at the mean; no policy whose mean is beyond {most:,.0f} is recommended."
     )
 
 
