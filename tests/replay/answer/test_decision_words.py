@@ -38,7 +38,7 @@ def test_only_a_cost_beyond_chance_is_a_trade() -> None:
     """Production is kept "unless this trade is worth it" where something surely gets worse."""
     for spread, said in (
         (0.001, "Keep the placement of production, unless this trade is worth it: under a "),
-        (0.2, "Use a: "),
+        (0.25, "Use a: "),
     ):
         found = _with_memory(
             run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)}), spread
@@ -85,6 +85,18 @@ def test_the_only_policy_that_may_be_chosen_is_recommended_where_it_is_better() 
     assert sentence(found, told).startswith("Use first_fit: highest CPU use is 50.0")
     worse = decision(run({"observed": (0.5, 0.0), "first_fit": (0.8, 0.0)}))
     assert worse.chosen == ()
+
+
+def test_less_overload_than_an_overloaded_production_decides() -> None:
+    """It kept production, as all policies did alike by what decides."""
+    found = run({"observed": (0.9, 100.0), "a": (0.9, 0.0), "b": (0.9, 0.0), "c": (0.9, 100.0)})
+    told = decision(found)
+    assert (told.criterion, told.chosen) == ("overloaded_node_steps", ("a", "b"))
+    assert sentence(found, told).startswith(
+        "Use a: overloaded node-steps are 0 in each of 6 orders"
+    )
+    assert decision(run({"observed": (0.9, 100.0), "a": (0.9, 0.0)})).chosen == ("a",)
+    assert decision(run({"observed": (0.9, 0.0), "a": (0.9, 0.0)})).chosen == ()
 
 
 def test_who_overloads_more_than_allowed_on_average_is_not_recommended() -> None:

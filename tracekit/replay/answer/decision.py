@@ -17,6 +17,7 @@ from tracekit.replay.answer.fitness import (
     breaking,
     judged,
     left_out,
+    production_overloads,
     rule,
 )
 from tracekit.replay.answer.may_answer import (
@@ -180,26 +181,37 @@ def _best(
     Where nothing tells, but others may not
     be chosen, what they must not do tells them apart.
     """
-    tells = _telling(found, fit)
-    for one, stand in tells:
-        # the lowest mean may be a noisy one that nothing is told of; what is told counts
-        better = _better_rows(found, stand.best, one.name)
-        if better:
-            return one.name, preferred(found, better)
-    by, rows = _alone_better(found, _held(found, fit))
-    if not rows:
-        by, rows = NODES, _fewer_nodes(found, fit)
-    if rows:
-        return by, rows
+    relieved, tells = _relieving(found, fit), _telling(found, fit)
+    # the lowest mean may be a noisy one that nothing is told of; what is told counts
+    for by, rows in (
+        (OVERLOAD, relieved),
+        *((one.name, _first(found, stand.best, one.name)) for one, stand in tells),
+        _alone_better(found, _held(found, fit)),
+        (NODES, _fewer_nodes(found, fit)),
+    ):
+        if rows:
+            return by, rows
     if tells and not any(_less_overload(found, names[0]) for names in fit):
         return "", ()
     broken = broken_condition(found, fit, barred)
     rows = _in_order(found, fit, broken) if broken else ()
     if not rows or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
-    if _production_holds(found, barred):
-        return "", ()
-    return broken, rows
+    return ("", ()) if _production_holds(found, barred) else (broken, rows)
+
+
+def _first(found: Results, rows: Sequence[Standing], measure: str) -> tuple[Standing, ...]:
+    """Those that are better than production, the first choice first."""
+    better = _better_rows(found, rows, measure)
+    return preferred(found, better) if better else ()
+
+
+def _relieving(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
+    """The policies that overload less than production, where it does so more than a little."""
+    if not production_overloads(found):
+        return ()
+    stand = standings(found, OVERLOAD, among=fit)
+    return _first(found, stand.best or stand.rows, OVERLOAD)
 
 
 def _alone_better(

@@ -6,7 +6,7 @@ from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.answer.fitness import LeftOut, above_on_average, judged
 from tracekit.replay.answer.left_waiting import few_wait, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer
-from tracekit.replay.answer.preferred import why_first
+from tracekit.replay.answer.preferred import better_than_production, why_first
 from tracekit.replay.answer.standings import Standing, difference, standings
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
@@ -47,7 +47,7 @@ def answer(
     if not chosen:
         why = [_why_none(found, fit, barred), *_unmovable(found)]
         return f"No policy can be recommended: {'; '.join(why)}."
-    if measure in CONDITIONS:
+    if measure in CONDITIONS and not _surely_better(found, chosen[0], measure):
         return _holding(found, chosen, fit, every, why_first(found, best, measure))
     others = [name for row in best[1:] for name in row.names]
     # beside production others are left out, too, as they are not better than it
@@ -58,6 +58,10 @@ def answer(
     return (
         f"{_leading(found, best, measure, count)}, in {counted(orders, 'order')} of arrival{tail}."
     )
+
+
+def _surely_better(found: Results, policy: str, measure: str) -> bool:
+    return OBSERVED in found.policies and better_than_production(found, policy, measure)
 
 
 def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:

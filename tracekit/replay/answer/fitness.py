@@ -12,6 +12,7 @@ from tracekit.replay.answer.overload import (
     FULL,
     OVERLOAD,
     limits_of,
+    more_than_with_all,
     most_full,
     most_overload,
     within,
@@ -72,6 +73,11 @@ def limits(found: Results) -> dict[str, float]:
     known = usual if usual[OVERLOAD] is not None else None
     most = limits_of(known, _node_steps(found))
     return {name: value for name, value in most.items() if name in found.measures}
+
+
+def production_overloads(found: Results) -> bool:
+    """Whether production overloads nodes more often than a policy may without it."""
+    return more_than_with_all(_usual(found, OVERLOAD), _node_steps(found)) is not None
 
 
 def above_on_average(found: Results, policy: str) -> bool:
