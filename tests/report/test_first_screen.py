@@ -131,8 +131,8 @@ def test_no_answer_passes_for_another() -> None:
             " (\u221226 to \u221213) against least_allocated."
         ),
         (
-            "Use least_allocated: overloaded node-steps are 0 in each of 6 orders of arrival, \u22126"
-            " against production; it is worse by highest memory use."
+            "Use least_allocated: overloaded node-steps are 0 in each of 6 orders of arrival,"
+            " \u22126 against production; it is worse by highest memory use."
         ),
         (
             "Use least_allocated: stranded CPU is 0.4 %; it is worse in each of 6 orders, within"
