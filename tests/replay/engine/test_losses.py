@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 from replay_support import Row, workload
+from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.measures import find_measure
+from tracekit.replay.measures._common import EMPTY
 from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.circumstances import taken_apart, under
 from tracekit.replay.workload.domains import domains_of
+from tracekit.replay.workload.facts_told import bending
+from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload
 
 
@@ -149,3 +155,17 @@ def test_patience_is_about_gangs() -> None:
     assert happening(pair, "gang_backoff=1m").assumptions["gang_backoff_ms"] == 60_000
     with pytest.raises(TracekitError, match="gang_wait is about gangs, and workload"):
         happening(four(), "gang_wait=60s")
+
+
+def test_that_lost_nodes_count_as_empty_ones_is_a_note_of_the_run(tmp_path: Path) -> None:
+    """Seven living nodes all equally full had a spread, and no word told why."""
+    folder = parquet_folder(tmp_path / "load")
+    load = source_of(None, folder, assume=["lost=n0@0%"]).load()
+    assert load.facts["nodes_empty_while_away"] == 1
+    (said,) = bending({"nodes_empty_while_away": 1})
+    assert said in bending(load.facts)
+    assert "count it as an empty node" in said
+    spread = find_measure("cpu_spread_mean_fraction")
+    assert spread is not None
+    assert EMPTY in spread.formula
+    assert "nodes_empty_while_away" not in source_of(None, folder).load().facts

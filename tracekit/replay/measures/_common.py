@@ -4,6 +4,9 @@ from typing import Any
 
 from tracekit.replay.measures import Measure, Step
 
+#: Ends the formula of every measure over all nodes.
+EMPTY = "; a node that is lost, or not yet there, counts as an empty one"
+
 
 def of_moves(*, column: str, **said: Any) -> Measure:
     """A count of moves over the whole run, the filling included, unless ``said`` otherwise."""

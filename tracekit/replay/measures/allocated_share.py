@@ -4,6 +4,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._common import EMPTY
 from tracekit.replay.view.sampled import Held
 
 
@@ -16,7 +17,7 @@ MEASURE = Measure(
     meaning="share of the {resource} that requests may take on all nodes (what is reserved is left"
     " out) that containers request, mean over time",
     formula="sum of the {resource} requests of containers that run over what requests may take"
-    " of the {resource} of all nodes; mean over steps",
+    " of the {resource} of all nodes; mean over steps" + EMPTY,
     group="resource",
     unit="0..1",
     better=None,

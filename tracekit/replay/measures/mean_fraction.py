@@ -1,11 +1,12 @@
 """Mean use over the nodes, its mean over the steps."""
 
 from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._common import EMPTY
 
 MEASURE = Measure(
     title="Mean {resource} use",
     meaning="use of {resource} over capacity, mean over nodes and time",
-    formula="mean over nodes of {resource} use over capacity; mean over steps",
+    formula="mean over nodes of {resource} use over capacity; mean over steps" + EMPTY,
     group="resource",
     unit="0..1",
     better=None,

@@ -6,6 +6,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._common import EMPTY
 from tracekit.replay.view.sampled import Sampled
 from tracekit.words import counted
 
@@ -37,7 +38,7 @@ MEASURE = Measure(
     title=f"{{resource}} use, {_CALLED}",
     meaning="how full the 99th of 100 nodes was, in order of {resource} use, at its fullest time",
     formula="the smallest {resource} use over capacity that 99 % of the nodes do not exceed at a"
-    " step; largest over steps",
+    " step; largest over steps" + EMPTY,
     group="answer",
     unit="0..1",
     better="low",

@@ -2,12 +2,13 @@
 
 from tracekit.metrics.spread import spread
 from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._common import EMPTY
 
 MEASURE = Measure(
     title="Spread of {resource} use",
     meaning="use of the most used node less that of the least used, mean over time",
     formula="largest less smallest {resource} use over capacity of all nodes at a step; mean over"
-    " steps",
+    " steps" + EMPTY,
     group="resource",
     unit="0..1",
     better="low",

@@ -1,12 +1,13 @@
 """Standard deviation of use over the nodes, its mean over the steps."""
 
 from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._common import EMPTY
 
 MEASURE = Measure(
     title="Standard deviation of {resource} use",
     meaning="how far the use of {resource} differs from node to node, mean over time",
     formula="root of the mean over nodes of ({resource} use over capacity - its mean over nodes)"
-    " squared; mean over steps",
+    " squared; mean over steps" + EMPTY,
     group="resource",
     unit="0..1",
     better="low",

@@ -4,6 +4,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._common import EMPTY
 from tracekit.replay.view.sampled import Held
 
 
@@ -18,7 +19,7 @@ MEASURE = Measure(
     " node lacks what else it asks for, or has too little left; mean over time",
     formula="sum over nodes of free {resource} (not reserved) times the share of containers that"
     " do not fit there now, of those that ask for {resource} and would fit on the empty node, over"
-    " what requests may take of all nodes; mean over steps",
+    " what requests may take of all nodes; mean over steps" + EMPTY,
     group="answer",
     unit="0..1",
     better="low",

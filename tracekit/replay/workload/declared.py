@@ -48,3 +48,12 @@ UsedShare = Annotated[
     float,
     About("Use over request of a container without recorded use.", minimum=0, maximum=1),
 ]
+
+StepMs = Annotated[
+    int,
+    About(
+        "Time between two samples; 0: that of the recorded use, or as many times it as leave"
+        " 2,880 steps.",
+        minimum=0,
+    ),
+]

@@ -41,6 +41,15 @@ _BENDING = {
         " after: what each container used last holds, and averages count [this step|these steps]"
         " too"
     ),
+    "nodes_empty_while_away": (
+        "[node is lost or comes|nodes are lost or come] on the way: while [it is|they are] away,"
+        " means, deviations, spreads and shares over all nodes count [it as an empty node|them as"
+        " empty nodes], so that nodes seem less even, and less full, than those that are there"
+    ),
+    "containers_between_samples": (
+        "[container comes and goes|containers come and go] between two steps of the replay:"
+        " [it is|they are] placed, and in no measure"
+    ),
     "usage_samples_outside_lives": (
         "[sample of use is from before its|samples of use are from before their] container"
         " arrived or after it departed, and not used"

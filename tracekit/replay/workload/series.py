@@ -74,12 +74,15 @@ def commonest(gaps: Gaps, entities: int) -> int | None:
 
 
 def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
-    """Every sampling time from the first to the last, shape (steps,).
+    """Every sampling time from the first to the last, shape (steps,); see ``check_steps``."""
+    check_steps(first_ms, last_ms, step_ms)
+    return np.arange(first_ms, last_ms + 1, step_ms, dtype=np.int64)
 
-    Raises
-    ------
-    TracekitError
-        For more steps than any trace has, as with times since 1970 beside times since the start.
+
+def check_steps(first_ms: int, last_ms: int, step_ms: int) -> None:
+    """Raise TracekitError for more steps than any trace has.
+
+    So it is with times since 1970 beside times since the start.
     """
     steps = (last_ms - first_ms) // step_ms + 1
     if steps > MOST_STEPS:
@@ -88,7 +91,6 @@ def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
             f" at most {MOST_STEPS:,} are replayed",
             hint="all times count from one moment, in milliseconds; look for one that does not",
         )
-    return np.arange(first_ms, last_ms + 1, step_ms, dtype=np.int64)
 
 
 def axis_of(

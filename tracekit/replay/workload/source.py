@@ -18,6 +18,7 @@ from tracekit.replay.workload.loaders import load_workload, resolved
 from tracekit.replay.workload.request_choice import absolute
 from tracekit.replay.workload.requests.given import with_requests
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
+from tracekit.replay.workload.sized.times import between_samples
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.replay.workload.trace.workload import calls_of_store, workload_from_store
 from tracekit.replay.workload.workload import Workload
@@ -69,7 +70,9 @@ class WorkloadSource:
         if self.gangs:
             load = with_gangs(load)
         happens, _ = taken_apart(self.assume)
-        return under(load, happens, stream(self.seed, "lost")) if happens else load
+        if happens:
+            load = under(load, happens, stream(self.seed, "lost"))
+        return _with_counts(load)
 
     def _calls(self, load: Workload) -> CallWeights:
         if self.store is None:
@@ -88,6 +91,19 @@ class WorkloadSource:
             assumptions = sized_assumptions(assume)
             return with_requests(workload_from_sizes(store, assumptions, rng), store, assumptions)
         return workload_from_store(store, parse_assumptions(assume), rng)
+
+
+def _with_counts(load: Workload) -> Workload:
+    """The workload with counts of what its measures do not show as it was; none that is 0."""
+    away = [one.node for one in (load.losses, load.joins) if one is not None]
+    counts = {
+        "containers_between_samples": between_samples(
+            load.times_ms, load.arrival_ms, load.departure_ms
+        ),
+        "nodes_empty_while_away": len(np.unique(np.concatenate(away))) if away else 0,
+    }
+    found = {name: count for name, count in counts.items() if count}
+    return dataclasses.replace(load, facts={**load.facts, **found}) if found else load
 
 
 def source_of(

@@ -12,9 +12,11 @@ from workload_support import PARQUET, parquet_folder
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import replay
+from tracekit.replay.workload.facts_told import bending
 from tracekit.replay.workload.loaders import load_workload
 from tracekit.replay.workload.parquet.workload import workload_from_parquet
 from tracekit.replay.workload.resources import UNLIMITED
+from tracekit.replay.workload.source import source_of
 
 
 def test_all_of_it_is_read(tmp_path: Path) -> None:
@@ -139,12 +141,12 @@ def test_what_ran_at_the_beginning_stays_where_the_folder_has_it(tmp_path: Path)
     """As with a store: of three containers 'early' is there and has a node; 'late' comes later."""
     text, rng = str(parquet_folder(tmp_path / "load")), np.random.default_rng(0)
     plain = load_workload(text, rng)
-    assert (plain.pinned, dict(plain.assumptions)) == (None, {"start": "empty"})
+    assert (plain.pinned, dict(plain.assumptions)) == (None, {"start": "empty", "step_ms": 0})
     load = load_workload(text, rng, assume=["start=observed"])
     assert load.container_ids == ("early", "silent", "late")
     assert load.pinned is not None
     assert load.pinned.tolist() == [0, -1, -1]
-    assert dict(load.assumptions) == {"start": "observed"}
+    assert dict(load.assumptions) == {"start": "observed", "step_ms": 0}
     # the policy would have put it on the other node
     outcome = replay(load, [parse_entrant("worst_fit")], seed=0).placements
     nodes = dict(outcome.filter(policy="worst_fit").select("container", "node").iter_rows())
@@ -162,3 +164,35 @@ def test_an_observed_start_of_which_nothing_is_known_is_refused(tmp_path: Path) 
     )
     with pytest.raises(TracekitError, match="of nothing that was there at the beginning"):
         load_workload(str(folder), np.random.default_rng(0), assume=["start=observed"])
+
+
+def test_the_end_is_the_latest_of_arrivals_departures_and_use(tmp_path: Path) -> None:
+    """By the rule of a store: who comes or goes after the last sample is there at a step."""
+    late = {**column("containers", "arrival_ms", [7500, 0, 0]), "departure_ms": [None, 6000, 2000]}
+    folder = parquet_folder(tmp_path / "load", containers=late)
+    load = workload_from_parquet(folder)
+    assert load.times_ms.tolist() == list(range(0, 9000, 1000))
+    at = load.container_ids.index("late")
+    assert load.present(8)[at]
+    assert np.isfinite(load.usage[:, 8, at]).all()
+    few = workload_from_parquet(folder, step_ms=4000)
+    assert few.times_ms.tolist() == [0, 4000, 8000]
+
+
+def test_the_beginning_is_the_first_sample_of_use(tmp_path: Path) -> None:
+    """Who came before is there then, and who had gone before is not replayed."""
+    later = column("usage", "time_ms", [at + 2000 for at in PARQUET["usage"]["time_ms"]])
+    load = workload_from_parquet(parquet_folder(tmp_path / "load", usage=later))
+    assert load.times_ms[0] == 2000
+    assert "early" not in load.container_ids
+    assert load.arrival_ms.min() == 2000
+    assert load.facts["containers_departed_before"] == 1
+
+
+def test_who_lives_between_two_steps_is_counted(tmp_path: Path) -> None:
+    """A container from 1100 to 1900 is at no step of 1000 ms."""
+    short = {**column("containers", "arrival_ms", [0, 0, 1100]), "departure_ms": [2000, 3000, 1900]}
+    folder = parquet_folder(tmp_path / "load", containers=short)
+    load = source_of(None, folder).load()
+    assert load.facts["containers_between_samples"] == 1
+    assert "1 container comes and goes between two steps" in " ".join(bending(load.facts))

@@ -16,17 +16,20 @@ from tracekit.replay.workload.workload import Workload
 
 @dataclass(frozen=True, kw_only=True)
 class Parquet(WorkloadLoader):
-    """A folder of Parquet files states its own sizes and times; only the start is a choice."""
+    """A folder of Parquet files states its own sizes and times; start and step are choices."""
 
     title: ClassVar[str] = "a folder of Parquet files in tracekit's own schema"
     source: ClassVar[str] = "written by the user; columns: docs/how-to/own-workload.md"
     files: ClassVar[str] = "nodes.parquet, containers.parquet and usage.parquet"
 
     start: declared.Start = declared.START
+    step_ms: declared.StepMs = 0
 
     def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002
         """Read the folder."""
-        load = dataclasses.replace(workload_from_parquet(path), assumptions=values(self))
+        load = dataclasses.replace(
+            workload_from_parquet(path, self.step_ms), assumptions=values(self)
+        )
         return load if self.start == declared.START else _observed(load)
 
     @classmethod

@@ -16,7 +16,8 @@ calls.parquet       optional: upstream VARCHAR, downstream VARCHAR (services), c
 Between two samples, and before the first and after the last, the nearest earlier (else later)
 sample holds, and each step of a life that is so filled is counted. A container without any row uses
 what it requests all the time, as in a store with sizes, and is counted. Samples from before a
-container's arrival or from its departure on are not used, and are counted.
+container's arrival or from its departure on are not used, and are counted. The replay begins and
+ends as that of a store does (``sized.times``).
 """
 
 import dataclasses
@@ -45,8 +46,9 @@ from tracekit.replay.workload.parquet.further import (
     rules_in,
 )
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
-from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
+from tracekit.replay.workload.series import check_steps, hold, infer_step_ms
 from tracekit.replay.workload.sized.rules import gangs_of, priority_of
+from tracekit.replay.workload.sized.times import Measured, axis_from, there_from
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.sizes import STEP_MS
 
@@ -73,8 +75,13 @@ _PRICE = "price_per_hour"
 _MAY_BE_NULL = {"service", "departure_ms", "cpu_milli", "memory_bytes"}
 
 
-def workload_from_parquet(folder: Path) -> Workload:
+def workload_from_parquet(folder: Path, step_ms: int = 0) -> Workload:
     """Read and check a workload folder; its name is the workload's name.
+
+    Parameters
+    ----------
+    step_ms : int
+        Time between two samples; 0: that of the recorded use, as in a store.
 
     Raises
     ------
@@ -93,8 +100,15 @@ def workload_from_parquet(folder: Path) -> Workload:
     check_known(containers["node"].drop_nulls(), known, "node", "containers.parquet")
     check_known(usage["container"], set(containers["container"]), "container", "usage.parquet")
     containers = containers.sort("arrival_ms", "container", maintain_order=True)
-    load = _with_rules(_assemble(folder, nodes, containers, usage), containers)
-    return _with_further(load, containers, usage)
+    left, step_ms, times = _lives(containers, usage, step_ms)
+    outside = samples_outside(usage, containers, step_ms, int(times[0]))
+    usage = usage.join(left, on="container", how="semi", maintain_order="left")
+    load = _with_rules(_assemble(folder, nodes, left, usage, step_ms=step_ms, times=times), left)
+    over = containers.height - left.height
+    counts = {"containers_departed_before": over} if over else {}
+    facts = {**load.facts, **counts, "usage_samples_outside_lives": outside}
+    load = dataclasses.replace(load, facts=facts)
+    return _with_further(load, left, usage)
 
 
 def _assemble(
@@ -102,8 +116,10 @@ def _assemble(
     nodes: pl.DataFrame,
     containers: pl.DataFrame,
     usage: pl.DataFrame,
+    *,
+    step_ms: int,
+    times: IntArray,
 ) -> Workload:
-    step_ms, times = _axis(containers, usage)
     end = int(times[-1]) + step_ms
     resources = column_order(set(nodes.columns) - {"node", _PRICE, *KINDS})
     request, stated = _requests(containers, resources)
@@ -112,7 +128,6 @@ def _assemble(
     departure = containers["departure_ms"].fill_null(end).to_numpy()
     alive = (times[:, None] >= arrival) & (times[:, None] < departure)
     filled = fill(used, request[:, : len(BASE)], alive)
-    outside = samples_outside(usage, containers, step_ms, int(times[0]))
     position = {node: at for at, node in enumerate(nodes["node"])}
     services = tuple(containers["service"].fill_null(UNKNOWN))
     return Workload(
@@ -139,7 +154,7 @@ def _assemble(
         price_per_hour=_prices(nodes),
         calls=_calls(folder, services),
         quantities=use_rests_on(np.stack([filled.silent] * len(BASE))),
-        facts={**filled.facts(), "usage_samples_outside_lives": outside},
+        facts=filled.facts(),
     )
 
 
@@ -207,13 +222,31 @@ def _calls(folder: Path, services: tuple[str, ...]) -> CallWeights | None:
     return call_weights(services, read(path, _CALLS)) if path.is_file() else None
 
 
-def _axis(containers: pl.DataFrame, usage: pl.DataFrame) -> tuple[int, IntArray]:
+def _lives(
+    containers: pl.DataFrame, usage: pl.DataFrame, step_ms: int
+) -> tuple[pl.DataFrame, int, IntArray]:
+    """Containers in order of arrival, the step and the sampling times, by the rule of a store."""
+    measured = _measured(usage)
+    arrival = containers["arrival_ms"].to_numpy()
+    leaves = containers["departure_ms"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    first = int(arrival.min()) if len(arrival) else 0
+    start = measured.first_ms if measured else first
+    if measured is not None:
+        check_steps(min(first, start), measured.last_ms, measured.step_ms)
+    rows = there_from(start, leaves) if len(arrival) else np.arange(0)
+    step_ms, times, _ = axis_from(
+        start, arrival[rows], leaves[rows], measured, span_ms=0, step_ms=step_ms
+    )
+    left = containers[rows].with_columns(pl.col("arrival_ms").clip(start))
+    return left, step_ms, times
+
+
+def _measured(usage: pl.DataFrame) -> Measured | None:
+    times = usage["time_ms"].to_numpy()
+    if not len(times):
+        return None
     step_ms = infer_step_ms(usage, "container") or STEP_MS
-    edges = [containers["arrival_ms"].min(), usage["time_ms"].min()]
-    first = min(int(edge) for edge in edges if isinstance(edge, int))
-    last = usage["time_ms"].max()
-    last = int(last) if isinstance(last, int) else first
-    return step_ms, steps_between(first, last, step_ms)
+    return Measured(first_ms=int(times.min()), last_ms=int(times.max()), step_ms=step_ms)
 
 
 def _stated(frame: pl.DataFrame, name: str) -> BoolArray:

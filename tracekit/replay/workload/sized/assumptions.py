@@ -53,14 +53,7 @@ class SizedAssumptions:
         Literal["recorded", "none"],
         About("none: everything stays, as in studies of how many nodes are needed."),
     ] = "recorded"
-    step_ms: Annotated[
-        int,
-        About(
-            "Time between two samples; 0: that of the recorded use, or as many times it as leave"
-            " 2,880 steps.",
-            minimum=0,
-        ),
-    ] = 0
+    step_ms: declared.StepMs = 0
     used_share: declared.UsedShare = 1.0
     resources: declared.Resources = "all"
     cells: Annotated[

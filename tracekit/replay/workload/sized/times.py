@@ -103,15 +103,17 @@ def lives(
     """
     recorded = _recorded(containers, measured, assumptions)
     start = recorded.start_ms
-    rows = np.flatnonzero(~(recorded.leaves_ms <= start))
-    if not len(rows):
-        raise TracekitError(
-            f"every container had departed at {start} ms, when the recorded use begins",
-            hint="times of containers and of use must count from one moment",
-        )
+    rows = there_from(start, recorded.leaves_ms)
     left = containers[rows]
     arrival, leaves = recorded.arrival_ms[rows], recorded.leaves_ms[rows]
-    step_ms, times, span = _axis(arrival, leaves, start, measured, assumptions)
+    step_ms, times, span = axis_from(
+        start,
+        arrival,
+        leaves,
+        measured,
+        span_ms=assumptions.arrival_span_ms,
+        step_ms=assumptions.step_ms,
+    )
     departure = np.where(np.isnan(leaves), int(times[-1]) + step_ms, leaves).astype(np.int64)
     there = arrival <= start
     arrival = np.maximum(arrival, start)
@@ -198,30 +200,65 @@ def _waiting(
     return there[rng.permutation(len(there))] if drawn else there
 
 
-def _axis(
-    arrival: IntArray,
-    leaves: np.ndarray,
+def there_from(start_ms: int, leaves_ms: FloatArray) -> IntArray:
+    """Positions of the containers that have not departed when the replay begins.
+
+    Raises
+    ------
+    TracekitError
+        When all have.
+    """
+    rows = np.flatnonzero(~(leaves_ms <= start_ms))
+    if not len(rows):
+        raise TracekitError(
+            f"every container had departed at {start_ms} ms, when the recorded use begins",
+            hint="times of containers and of use must count from one moment",
+        )
+    return rows
+
+
+def axis_from(
     start: int,
+    arrival: IntArray,
+    leaves: FloatArray,
     measured: Measured | None,
-    assumptions: SizedAssumptions,
+    *,
+    span_ms: int,
+    step_ms: int,
 ) -> tuple[int, IntArray, int]:
-    """The step, the sampling times, and the span over which arrives what was there."""
+    """The step, the sampling times, and the span over which arrives what was there.
+
+    The end is the latest of arrivals, departures and use, for folders and stores alike.
+
+    Parameters
+    ----------
+    leaves : float64, shape (containers,)
+        NaN where a container stays.
+    span_ms, step_ms : int
+        As they are assumed; a step of 0 is that of the use.
+    """
     gone = leaves[~np.isnan(leaves)]
-    ends = [int(arrival.max()), *([int(gone.max())] if len(gone) else [])]
+    ends = [int(arrival.max(initial=start)), *([int(gone.max())] if len(gone) else [])]
     if measured is not None:
         ends.append(measured.last_ms)
     end = max(ends)
-    span = min(assumptions.arrival_span_ms, (end - start) // 2)
-    step = assumptions.step_ms
+    span = min(span_ms, (end - start) // 2)
+    step = step_ms
     if not step and measured is not None:
         # whole samples make a step
         step = measured.step_ms * max(1, -(-(end - start) // (_MOST_STEPS * measured.step_ms)))
     if end <= start:
         # nothing but an order is known: the span of arrivals is all the time there is
-        span = assumptions.arrival_span_ms
+        span = span_ms
         step = step or STEP_MS
-        end = start + span + _STEPS_AFTER * step
+        end = start + span + (_STEPS_AFTER * step if span else 0)
     step = step or max(STEP_MS, -(-(end - start) // _STEPS))
     # the last sample is of the end, or after it
     last = start - (start - end) // step * step
     return step, steps_between(start, last, step), span
+
+
+def between_samples(times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray) -> int:
+    """How many containers come and go with no sampling time in their life: no step has them."""
+    after = np.append(times_ms, np.iinfo(np.int64).max)
+    return int((after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms).sum())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
+from replay_support import workload
 from shrink_support import EVEN, shrunk
 
 from tracekit.replay.studies.shrink.words.cautions import named, nearly_full, not_counted
@@ -36,6 +39,23 @@ def test_memory_that_is_nearly_full(there: float | None, usual: float | None, to
     said = nearly_full(there, usual).replace("\u00a0", " ")
     assert said.startswith(told)
     assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize(("departures", "told"), [("none", True), ("recorded", False)])
+def test_an_assumption_that_keeps_every_container_stands_in_the_answer(
+    departures: str, *, told: bool
+) -> None:
+    """openb had 856 nodes or 9, and nothing said that no pod ever leaves in the first."""
+    load = dataclasses.replace(EVEN, assumptions={"departures": departures})
+    said = short(shrunk(load))
+    assert ("No container leaves here (assumed: departures=none)" in said) == told
+
+
+@pytest.mark.parametrize(("use", "told"), [("assumed", False), ("recorded", True)])
+def test_no_kubelet_evicts_for_what_is_only_requested(use: str, *, told: bool) -> None:
+    full = workload([(1000, 100)] * 8, [(0, 9000, 10, 25)] * 16, used_share=1.0)
+    load = dataclasses.replace(full, quantities={"use of containers": use})
+    assert ("100.0 % of its memory" in short(shrunk(load)).replace("\u00a0", " ")) == told
 
 
 STICK = "0.5*tbesk_exact+0.5*best_fit"

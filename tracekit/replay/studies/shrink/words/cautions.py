@@ -1,4 +1,4 @@
-"""What stands beside a count: whom it is of, what does not count, and nearly full memory.
+"""What stands beside a count: whom it is of, what does not count, who stays, full memory.
 
 Each is a sentence that begins with a space, or empty. ``named`` is a policy's name.
 """
@@ -30,6 +30,16 @@ def not_counted(load: Mapping[str, Any]) -> str:
     if not names:
         return ""
     return f" Requests of {listed(names)} are not counted: nodes that go may be needed for them."
+
+
+def nobody_leaves(load: Mapping[str, Any]) -> str:
+    """That all containers stay to the end because an assumption says so; as ``not_counted``."""
+    if load.get("assumptions", {}).get("departures") != "none":
+        return ""
+    return (
+        " No container leaves here (assumed: departures=none), so that all of them count together:"
+        " with --assume departures=recorded far fewer nodes may be enough."
+    )
 
 
 def nearly_full(there: float | None, usual: float | None) -> str:

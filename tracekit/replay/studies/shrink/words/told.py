@@ -20,9 +20,11 @@ from tracekit.replay.studies.shrink.words.broken import comes_to, number
 from tracekit.replay.studies.shrink.words.cautions import (
     named,
     nearly_full,
+    nobody_leaves,
     nodes_aside,
     not_counted,
 )
+from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.study import Study
 from tracekit.words import count, counted, short_id
 
@@ -123,7 +125,7 @@ def _enough(found: Told) -> str:
         if bound is None or cheap
         else f"{waits.no_policy(row)} can do with fewer than {bound:,}{_like_these(row)}.",
     ]
-    beside = "".join(f" {one}" for one in known if one)
+    beside = nobody_leaves(about["workload"]) + "".join(f" {one}" for one in known if one)
     every = (
         f" in all {counted(orders, 'order')} of arrival"
         if orders > 1
@@ -145,7 +147,12 @@ def _enough(found: Told) -> str:
 
 
 def _memory(found: Told) -> tuple[float | None, float | None]:
-    """The highest use of memory of a node, where so many stay and in production."""
+    """The highest use of memory of a node, where so many stay and in production.
+
+    None where no use is recorded: a kubelet evicts nobody for what is requested.
+    """
+    if found.about["workload"].get("quantities", {}).get("use of containers") == ASSUMED:
+        return None, None
     name = "memory_max_fraction"
     usual = (found.about["observed"] or {}).get("measures", {})
     return found.best.get(name), usual.get(name)
