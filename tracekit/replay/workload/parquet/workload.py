@@ -235,7 +235,7 @@ def _lives(
         check_steps(min(first, start), measured.last_ms, measured.step_ms)
     rows = there_from(start, leaves) if len(arrival) else np.arange(0)
     step_ms, times, _ = axis_from(
-        start, arrival[rows], leaves[rows], measured, span_ms=0, step_ms=step_ms
+        start, arrival[rows], leaves[rows], measured, assumed=(0, step_ms)
     )
     left = containers[rows].with_columns(pl.col("arrival_ms").clip(start))
     return left, step_ms, times

@@ -111,8 +111,7 @@ def lives(
         arrival,
         leaves,
         measured,
-        span_ms=assumptions.arrival_span_ms,
-        step_ms=assumptions.step_ms,
+        assumed=(assumptions.arrival_span_ms, assumptions.step_ms),
     )
     departure = np.where(np.isnan(leaves), int(times[-1]) + step_ms, leaves).astype(np.int64)
     there = arrival <= start
@@ -223,8 +222,7 @@ def axis_from(
     leaves: FloatArray,
     measured: Measured | None,
     *,
-    span_ms: int,
-    step_ms: int,
+    assumed: tuple[int, int],
 ) -> tuple[int, IntArray, int]:
     """The step, the sampling times, and the span over which arrives what was there.
 
@@ -234,9 +232,10 @@ def axis_from(
     ----------
     leaves : float64, shape (containers,)
         NaN where a container stays.
-    span_ms, step_ms : int
-        As they are assumed; a step of 0 is that of the use.
+    assumed : tuple of int
+        The span of arrivals, and the step, of which 0 is that of the use; in milliseconds.
     """
+    span_ms, step_ms = assumed
     gone = leaves[~np.isnan(leaves)]
     ends = [int(arrival.max(initial=start)), *([int(gone.max())] if len(gone) else [])]
     if measured is not None:
