@@ -87,22 +87,14 @@ def test_a_list_alone_is_of_one_time(tmp_path: Path) -> None:
     assert read(store, "node").filter(node="n2")["state"].to_list() == ["closed"]
 
 
-def test_taints_begin_when_they_say(tmp_path: Path) -> None:
-    """One of no time has been there always; NotReady is so since the condition says it."""
+def test_a_taint_of_a_later_time_holds_all_the_time(tmp_path: Path) -> None:
+    """A replay has the taints of when use begins: none is lost because it came later."""
     late = {"key": "maintenance", "effect": "NoExecute", "timeAdded": "2026-01-01T01:02:00Z"}
-    lost = node("n2", taints=[GPU, late])
-    lost["status"]["conditions"] = [
-        {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T01:04:00Z"}
-    ]
-    store = open_store(_store(tmp_path, lost))
-    rows = read(store, "node").filter(node="n2").sort("time_ms")
-    keys = [[one["key"] for one in json.loads(some)] for some in rows["taints"]]
-    minutes = [(time - CREATED_MS) // 60_000 for time in rows["time_ms"]]
-    assert list(zip(minutes, keys, strict=True)) == [
-        (0, ["gpu"]),
-        (62, ["gpu", "maintenance"]),
-        (64, ["gpu", "maintenance", f"{SPACE}/unreachable"]),
-    ]
-    told = [one for one in workload(store).told if "NotReady" in one]
-    assert len(told) == 1
-    assert told[0].startswith("node n2 is NotReady at the end, and not yet when use began")
+    store = open_store(_store(tmp_path, node("n2", taints=[GPU, late])))
+    (row,) = read(store, "node").filter(node="n2").to_dicts()
+    assert [one["key"] for one in json.loads(row["taints"])] == ["gpu", "maintenance"]
+    constraints = workload(store).constraints
+    assert constraints is not None
+    closed = dict(constraints.keeper(workload(store).nodes, None).closed(0))
+    at = workload(store).node_ids.index("n2")
+    assert closed["taints"][at]

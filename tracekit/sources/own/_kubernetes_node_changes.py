@@ -7,7 +7,6 @@ from typing import Any
 
 from tracekit.sources.own._kubernetes_objects import Thing, latest_ms, time_ms
 from tracekit.sources.own._kubernetes_shape import CORDON_TAINT, Rows
-from tracekit.tables.node import UNREADY_TAINTS
 
 #: What a row says of when and where, and not of the node.
 _PLACE = ("time_ms", "line")
@@ -33,12 +32,18 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
 
 
 def dated(rows: Rows, thing: Thing) -> Rows:
-    """The rows of a node of one list; it is closed, and has each taint, since when it says so."""
+    """The rows of a node of one list; it is closed since when that is said.
+
+    Other taints hold all the time: a replay has those that a node has when use begins.
+    """
     nodes = rows.get("node") or []
     if not nodes or thing.event is not None or nodes[0]["taints"] is None:
         return rows
     first, *later = nodes
-    since = [(_since_ms(thing.value, one), one) for one in json.loads(first["taints"])]
+    since = [
+        (_since_ms(thing.value, one) if one["key"] == CORDON_TAINT else 0, one)
+        for one in json.loads(first["taints"])
+    ]
     begins = [first["time_ms"], *sorted({at for at, _ in since if at > first["time_ms"]})]
     states = []
     for time in begins:
@@ -57,12 +62,6 @@ def _since_ms(node: Mapping[str, Any], taint: Mapping[str, Any]) -> int:
         for one in (node.get("spec") or {}).get("taints") or ()
         if (one.get("key"), one.get("effect")) == (taint["key"], taint["effect"])
     ]
-    if taint["key"] in UNREADY_TAINTS.values():
-        stated += [
-            one.get("lastTransitionTime")
-            for one in (node.get("status") or {}).get("conditions") or ()
-            if one.get("type") == "Ready"
-        ]
     with contextlib.suppress(ValueError, StopIteration):
         return time_ms(str(next(one for one in stated if one)))
     return 0
