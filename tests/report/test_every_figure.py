@@ -78,6 +78,10 @@ def test_axes_carry_units_and_every_trace_has_points(name: str, size: str) -> No
     if figure.narrow is not None:
         narrow = figure.narrow(figure.prepare(made_up(*SIZES[size]))).to_plotly_json()
         assert len(narrow["data"]) >= 1
+        # without texts of their own, ticks at rows would be numbered by row
+        for key, value in narrow["layout"].items():
+            if re.match(r"yaxis\d*$", key) and value.get("tickmode") == "array":
+                assert len(value["ticktext"]) == len(value["tickvals"])
 
 
 @pytest.mark.parametrize("size", SIZES)

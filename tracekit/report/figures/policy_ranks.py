@@ -113,7 +113,7 @@ def _bars(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
         barmode="overlay",
         margin={"l": 8, "r": 24, "t": 8, "b": 56},
         xaxis=axis(_title(measure), rangemode="normal" if close else "tozero", zeroline=False),
-        yaxis=rows_axis(height, 0.75 if narrow else 0.6, names=beside or [], places=places),
+        yaxis=rows_axis(height, 0.75 if narrow else 0.6, names=beside, places=places),
     )
     said = [above(at, text, 0, yanchor="middle", **_HEADING) for at, text in headings]
     if narrow:
