@@ -180,10 +180,12 @@ def _more_than(repeats: int, up_to: int | None) -> int | None:
 def _cost(policies: int, repeated: int, repeats: int) -> str:
     """A sentence on the cost of repeats, and how to do without."""
     whole = policies + repeated * (repeats - 1)
+    what_for = "so that an interval can be told (--repeat 1: one order, no interval)"
+    if repeats < FEWEST:
+        what_for = f"but an interval needs {FEWEST} (--repeat {FEWEST})"
     return (
         f"{whole:,} replays: {repeated:,} of {counted(policies, 'policy')} meet"
-        f" {counted(repeats, 'order')} of"
-        " arrival, so that an interval can be told (--repeat 1: one order, no interval)"
+        f" {counted(repeats, 'order')} of arrival, {what_for}"
     )
 
 
