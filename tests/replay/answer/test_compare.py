@@ -126,7 +126,7 @@ def test_better_is_said_only_where_it_is() -> None:
     assert nodes == "Nodes used: lowest under a (5, 12 orders); within chance of it: b"
     nodes, zed = sentences(measured(), ours=["a", "b"])
     assert zed.endswith("all others differ")
-    assert nodes == "Nodes used: it is 5 under every policy"
+    assert nodes == "Nodes used: it is 5 under every policy that is compared"
 
 
 def test_who_left_containers_waiting_is_not_compared() -> None:

@@ -17,7 +17,7 @@ from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.results import Results, results, too_few
-from tracekit.replay.runs.run import Run
+from tracekit.replay.runs.run import OBSERVED, Run
 from tracekit.replay.runs.shown import PERCENT, shown
 from tracekit.words import counted
 
@@ -218,7 +218,7 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
     middles = [float(found.of(names[0], measure).mean()) for names in rivals]
     if max(middles) == min(middles):
         same = shown(found.measures[measure], middles[0], None, unit=True)
-        return f"it is {same} under every policy"
+        return f"it is {same} under every policy{_of_which(found, measure, middles[0])}"
     most = max(found.orders(names[0]) for names in rivals)
     if most < FEWEST:
         return too_few(found)
@@ -229,6 +229,14 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
             f"no two policies differ beyond chance over {counted(most, 'order')} of arrival{from_}"
         )
     return too_near(found.measures[measure], middles)
+
+
+def _of_which(found: Results, measure: str, same: float) -> str:
+    """Which policies those are that have the same by a measure, a clause; empty if all have it."""
+    firsts = [names[0] for names in found.groups if OBSERVED not in names]
+    known = [name for name in firsts if found.known(name, measure)]
+    every = all(float(found.of(name, measure).mean()) == same for name in known)
+    return "" if every else " that is compared"
 
 
 def _told_from(found: Results, measure: str, names: Sequence[str]) -> str:
