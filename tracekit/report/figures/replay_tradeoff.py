@@ -271,7 +271,8 @@ FIGURE = Figure(
     question="How many nodes does a policy save, and at what risk?",
     how_to_read="Each mark is one way to place: the further left, the fewer nodes in use; the"
     " further down, the less overload. Names are of production and of the policies that the title"
-    " or the first page names. A small open mark is a policy that another one beats on both. Thin"
+    " or the first page names, if they are on the axes; where there is room, of others that none"
+    " beats. A small open mark is a policy that another one beats on both. Thin"
     " lines are 95 % intervals over the orders of arrival. Above the dashed line a policy overloads"
     " more than is allowed on average. The upright axis is drawn by the square root, so that little"
     " overload is told from none. Nodes"
