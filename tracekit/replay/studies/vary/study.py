@@ -9,6 +9,7 @@ beside that, and decide nothing; ``told`` has the words.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -154,7 +155,6 @@ def vary_assumptions(
     answers = {change: answered(one) for change, one in found.items()}
     ranks = ranked(found, measure, answers)
     base, usual_answer = standings(found[BASE], measure), answers[BASE]
-    load = found[BASE].manifest["workload"]
     return Study(
         name=NAME,
         about={
@@ -164,7 +164,7 @@ def vary_assumptions(
             "changes": list(changes),
             "seed": seed,
             "store": str(store),
-            "workload": {name: load[name] for name in _OF_LOAD},
+            "workload": _of_load(found[BASE]),
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
             "answer": list(usual_answer.names),
@@ -175,6 +175,10 @@ def vary_assumptions(
         },
         frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems)},
     )
+
+
+def _of_load(found: Results) -> dict[str, Any]:
+    return {name: found.manifest["workload"][name] for name in _OF_LOAD}
 
 
 def _usual(store: Store) -> tuple[str, ...]:
