@@ -95,6 +95,6 @@ def test_a_taint_of_a_later_time_holds_all_the_time(tmp_path: Path) -> None:
     assert [one["key"] for one in json.loads(row["taints"])] == ["gpu", "maintenance"]
     constraints = workload(store).constraints
     assert constraints is not None
-    closed = dict(constraints.keeper(workload(store).nodes, None).closed(0))
+    closed = dict(constraints.keeper(workload(store).nodes, "first").closed(0))
     at = workload(store).node_ids.index("n2")
     assert closed["taints"][at]

@@ -11,7 +11,6 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.studies.shrink.search.added import Adding
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.fewest import Fewest, fewest_nodes
-from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Broken, Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import NODES, Trials
@@ -71,7 +70,7 @@ def enough_nodes(
         return search(limits=limits)
     except TooFewError as error:
         if may_wait and error.only_waits:
-            found = _with_some_waiting(search, load, policy, limits, may_wait)
+            found = _with_some_waiting(search, load, limits, may_wait)
             if found is not None:
                 return found
         if not further:
@@ -89,7 +88,7 @@ def enough_nodes(
 
 
 def _with_some_waiting(
-    search: Callable[..., Fewest], load: Workload, policy: Entrant, limits: Limits, most: int
+    search: Callable[..., Fewest], load: Workload, limits: Limits, most: int
 ) -> Fewest | None:
     """The answer where containers wait with all nodes, too; None where more wait than ``most``."""
     steps = len(load.times_ms)
@@ -97,10 +96,9 @@ def _with_some_waiting(
         found = search(limits=limits.as_with_all(most, steps))
     except TooFewError:
         return None
-    waits = max(int(one.row["pending"]) for one in found.at(load.nodes))
-    # known now is how many are left out at most
-    bound = least_nodes(load, policy, limits.as_with_all(waits, steps))
-    return replace(found, waits_with_all=waits, bound=bound)
+    told = [*found.at(load.nodes), *found.at(found.nodes)]
+    # the bound is of all but ``most``: single orders may leave more out than those told do
+    return replace(found, waits_with_all=max(int(one.row["pending"]) for one in told))
 
 
 def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewest:
