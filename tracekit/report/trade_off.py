@@ -6,9 +6,8 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.advice import sentence
-from tracekit.replay.answer.decision import NODES
 from tracekit.replay.answer.overload import OVERLOAD, most_overload
-from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.answer.preferred import NODES, USUAL
 from tracekit.replay.answer.standings import Standings
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
-from tracekit.replay.answer.decision import NODES, Decision
+from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.left_waiting import leaves
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
-from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.answer.preferred import NODES, USUAL
 from tracekit.replay.answer.standings import Difference, Standing, difference, standings
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import Measure, find_measure, small

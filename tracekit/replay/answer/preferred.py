@@ -1,4 +1,4 @@
-"""Which policy goes first that chance does not tell from the best: least risk, then simplest.
+"""The policies that a run recommends, and which goes first: least risk, then simplest.
 
 The measure that decides tells which policies are within chance of the best; to pick the best mean
 of those would be to read what the orders do not tell.
@@ -7,17 +7,27 @@ of those would be to read what the orders do not tell.
 import dataclasses
 from collections.abc import Sequence
 
-from tracekit.replay.answer.fitness import limits, yardstick
+from tracekit.replay.answer.fitness import (
+    LeftOut,
+    above_on_average,
+    limits,
+    production_overloads,
+    yardstick,
+)
 from tracekit.replay.answer.intervals import interval_of
 from tracekit.replay.answer.left_waiting import left
-from tracekit.replay.answer.may_answer import may_answer
+from tracekit.replay.answer.may_answer import broken_condition, may_answer
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.answer.standings import Standing, difference
-from tracekit.replay.chance.material import too_near
+from tracekit.replay.answer.standings import Standing, Standings, difference, standings
+from tracekit.replay.chance.material import MATERIAL, too_near
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
+from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
+#: Decides where no policy is better than production by a measure that has a better end.
+NODES = "nodes_used_mean"
 #: What clusters run already: to keep it costs nobody anything.
 USUAL = "default_scheduler"
 #: Rules that need no knowledge of use: what anything cleverer has to be better than.
@@ -147,3 +157,107 @@ def better_than_production(found: Results, policy: str, measure: str) -> bool:
         and (told.mean < 0) == (found.measures[measure].first == "low")
         and _matters(found, found.measures[measure], policy, OBSERVED)
     )
+
+
+def best_of(
+    found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]
+) -> tuple[str, tuple[Standing, ...]]:
+    """The first measure that tells the policies apart which may be chosen, and its best rows.
+
+    Where production is known, the best has to be better than production by it. Where none is,
+    those come first that need fewer nodes than production, if nodes without containers are free.
+    Where nothing tells, but others may not
+    be chosen, what they must not do tells them apart.
+    """
+    relieved, tells = _relieving(found, fit), telling(found, fit)
+    # the lowest mean may be a noisy one that nothing is told of; what is told counts
+    for by, rows in (
+        (OVERLOAD, relieved),
+        *((one.name, _first(found, stand.best, one.name)) for one, stand in tells),
+        _alone_better(found, held(found, fit)),
+        (NODES, _fewer_nodes(found, fit)),
+    ):
+        if rows:
+            return by, rows
+    if tells and not any(_less_overload(found, names[0]) for names in fit):
+        return "", ()
+    broken = broken_condition(found, fit, barred)
+    rows = in_order(found, fit, broken) if broken else ()
+    if not rows or all(one.names == (OBSERVED,) for one in barred):
+        return "", ()
+    return ("", ()) if production_holds(found, barred) else (broken, rows)
+
+
+def held(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Those that overload no more than allowed on average: others are not recommended."""
+    return [names for names in fit if not above_on_average(found, names[0])]
+
+
+def _first(found: Results, rows: Sequence[Standing], measure: str) -> tuple[Standing, ...]:
+    """Those that are better than production, the first choice first."""
+    better = _better_rows(found, rows, measure)
+    return preferred(found, better) if better else ()
+
+
+def _relieving(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
+    """The policies that overload less than production, where it does so more than a little."""
+    if not production_overloads(found):
+        return ()
+    stand = standings(found, OVERLOAD, among=fit)
+    return _first(found, stand.best or stand.rows, OVERLOAD)
+
+
+def _alone_better(
+    found: Results, fit: Sequence[tuple[str, ...]]
+) -> tuple[str, tuple[Standing, ...]]:
+    """The first measure by which the only policy that may be chosen is better than production."""
+    if len(fit) != 1 or OBSERVED not in found.policies:
+        return "", ()
+    for one in may_answer(found):
+        better = _better_rows(found, standings(found, one.name, among=fit).rows, one.name)
+        if better:
+            return one.name, tuple(better)
+    return "", ()
+
+
+def in_order(found: Results, fit: Sequence[tuple[str, ...]], measure: str) -> tuple[Standing, ...]:
+    """The policies that met enough orders and cannot be told apart, in their order."""
+    rows = (standings(found, measure).row(names[0]) for names in held(found, fit))
+    return preferred(found, [row for row in rows if row is not None and row.orders >= FEWEST])
+
+
+def production_holds(found: Results, barred: Sequence[LeftOut]) -> bool:
+    """Whether production's placement is known and does nothing that bars a policy."""
+    return OBSERVED in found.policies and all(OBSERVED not in one.names for one in barred)
+
+
+def _better_rows(found: Results, rows: Sequence[Standing], measure: str) -> list[Standing]:
+    held = [row for row in rows if not above_on_average(found, row.names[0])]
+    return [row for row in held if better_than_production(found, row.names[0], measure)]
+
+
+def telling(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[Measure, Standings]]:
+    """The measures that may answer and tell policies apart, in order, with how these stand."""
+    every = ((one, standings(found, one.name, among=fit)) for one in may_answer(found))
+    return [(one, stand) for one, stand in every if stand.tells]
+
+
+def _less_overload(found: Results, policy: str) -> bool:
+    told = difference(found, policy, OBSERVED, OVERLOAD)
+    return told is not None and told.apart and told.mean < 0
+
+
+def _fewer_nodes(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
+    """The policies with the fewest nodes, if production uses more beyond chance."""
+    if not (found.known(OBSERVED, NODES) and fit):
+        return ()
+    # a node that holds no container is in use by what no container explains: it cannot go
+    if background(found.manifest.get("workload", {})):
+        return ()
+    best = standings(found, NODES, among=fit).best
+    if not best:
+        return ()
+    told = difference(found, best[0].names[0], OBSERVED, NODES)
+    usual = float(found.of(OBSERVED, NODES).mean())
+    fewer = told is not None and told.apart and told.mean < -MATERIAL * usual
+    return preferred(found, _better_rows(found, best, NODES)) if fewer else ()
