@@ -200,7 +200,7 @@ def _production(study: Study, by_cost: bool) -> list[list[Any]]:
 
 def _use(row: Mapping[str, Any]) -> list[str]:
     from tracekit.replay.measures import FULLEST
-    from tracekit.replay.studies.shrink.words.broken import number
+    from tracekit.replay.studies.shrink.search.limits import number
 
     return [number(name, row.get(name)) for name in FULLEST]
 

@@ -41,7 +41,7 @@ def test_where_production_overloads_fewer_nodes_may_add_hardly_anything() -> Non
     assert limits.first_broken("cwt", kept, {**kept, "overloaded_node_steps": 195}) is None
     broken = limits.first_broken("cwt", kept, {**kept, "overloaded_node_steps": 196})
     assert broken is not None
-    assert str(broken) == "overloaded_node_steps is 196, above 195 (base + 18)"
+    assert str(broken) == "overloaded node-steps would come to 196, above 195 (base + 18)"
     worse = {**kept, "overloaded_node_steps": 1100}
     assert limits.first_broken("cwt", worse, worse) is not None
     assert "at most 18 more than under the same policy" in within_on_fewer(1089, 187_200)
@@ -62,8 +62,10 @@ def test_the_default_limits_are_the_rule() -> None:
         "memory_p99_fraction": 1.0,
     }
     limits = parse_limits([], ["cwt"], observed=observed, node_steps=187_200)
-    for name, most in rule.items():
-        kept = {**rule, "pending": 0, "pending_container_steps": 0}
+    # a node that production overfills is no reason to overfill those that stay
+    asked = {**rule, "cpu_p99_fraction": 1.0}
+    for name, most in asked.items():
+        kept = {**asked, "pending": 0, "pending_container_steps": 0}
         assert limits.first_broken("cwt", kept, kept) is None
         beyond = {**kept, name: most + 0.01}
         broken = limits.first_broken("cwt", beyond, beyond)

@@ -18,6 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.workload.workload import Workload
 
 
@@ -42,11 +43,15 @@ def test_a_limit_on_a_further_resource() -> None:
         shrunk(gpus, "network_max_fraction <= 1", policies=["worst_fit"])
 
 
-def test_a_limit_that_nobody_typed_may_be_beyond_what_percent_would_be() -> None:
-    """Production's fullest node is at 1,800 %: that is its limit, not a mistake of the user."""
-    load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, 0)] * 60, used_share=6.0)
-    with pytest.raises(TracekitError, match="already with all 8 nodes overloaded_node_steps is 12"):
-        shrunk(load, policies=["first_fit"])
+def test_a_limit_on_use_is_never_above_what_nodes_have() -> None:
+    """Production's fullest node is at 180 %: fewer nodes may not do as it does."""
+    load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, 0)] * 60, used_share=0.6)
+    study = shrunk(load, policies=["worst_fit"])
+    usual = study.about
+    assert usual["observed"]["measures"]["cpu_p99_fraction"] == pytest.approx(1.8)
+    assert "cpu_p99_fraction <= 1" in usual["limits"]
+    broken = "Production itself does not hold CPU use, 99th percentile at most 100.0 % and"
+    assert broken in shrink_told.production(study)
     with pytest.raises(TracekitError, match="is a share, 1 is all; 18 would be 1,800 %"):
         shrunk(load, "cpu_p99_fraction <= 18", policies=["first_fit"])
 
@@ -179,12 +184,12 @@ ERRORS = [
     (["cpu_max_mean <= 0.8"], {}, "--limit 'cpu_max_mean <= 0.8': the run has no measure"),
     (["cpu_max_fraction"], {}, "--limit 'cpu_max_fraction' compares nothing"),
     (["first_fit: pending == 0"], {}, "policy 'first_fit' is not replayed"),
-    (["cpu_max_fraction <= 0.2"], {}, "already with all 8 nodes cpu_max_fraction is 1, above 0.2"),
+    (["cpu_max_fraction <= 0.2"], {}, "highest CPU use would come to 100.0 %, above 20.0 %"),
     (["kept_calls_share > 0.1"], {}, "has no measure 'kept_calls_share'"),
     (
         [],
         {"scale": 40},
-        "best_fit: already with all 8 nodes pending is 608, not 0.* sixteen times as many",
+        "best_fit: .* containers never placed would come to 608, not 0.* sixteen times as many",
     ),
     ([], {"scale": 0}, "--scale 0 is no number above 0"),
     ([], {"policies": ["bestfit"]}, "no policy named 'bestfit'"),

@@ -117,5 +117,5 @@ def test_beside_another_answer_nobody_asks_how_many_more() -> None:
     rows = {row["policy"]: row for row in study.frames["policies"].iter_rows(named=True)}
     assert rows["worst_fit"]["nodes"] == 4
     assert rows["best_fit"]["nodes"] is None
-    assert rows["best_fit"]["problem"].startswith("already with all 4 nodes cpu_max_fraction is 1")
+    assert rows["best_fit"]["problem"].startswith("already with all 4 nodes highest CPU")
     assert set(study.frames["sizes"].filter(policy="best_fit")["nodes"]) <= {4}

@@ -7,10 +7,11 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
-from tracekit.replay.answer.overload import OVERLOAD, limits_of, more_than_with_all
-from tracekit.replay.measures import RESOURCES, all_measures, find_measure
+from tracekit.replay.answer.overload import FULL, OVERLOAD, limits_of, more_than_with_all
+from tracekit.replay.measures import RESOURCES, all_measures, find_measure, small
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
+from tracekit.units import percent
 
 _OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every
@@ -20,6 +21,9 @@ _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not
 
 #: The same where some wait with all nodes already: no more of them.
 PLACED_AS_WITH_ALL = tuple(f"{measure} <= base" for measure in WAITING)
+
+#: All that a node has. Where production uses more, that is no measure of what nodes bear.
+_CAPACITY = 1.0
 
 #: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
 FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
@@ -38,7 +42,7 @@ class Broken:
     value : float, optional
         The side that is measured; None where the run cannot tell it.
     how : str
-        In which way it is broken, as far as two sides tell: ``above 0.8``.
+        In which way it is broken, as far as two sides tell: ``above 80 %``.
     """
 
     limit: str
@@ -50,7 +54,7 @@ class Broken:
         if self.value is None:
             return f"{self.measure} is not known, so '{self.limit}' does not hold"
         how = self.how or f"so '{self.limit}' does not hold"
-        return f"{self.measure} is {plain(self.value)}, {how}"
+        return f"{title_of(self.measure)} would come to {number(self.measure, self.value)}, {how}"
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,8 @@ def parse_limits(
 ) -> Limits:
     """The limits given, or else those of ``decision``, and that every container is placed at once.
 
-    ``observed`` is what production came to; None where it is not known where that ran containers.
+    Of those of ``decision`` none lets use be above what nodes have. ``observed`` is what production
+    came to; None where it is not known where that ran containers.
 
     Raises
     ------
@@ -208,13 +213,13 @@ def parse_limits(
     """
     recorded = observed is not None
     usual_ones = [
-        f"{name} <= {_written(most)}" for name, most in limits_of(observed, node_steps).items()
+        f"{name} <= {_written(min(most, _CAPACITY) if name in FULL else most)}"
+        for name, most in limits_of(observed, node_steps).items()
     ]
     more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
     if more is not None:
         usual_ones.append(f"{OVERLOAD} <= base + {_written(more)}")
-    typed = bool(texts)
-    given = [parse_threshold(text, _OPTION, typed=typed) for text in texts or usual_ones]
+    given = [parse_threshold(text, _OPTION) for text in texts or usual_ones]
     usual = dict.fromkeys(["placed", *all_measures()])
     for one in given:
         # the names are looked up as they will be in the rows, which may have further resources
@@ -236,14 +241,14 @@ def parse_limits(
 
 
 def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
-    """In which way a limit is broken: ``above 0.8``; empty where it is not of two plain sides."""
+    """In which way a limit is broken: ``above 80 %``; empty where it is not of two plain sides."""
     other = sides[-1]
     if len(sides) != 2 or not isinstance(limit.condition.left, ast.Name) or other is None:
         return ""
     word = _BEYOND.get(type(limit.condition.ops[0]), "not")
     right = limit.condition.comparators[0]
     said = "" if isinstance(right, ast.Constant) else f" ({ast.unparse(right)})"
-    return f"{word} {plain(other)}{said}"
+    return f"{word} {number(limit.measure, other)}{said}"
 
 
 def _written(value: float) -> str:
@@ -254,6 +259,20 @@ def _written(value: float) -> str:
 def plain(value: float) -> str:
     """A number in four digits, a count in all of them."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+
+
+def number(measure: str, value: float | None) -> str:
+    """A value of a measure: a share in percent."""
+    if value is None:
+        return "unknown"
+    known = find_measure(measure)
+    return percent(value) if known is not None and known.share else plain(value)
+
+
+def title_of(measure: str) -> str:
+    """What sentences call a measure."""
+    known = find_measure(measure)
+    return measure if known is None else small(known.title)
 
 
 def _as_production(limit: Threshold) -> bool:

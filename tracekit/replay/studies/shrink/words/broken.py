@@ -1,19 +1,25 @@
 """Which limit breaks, by the measure's title and the value it comes to."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.measures import find_measure, small
-from tracekit.replay.studies.shrink.search.limits import plain
-from tracekit.units import percent
+from tracekit.replay.studies.shrink.search.limits import number, title_of
+
+#: A limit on one measure alone, and what its sign allows.
+_PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
+_ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
 
 
-def number(measure: str, value: float | None) -> str:
-    """A value of a measure: a share in percent."""
-    if value is None:
-        return "unknown"
-    known = find_measure(measure)
-    return percent(value) if known is not None and known.share else plain(value)
+def limit_words(text: str) -> str:
+    """A limit with the title of its measure and the bound in words, as far as its form is plain."""
+    found = _PLAIN.fullmatch(text)
+    measure = find_measure(found["measure"]) if found else None
+    if found is None or measure is None:
+        return text
+    bound, title = number(measure.name, float(found["value"])), small(measure.title)
+    return f"{title.removesuffix(' at most')} {_ALLOWS[found['how']]} {bound}"
 
 
 def comes_to(row: Mapping[str, Any]) -> str:
@@ -25,9 +31,7 @@ def comes_to(row: Mapping[str, Any]) -> str:
         A row of the study's ``policies``.
     """
     name = row["fails_measure"]
-    measure = find_measure(name)
-    title = name if measure is None else small(measure.title)
-    return f"{title} would come to {number(name, row['fails_value'])}"
+    return f"{title_of(name)} would come to {number(name, row['fails_value'])}"
 
 
 def why_none(row: Mapping[str, Any]) -> str:

@@ -1,22 +1,17 @@
 """How near the fewest nodes are to too few, in words: the closest limit, the hottest node."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.measures import RESOURCES, find_measure, small
+from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs import kept_back
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
-from tracekit.replay.studies.shrink.words.broken import comes_to, number
+from tracekit.replay.studies.shrink.words.broken import comes_to, limit_words
 from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.study import Study
 from tracekit.units import percent
 from tracekit.words import short_id
-
-#: A limit on one measure alone, and what its sign allows.
-_PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
-_ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
 
 
 def breaks(row: Mapping[str, Any]) -> str:
@@ -24,16 +19,6 @@ def breaks(row: Mapping[str, Any]) -> str:
     if row["fails"] is None:
         return "the bound is reached" if row["fewer"] else "none left"
     return comes_to(row)
-
-
-def limit_words(text: str) -> str:
-    """A limit with the title of its measure and the bound in words, as far as its form is plain."""
-    found = _PLAIN.fullmatch(text)
-    measure = find_measure(found["measure"]) if found else None
-    if found is None or measure is None:
-        return text
-    bound, title = number(measure.name, float(found["value"])), small(measure.title)
-    return f"{title.removesuffix(' at most')} {_ALLOWS[found['how']]} {bound}"
 
 
 def unexplained(study: Study) -> str:

@@ -13,10 +13,11 @@ from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
 from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
+from tracekit.replay.studies.shrink.search.limits import number
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
-from tracekit.replay.studies.shrink.words.broken import comes_to, number
+from tracekit.replay.studies.shrink.words.broken import comes_to, limit_words
 from tracekit.replay.studies.shrink.words.cautions import (
     named,
     nearly_full,
@@ -271,5 +272,6 @@ def production(study: Study) -> str:
     ]
     said = f"Production used {counted(observed['nodes'], 'node')}: {', '.join(came)}."
     if observed["breaks"]:
-        said += f" It breaks {' and '.join(repr(one) for one in observed['breaks'])} itself."
+        broken = " and ".join(map(limit_words, observed["breaks"]))
+        said += f" Production itself does not hold {broken}."
     return said
