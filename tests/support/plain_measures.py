@@ -36,10 +36,9 @@ def plain_step(
     full = [n for n in range(load.nodes) if _is_full(load, here, n)]
     idle = [1 - _mean(_allocated(load, here, n)) for n in full]
     found["debris_full_fraction"] = _mean(idle) if idle else None
-    if load.price_per_hour is not None:
+    if load.price_per_hour is not None and not any(map(math.isnan, load.price_per_hour)):
         used = [n for n in range(load.nodes) if any(not _daemon(load, c) for c in here[n])]
-        prices = [float(load.price_per_hour[n]) for n in used]
-        found["cost_per_hour"] = math.fsum(price for price in prices if not math.isnan(price))
+        found["cost_per_hour"] = math.fsum(float(load.price_per_hour[n]) for n in used)
     return found
 
 

@@ -65,7 +65,7 @@ def measured(load: Workload, nodes: np.ndarray) -> dict[str, float]:
 
 @some.composite
 def priced(draw: some.DrawFn) -> Workload:
-    """With a third resource that some nodes have not, and prices of some nodes."""
+    """With a third resource that some nodes have not, and prices of all nodes, or of some."""
     load = draw(workloads())
     rng = np.random.default_rng(draw(some.integers(0, 2**32)))
     capacity = np.hstack([load.capacity, rng.choice([0, 2, 4], (load.nodes, 1))])
@@ -81,7 +81,7 @@ def priced(draw: some.DrawFn) -> Workload:
         limit=request,
         further_used=(2,) if known else (),
         further_usage=used if known else None,
-        price_per_hour=rng.choice([1.0, 2.5, np.nan], load.nodes),
+        price_per_hour=rng.choice([1.0, 2.5, 4.0 if known else np.nan], load.nodes),
     )
 
 
@@ -89,14 +89,15 @@ def priced(draw: some.DrawFn) -> Workload:
 @given(priced())
 def test_no_placement_that_respects_requests_is_below_a_bound(load: Workload) -> None:
     bound = bound_steps(load)[0]
-    further = [name for name in bound if name.startswith("gpu_")]
+    further = [name for name in bound if name.startswith("gpu_") or name == "cost_per_hour"]
+    assert ("cost_per_hour" in bound) == (load.prices is not None)
     for nodes in itertools.product(range(load.nodes), repeat=load.containers):
         requested = np.zeros_like(load.capacity)
         np.add.at(requested, np.array(nodes), load.request)
         if not (requested <= load.capacity).all():
             continue
         row = of_workload(load, np.array(nodes))
-        for name in [*further, "cost_per_hour"]:
+        for name in further:
             assert row[name] >= bound[name] - 1e-9, name
 
 

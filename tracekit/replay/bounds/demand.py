@@ -41,15 +41,15 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 
 
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
-    """A lower bound on what nodes cost per hour that carry all load; None without prices.
+    """A lower bound on what nodes cost per hour that carry all load; None without all prices.
 
     As ``load_bound``, by the room that is cheapest, of which parts of nodes may be had.
     """
-    if workload.price_per_hour is None:
+    prices = workload.prices
+    if prices is None:
         return None
     both = volumes(workload, most)[: 2 if requests else 1]
-    price = np.nan_to_num(workload.price_per_hour)
-    found = [least_cost(asked, room, price).max(initial=0.0) for asked, room in both]
+    found = [least_cost(asked, room, prices).max(initial=0.0) for asked, room in both]
     return float(max(found))
 
 

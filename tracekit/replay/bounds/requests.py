@@ -68,16 +68,14 @@ def _used_at(workload: Workload, column: int) -> FloatArray:
 
 
 def cost_bounds(requested: IntArray, workload: Workload) -> FloatArray | None:
-    """The least that nodes with this much room cost, shape (steps,); None without prices.
+    """The least that nodes with this much room cost, (steps,); None where not all have prices.
 
     Parameters
     ----------
     requested : int64, shape (steps, resources)
     """
-    if workload.price_per_hour is None:
-        return None
-    price = np.nan_to_num(workload.price_per_hour)
-    return least_cost(requested, workload.allocatable, price)
+    prices = workload.prices
+    return None if prices is None else least_cost(requested, workload.allocatable, prices)
 
 
 def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:

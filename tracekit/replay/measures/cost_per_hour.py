@@ -8,10 +8,9 @@ from tracekit.replay.view.sampled import Held
 
 
 def _held(held: Held) -> FloatArray:
-    assert held.load.price_per_hour is not None  # noqa: S101 - the measure needs it
-    # the price of a node is asked where it is used, and one that is not known counts as nothing
-    price = np.nan_to_num(held.load.price_per_hour)
-    return np.asarray(np.where(held.containers_but_daemons > 0, price, 0.0).sum(axis=-1))
+    prices = held.load.prices
+    assert prices is not None  # noqa: S101 - the measure needs it
+    return np.asarray(np.where(held.containers_but_daemons > 0, prices, 0.0).sum(axis=-1))
 
 
 MEASURE = Measure(
@@ -26,7 +25,7 @@ MEASURE = Measure(
     " can be switched off",
     order=16,
     step=Step(column="cost_per_hour", held=_held, drawn="Cost [1/h]"),
-    needs="price_per_hour",
+    needs="prices",
     bound="requests",
     spoken=True,
     short="cost/h",

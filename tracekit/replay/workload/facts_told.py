@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from tracekit.arrays import BoolArray, IntArray
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.workload.resources import short_names
 from tracekit.store import Store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
@@ -194,6 +196,16 @@ def further_told(used: Sequence[str]) -> tuple[str, ...]:
         return ()
     counts = "what is recorded counts as use, and what is requested where nothing is recorded"
     return (f"of {in_words(used)} {counts}",)
+
+
+def unpriced_told(prices: FloatArray | None) -> tuple[str, ...]:
+    """A sentence where some nodes have a price and others none; NaN is one that is not known."""
+    lacking = 0 if prices is None else int(np.isnan(prices).sum())
+    if prices is None or not lacking:
+        return ()
+    return (
+        f"what nodes in use cost is not known, as {lacking:,} of {len(prices):,} have no price",
+    )
 
 
 def further_rests_on(

@@ -253,6 +253,12 @@ class Workload:
         """The amount of each node that requests may take, shape (nodes, resources)."""
         return self.capacity if self.reserved is None else self.capacity - self.reserved
 
+    @property
+    def prices(self) -> FloatArray | None:
+        """What each node costs per hour; None where that of one is not known: no sum is, then."""
+        known = self.price_per_hour
+        return None if known is None or np.isnan(known).any() else known
+
     def use_at(self, step: int) -> Float32Array:
         """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
         use = self.usage[:, step]

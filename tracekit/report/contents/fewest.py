@@ -11,7 +11,7 @@ from tracekit.replay.measures import FULLEST, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import drains_told, margin, waits
+from tracekit.replay.studies.shrink.words import costs, drains_told, margin, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.broken import why_none
@@ -131,11 +131,10 @@ def _on_all(found: shrink_told.Told) -> Mapping[str, Any]:
 
 
 def _price(found: shrink_told.Told) -> list[Change]:
-    nodes = found.nodes
-    if "price_per_hour" not in nodes.columns or nodes["price_per_hour"].is_null().all():
+    prices = costs.of_all(found.nodes)
+    if prices is None:
         return []
-    there = nodes.filter(pl.col(LIKE).is_null())
-    before, after = (float(one["price_per_hour"].sum()) for one in (there, nodes.filter("kept")))
+    before, after = float(prices.sum()), float(found.nodes.filter("kept")["price_per_hour"].sum())
     return [
         Change(
             title="Price per hour",

@@ -134,6 +134,7 @@ def test_prices_are_read_where_some_are_known(tmp_path: Path) -> None:
     assert load.price_per_hour is not None
     assert load.price_per_hour[0] == 1.5
     assert load.price_per_hour[1] != load.price_per_hour[1]
+    assert "what nodes in use cost is not known, as 1 of 2 have no price" in load.told
     assert workload_from_parquet(parquet_folder(tmp_path / "none")).price_per_hour is None
 
 

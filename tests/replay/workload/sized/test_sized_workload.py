@@ -253,6 +253,17 @@ def test_nodes_with_nothing_but_daemons_are_not_used(tmp_path: Path) -> None:
     assert bound["nodes_used_max"] == 1
 
 
+def test_nodes_without_a_price_are_not_free(tmp_path: Path) -> None:
+    """Where only some have one, nobody says what the nodes in use cost."""
+    header, *rows = CLUSTER["nodes.csv"]
+    lines = [f"{header},price_per_hour", f"{rows[0]},0.5", *(f"{row}," for row in rows[1:])]
+    load = workload(stored(tmp_path, {"nodes.csv": lines}))
+    told = f"what nodes in use cost is not known, as {len(rows) - 1} of {len(rows)} have no price"
+    assert told in load.told
+    run = replay(load, [parse_policy("first_fit")], seed=0)
+    assert not {"cost_per_hour", "cost_per_hour_gap"} & {*run.summary.columns, *run.steps.columns}
+
+
 def test_daemons_are_there_before_anything_is_placed(tmp_path: Path) -> None:
     header = CLUSTER["containers.csv"][0]
     lines = [f"{header},daemon", *(f"k{at},web,n1,0,,10,10," for at in range(9))]

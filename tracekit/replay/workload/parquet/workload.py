@@ -27,10 +27,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.domains import KINDS, domains_of
-from tracekit.replay.workload.facts_told import further_rests_on, further_told, use_rests_on
+from tracekit.replay.workload.facts_told import (
+    further_rests_on,
+    further_told,
+    unpriced_told,
+    use_rests_on,
+)
 from tracekit.replay.workload.parquet.columns import (
     check_known,
     check_resources,
@@ -47,7 +52,7 @@ from tracekit.replay.workload.parquet.further import (
 )
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import check_steps, hold, infer_step_ms
-from tracekit.replay.workload.sized.rules import gangs_of, priority_of
+from tracekit.replay.workload.sized.rules import gangs_of, prices_of, priority_of
 from tracekit.replay.workload.sized.times import Measured, axis_from, there_from
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.sizes import STEP_MS
@@ -151,7 +156,7 @@ def _assemble(
         domains=domains_of(
             {k: nodes[k].cast(pl.String).to_list() for k in KINDS if k in nodes.columns}
         ),
-        price_per_hour=_prices(nodes),
+        price_per_hour=prices_of(nodes) if _PRICE in nodes.columns else None,
         calls=_calls(folder, services),
         quantities=use_rests_on(np.stack([filled.silent] * len(BASE))),
         facts=filled.facts(),
@@ -178,7 +183,10 @@ def _with_rules(load: Workload, containers: pl.DataFrame) -> Workload:
 
 def _with_further(load: Workload, containers: pl.DataFrame, usage: pl.DataFrame) -> Workload:
     """The workload with use of further resources; a container without any sample has none."""
-    told = _passed_over(containers, usage, load.resources)
+    told = (
+        *_passed_over(containers, usage, load.resources),
+        *unpriced_told(load.price_per_hour),
+    )
     names = further_used(usage, load.resources)
     if not names:
         return dataclasses.replace(load, told=told)
@@ -209,12 +217,6 @@ def _passed_over(
 def _limits(containers: pl.DataFrame, resources: tuple[str, ...]) -> IntArray:
     named = {limit: name for name, limit in _LIMITS.items() if limit in containers.columns}
     return _amounts(containers.select("container", *named).rename(named), resources)
-
-
-def _prices(nodes: pl.DataFrame) -> FloatArray | None:
-    if _PRICE not in nodes.columns or nodes[_PRICE].null_count() == nodes.height:
-        return None
-    return np.asarray(nodes[_PRICE].cast(pl.Float64).fill_null(np.nan).to_numpy())
 
 
 def _calls(folder: Path, services: tuple[str, ...]) -> CallWeights | None:

@@ -88,7 +88,7 @@ def rules_of(
         gang_minimum=minimum,
         priority=priority_of(rows["priority"]),
         daemon=daemon if daemon.any() else None,
-        price_per_hour=_prices_of(nodes),
+        price_per_hour=prices_of(nodes),
         domains=_domains_of_nodes(nodes),
     )
 
@@ -159,7 +159,7 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
     return number, np.minimum(minimum, of_gang).astype(np.int64)
 
 
-def _prices_of(nodes: pl.DataFrame) -> FloatArray | None:
+def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
     """The price of each node, NaN where it is not recorded; None where none is."""
     prices = nodes["price_per_hour"].cast(pl.Float64)
     if prices.null_count() == len(prices):

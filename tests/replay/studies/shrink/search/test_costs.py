@@ -66,6 +66,16 @@ def test_the_fewest_nodes_are_not_the_cheapest() -> None:
     assert any(asked.endswith("--least cost") for _, asked in following(found))
 
 
+def test_what_is_not_known_of_one_node_is_not_summed() -> None:
+    """The large nodes stay, whose prices are known; the others have none."""
+    study = shrunk(priced(MIXED, (np.nan,) * 6 + PRICES[6:]))
+    found = told(study)
+    assert found is not None
+    assert found.best["cost_kept_per_hour"] == pytest.approx(1.0)
+    assert costs.kept(found.best, found.nodes, "nodes") == ""
+    assert "what they cost is not known, as 6 of 8 have no price" in drains_told.goes(found)
+
+
 def test_a_limit_on_what_nodes_cost_asks_for_the_cheapest() -> None:
     """On all eight nodes it breaks, which says nothing: it holds on fewer."""
     found = shrunk(MIXED, LIMIT, "cost_per_hour <= 0.7")

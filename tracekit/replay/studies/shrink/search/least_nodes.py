@@ -78,9 +78,9 @@ def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
 def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
     """A lower bound on what nodes cost per hour that carry all load, in part too; None as above.
 
-    None, too, where no node has a price.
+    None, too, where a node has no price.
     """
-    if load.price_per_hour is None or not limits.nobody_waits(str(policy)):
+    if load.prices is None or not limits.nobody_waits(str(policy)):
         return None
     most = limits.most_use(str(policy))
     return cost_bound(load, most, requests=keeps_requests(load, policy))

@@ -52,9 +52,10 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
         What was to be least.
     """
     cost, bound = row.get(COST_KEPT), row.get(COST_BOUND)
-    if cost is None:
+    prices = of_all(nodes)
+    if cost is None or prices is None:
         return ""
-    there = nodes.filter(pl.col(LIKE).is_null())["price_per_hour"].sum()
+    there = prices.sum()
     said = f"Their nodes cost {cost:,.2f} per hour, of {there:,.2f} now"
     if cost > there:
         said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} now"
@@ -67,10 +68,16 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
 
 def unlike(nodes: pl.DataFrame) -> bool:
     """Whether the nodes that are there have prices that differ."""
+    there = of_all(nodes)
+    return there is not None and there.n_unique() > 1
+
+
+def of_all(nodes: pl.DataFrame) -> pl.Series | None:
+    """The prices of the nodes that are there; None where that of one is not known."""
     if "price_per_hour" not in nodes.columns:
-        return False
+        return None
     there = nodes.filter(pl.col(LIKE).is_null())["price_per_hour"]
-    return not there.has_nulls() and there.n_unique() > 1
+    return None if there.has_nulls() else there
 
 
 def _down(value: float) -> float:

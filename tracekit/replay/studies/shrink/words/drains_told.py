@@ -105,7 +105,7 @@ def _listed(nodes: pl.DataFrame) -> str:
 
 def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
     """What some nodes cost ``of`` all, or ``more`` than those that are there; a clause."""
-    if "price_per_hour" not in some.columns or some["price_per_hour"].is_null().all():
+    if "price_per_hour" not in some.columns:
         return ""
     there = found.nodes.filter(pl.col(LIKE).is_null())
     unpriced = there["price_per_hour"].null_count()
