@@ -34,3 +34,26 @@ def test_who_is_cordoned_at_the_end_is_told(tmp_path: Path) -> None:
     assert dict(zip(load.node_ids, load.cordoned.tolist(), strict=True)) == {
         "n1": False, "n2": True, "n3": False,
     }  # fmt: skip
+
+
+def test_taints_that_come_or_go_are_told(tmp_path: Path) -> None:
+    """A replay has those of when use began; a cordon, and NotReady, have words of their own."""
+    gpu, mine, cordon = (
+        {"key": key, "effect": "NoSchedule"}
+        for key in ("gpu", "dedicated", "node.kubernetes.io/unschedulable")
+    )
+    first = {"n1": [gpu], "n2": [], "n3": [gpu, mine], "n4": []}
+    last = {"n1": [gpu], "n2": [mine], "n3": [mine, gpu], "n4": [cordon]}
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    for day, taints in ((1, first), (2, last)):
+        beat = {"type": "Ready", "status": "True", "lastHeartbeatTime": f"2026-01-0{day}T12:00:00Z"}
+        nodes = [node(name, taints=some) for name, some in taints.items()]
+        for one in nodes:
+            one["status"]["conditions"] = [beat]
+        written(folder / f"nodes-{day}.json", listed(*nodes))
+    written(folder / "pods.json", listed(pod("web-1", nodeName="n1")))
+    ingest(folder, tmp_path / "store")
+    told = [one for one in doubts(open_store(tmp_path / "store")) if "taints" in one]
+    (only,) = told
+    assert only.startswith("node n2 got or lost taints within the recorded time: a replay has")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.store.node_states import nodes_of
+from tracekit.store.node_states import nodes_of, retainted
 
 NOW = 1_767_225_600_000
 
@@ -69,3 +69,15 @@ def test_nodes_are_as_they_were_when_use_begins() -> None:
     assert amounts == {"n0": 1.0, "n1": 8.0, "late": 3.0}
     early, _ = nodes_of(nodes, sizes, NOW - 1)
     assert early.equals(nodes_of(nodes, sizes)[0])
+
+
+def test_taints_that_are_none_are_compared_as_they_stand() -> None:
+    rows = pl.DataFrame(
+        {
+            "node": ["n1", "n2", "n1", "n2"],
+            "time_ms": [0, 0, 1, 1],
+            "state": ["ready"] * 4,
+            "taints": ["none", "{}", "none", '["x"]'],
+        }
+    )
+    assert retainted(rows.head(2), rows) == ["n2"]

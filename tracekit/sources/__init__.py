@@ -125,7 +125,7 @@ def lacking(head: Head) -> TracekitError | None:
                 return TracekitError(
                     f"{OWN_TABLE} {file.word} of your own, for want of the"
                     f" column{'s' * bool(missing[1:])} {', '.join(missing)}; found: {found}",
-                    hint="rename or add them: docs/how-to/own-workload.md lists the columns",
+                    hint="rename or add them: docs/sources/folder.md says which there are",
                 )
     return None
 

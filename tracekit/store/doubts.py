@@ -16,14 +16,14 @@ from tracekit.store.node_states import (
     first_rows,
     gone_for_good,
     nodes_of,
+    retainted,
     unready,
+    without_size,
 )
 from tracekit.store.quantities import absent_use
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
-#: A node without these is no room.
-_BASE = ("cpu", "memory")
 #: What a replay assumes of nodes that state none of it.
 _ASSUMED = {"cpu": "node_cpu_cores", "memory": "node_memory_bytes"}
 #: The source whose own scheduler lets no node take more than it has.
@@ -70,30 +70,6 @@ def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
     return tuple(sizes.rows())
 
 
-def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
-    """Nodes that nothing can be placed on: ``node``, ``resource`` that they have none of.
-
-    Where a source states the cpu, or the memory, of any node, a node without it or with 0 has no
-    room. Where it states none, sizes are an assumption for all alike.
-
-    Parameters
-    ----------
-    nodes, capacity : DataFrame
-        As ``nodes_of`` gives them.
-    """
-    stated = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0))
-    found = [
-        nodes.select("node", resource=pl.lit(name)).join(
-            stated.filter(resource=name), on="node", how="anti", maintain_order="left"
-        )
-        for name in _BASE
-        if stated.filter(resource=name).height
-    ]
-    empty = pl.DataFrame(schema={"node": pl.String, "resource": pl.String})
-    every = pl.concat([empty, *found])
-    return every.group_by("node", maintain_order=True).agg(pl.col("resource").str.join(" or "))
-
-
 def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     yield from _refused(store)
     for entry in store.manifest.sources:
@@ -107,6 +83,13 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
     bare = without_size(nodes, capacity)
+    priced = _priced_alone(nodes.join(capacity, on="node", how="anti"))
+    if priced.len():
+        yield (
+            f"of {_named(priced, 'node')} a price is all that is known, nothing is placed there: is"
+            " the name right?"
+        )
+        bare = bare.filter(~pl.col("node").is_in(priced.implode()))
     if bare.height:
         yield (
             f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
@@ -117,11 +100,22 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     yield from _of_no_node(capacity)
     yield from _gone_later(store, nodes)
     yield from _cordoned(store, nodes)
+    if other := retainted(nodes, read(store, "node")):
+        yield (
+            f"{_named(pl.Series(other), 'node')} got or lost taints within the recorded time: a"
+            " replay has those of when use began, all the time"
+        )
     yield from _unready(store, nodes)
     yield from _left_out(store)
     yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
+
+
+def _priced_alone(nodes: pl.DataFrame) -> pl.Series:
+    """Those of these nodes of which a price is stated and neither state, nor labels, nor taints."""
+    silent = pl.all_horizontal(pl.col("state", "labels", "taints").is_null())
+    return nodes.filter(silent & pl.col("price_per_hour").is_not_null())["node"].sort()
 
 
 def _refused(store: Store) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """What nodes are at the start and at the end, by the tables ``node`` and ``node_resource``."""
 
+import json
+
 import polars as pl
 
 from tracekit.store.folder import Store
@@ -10,6 +12,10 @@ from tracekit.units import EPOCH_FROM_MS
 #: Where use is recorded: of containers, of nodes.
 _USED = (("container_amount", "container_usage"), ("node_amount", "node_usage"))
 _MS = "time_ms"
+#: A node without these is no room.
+_BASE = ("cpu", "memory")
+#: How the keys of taints begin that Kubernetes gives a node by itself.
+_OF_KUBERNETES = "node.kubernetes.io/"
 
 
 def begins_ms(store: Store) -> int | None:
@@ -58,6 +64,50 @@ def unready(rows: pl.DataFrame) -> pl.DataFrame:
     """The last row of each node of the table ``node`` that is not ready at the end."""
     marks = pl.col("taints").str.contains_any(list(UNREADY_TAINTS.values()))
     return _last(rows).filter(marks & (pl.col("state") != "gone"))
+
+
+def retainted(begun: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
+    """Nodes that have other taints at the end than when use began, in order of their names.
+
+    Taints that Kubernetes gives a node by itself do not count: of a cordon, or of its condition.
+    """
+    ends = _last(rows).filter(pl.col("state") != "gone").select("node", end="taints")
+    both = begun.select("node", "taints").join(ends, on="node").sort("node")
+    return [node for node, *texts in both.iter_rows() if len({*map(_given, texts)}) > 1]
+
+
+def _given(taints: str | None) -> str:
+    """The taints that somebody gave a node, as a text; one that states no taints as it stands."""
+    try:
+        marks = json.loads(taints or "[]")
+        given = [one for one in marks if not str(one["key"]).startswith(_OF_KUBERNETES)]
+    except (ValueError, TypeError, KeyError):
+        return taints or ""
+    return json.dumps(sorted(given, key=json.dumps), sort_keys=True)
+
+
+def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
+    """Nodes that nothing can be placed on: ``node``, ``resource`` that they have none of.
+
+    Where a source states the cpu, or the memory, of any node, a node without it or with 0 has no
+    room. Where it states none, sizes are an assumption for all alike.
+
+    Parameters
+    ----------
+    nodes, capacity : DataFrame
+        As ``nodes_of`` gives them.
+    """
+    stated = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0))
+    found = [
+        nodes.select("node", resource=pl.lit(name)).join(
+            stated.filter(resource=name), on="node", how="anti", maintain_order="left"
+        )
+        for name in _BASE
+        if stated.filter(resource=name).height
+    ]
+    empty = pl.DataFrame(schema={"node": pl.String, "resource": pl.String})
+    every = pl.concat([empty, *found])
+    return every.group_by("node", maintain_order=True).agg(pl.col("resource").str.join(" or "))
 
 
 def _last(rows: pl.DataFrame) -> pl.DataFrame:

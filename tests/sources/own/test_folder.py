@@ -13,6 +13,7 @@ from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.store import open_store
+from tracekit.store.doubts import doubts
 
 TABLES = {
     "nodes": pl.DataFrame(
@@ -331,3 +332,36 @@ def test_use_is_looked_at_by_the_nodes_that_are_stored_already(tmp_path: Path) -
         TracekitError, match=r"values of cpu are above the 8\.1 cores of the largest"
     ):
         ingest(later, tmp_path / "store")
+
+
+def test_prices_alone_need_no_time_and_no_node_has_two(tmp_path: Path) -> None:
+    """They hold from the start; a node of which nothing else is known is told."""
+    _write(tmp_path, "csv")
+    (tmp_path / "node.csv").write_text("node,price_per_hour\nn1,0.4\nn1,0.9\nn1,0.40\nn9,1\n")
+    ingest(tmp_path, tmp_path / "store")
+    store = open_store(tmp_path / "store")
+    with Database(store) as database:
+        rejects = database.frame('SELECT source_file, line, "column", reason FROM reject').rows()
+        rows = database.frame("SELECT node, time_ms, price_per_hour FROM node").rows()
+    said = "is '0.9', expected the price that was said before"
+    assert ("node.csv", 3, "price_per_hour", said) in rejects
+    assert {one for one in rows if one[2] is not None} == {("n1", 0, 0.4), ("n9", 0, 1.0)}
+    told = "of node n9 a price is all that is known, nothing is placed there: is the name right?"
+    assert told in doubts(store)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("name,price_per_hour", "for want of the column node; found: name, price_per_hour"),
+        ("node;price_per_hour", "its columns are separated by ';'; expected commas"),
+        ("node,Price_per_hour", "has a column 'Price_per_hour'; that of the table node is"),
+    ],
+)
+def test_a_table_of_the_store_with_other_columns_says_which(
+    tmp_path: Path, header: str, said: str
+) -> None:
+    (tmp_path / "node.csv").write_text(f"{header}\nn1,0.4\n")
+    with pytest.raises(TracekitError) as raised:
+        ingest(tmp_path, tmp_path / "store")
+    assert said in str(raised.value)

@@ -1,6 +1,7 @@
 """What is checked across a folder's files: ids that another one holds, lives, sizes and steps."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import polars as pl
 
@@ -17,6 +18,7 @@ _GAPS = 3
 _SINCE_1970_S = (1e9, 4e9)
 #: No node has so little, and a file of such nodes is in a larger unit.
 _LEAST_OF_NODE = {"cpu_milli": (100, "cores"), "memory_bytes": (2**12, "GiB")}
+_PRICE = "price_per_hour"
 #: What samples are given of their container, while they are looked at; no column of a file.
 LIVES = ("arrival\0", "departure\0")
 
@@ -174,3 +176,22 @@ def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
         for one in columns
         if frame.schema.get(one) == pl.String
     ]
+
+
+def check_spelling(name: str, frame: pl.DataFrame, table: str, columns: AbstractSet[str]) -> None:
+    """Raise TracekitError for a column of the table that is written with other letters."""
+    for one in frame.columns:
+        if one not in columns and one.lower() in columns:
+            raise TracekitError(
+                f"{name} has a column '{one}'; that of the table {table} is '{one.lower()}'",
+                hint="rename it; nothing of the file was taken in",
+            )
+
+
+def priced_twice(frame: pl.DataFrame) -> list[Rule]:
+    """The rule that a node has one price at a time: another one is no second row of the first."""
+    if _PRICE not in frame.columns:
+        return []
+    price = pl.col(_PRICE).cast(pl.Float64, strict=False)
+    first = price.drop_nulls().first().over("node", pl.col("time_ms").cast(pl.String))
+    return [Rule(column=_PRICE, broken=price != first, expected="the price that was said before")]

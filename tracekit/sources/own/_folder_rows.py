@@ -17,6 +17,7 @@ from tracekit.sources.own._folder_checks import (
     ended_early,
     known_ids,
     no_numbers,
+    priced_twice,
     sizes_of_nodes,
     unknown,
     with_lives,
@@ -67,12 +68,14 @@ def read_nodes(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
-        timed = _timed(frame)
-        measures, labels = _further(timed, columns)
-        own = [name for name in timed.columns if name in columns]
-        rows = timed.select(*own, *labels, "line")
+        since = timed(frame)
+        kept, wrong = refuse(since, priced_twice(since), "node")
+        yield from wrong
+        measures, labels = _further(kept, columns)
+        own = [name for name in kept.columns if name in columns]
+        rows = kept.select(*own, *labels, "line")
         yield Batch(table="node", rows=_with_labels(rows, labels) if labels else rows)
-        yield Batch(table="node_resource", rows=_long(timed, ("node", *_KEYS), measures))
+        yield Batch(table="node_resource", rows=_long(kept, ("node", *_KEYS), measures))
 
 
 def read_containers(opened: Opened) -> Read:
@@ -141,7 +144,7 @@ def _columns_of(table: str) -> set[str]:
     return {column.name for column in all_tables()[table].columns}
 
 
-def _timed(frame: pl.DataFrame) -> pl.DataFrame:
+def timed(frame: pl.DataFrame) -> pl.DataFrame:
     """A file without times says how things are from the start."""
     there = "time_ms" in frame.columns
     return frame if there else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("time_ms"))

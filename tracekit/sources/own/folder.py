@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources._columns import named_frames
+from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
-from tracekit.sources.own._folder_checks import check_steps
+from tracekit.sources.own._folder_checks import check_spelling, check_steps, priced_twice
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -35,20 +36,28 @@ def _table_file(table: Table) -> ClusterFile:
     """A file with the columns of a table of the store."""
     columns = {column.name for column in table.columns}
     needed = tuple(column.name for column in table.columns if column.required)
+    if table.entity == "node" and not table.step:
+        # what is said of a node without a time holds from the start
+        needed = tuple(name for name in needed if name != "time_ms")
 
     def read(opened: Opened) -> Read:
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
+            check_spelling(opened.name, frame, table.name, columns)
             if table.step and table.entity:
                 check_steps(opened.name, frame, table.entity)
-            kept = [name for name in frame.columns if name in columns or name == "line"]
-            yield Batch(table=table.name, rows=frame.select(kept))
+            timed = frame if "time_ms" in needed else _folder_rows.timed(frame)
+            rows, wrong = refuse(timed, priced_twice(timed), table.name)
+            yield from wrong
+            kept = [name for name in rows.columns if name in columns or name == "line"]
+            yield Batch(table=table.name, rows=rows.select(kept))
 
     return ClusterFile(
         word=table.name,
         title=f"the store's own table {table.name}",
         tables=(table.name,),
         recognises=_is(table.name, needed),
+        lacks=_lacks(table.name, needed),
         read=read,
     )
 

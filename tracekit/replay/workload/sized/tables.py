@@ -6,9 +6,8 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.store import Store, silent_nodes
-from tracekit.store.doubts import without_size
 from tracekit.store.manifest import DERIVED
-from tracekit.store.node_states import begins_ms, nodes_of
+from tracekit.store.node_states import begins_ms, nodes_of, without_size
 from tracekit.store.views import read
 
 _MS = "time_ms"
