@@ -151,11 +151,11 @@ def test_tasks_without_an_instance_are_told_and_so_are_broken_lines(tmp_path: Pa
     path = written(tmp_path, "batch_instance.csv", INSTANCES)
     got = read("alibaba17", tasks, {"instances": (opened(path),)})
     assert got.tables == {}
-    without = (
-        "is one of 4 tasks without an instance in the files beside, expected one: nothing is"
-        " stored of them, this is the first"
-    )
-    assert got.reasons == [(7, None, "has 3 fields, expected 8"), (3, "task", without)]
+    without = "has no instance in the files beside, expected one: nothing is stored of it"
+    assert got.reasons == [
+        (7, None, "has 3 fields, expected 8"),
+        *((line, "task", without) for line in (3, 4, 5, 6)),
+    ]
 
 
 def test_tasks_alone(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ _RULES = (
         expected="no time before its arrival",
     ),
 )
+_ALONE = "has no instance in the files beside, expected one: nothing is stored of it"
 #: Larger files of instances are not read a second time only to see whose instances they lack.
 _MOST_INSTANCE_BYTES = 1 << 30
 #: For each column: the resource, its unit, and the factor that leads to it.
@@ -113,7 +114,7 @@ def read_tasks(opened: Opened, form: BatchForm) -> Read:
 
 
 def _beside_instances(opened: Opened, form: BatchForm) -> Read:
-    """Rejects of tasks: broken lines, and in one row the number of tasks without an instance."""
+    """Rejects of tasks: broken lines, and every task without an instance."""
     instances = opened.beside["instances"]
     small = sum(one.path.stat().st_size for one in instances) <= _MOST_INSTANCE_BYTES
     named = [
@@ -122,22 +123,15 @@ def _beside_instances(opened: Opened, form: BatchForm) -> Read:
         for raw, _ in frames(one, form.instances)
     ]
     known = pl.concat(named).unique() if named else None
-    alone: list[tuple[int, str, str]] = []
     for raw, broken in frames(opened, form.tasks):
         yield from broken
         if known is not None:
-            rest = raw.join(known, on=["job", "task"], how="anti", maintain_order="left")
-            alone += rest.select("line", "job", "task").rows()
-    if alone:
-        line, job, task = alone[0]
-        yield Broken(
-            table="container",
-            line=line,
-            column="task",
-            reason=f"is one of {len(alone):,} tasks without an instance in the files beside,"
-            " expected one: nothing is stored of them, this is the first",
-            text=f"{job},{task}",
-        )
+            keys = ["job", "task"]
+            alone = raw.join(known, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+            for line, job, task in alone.select("line", *keys).iter_rows():
+                yield Broken(
+                    table="container", line=line, column="task", reason=_ALONE, text=f"{job},{task}"
+                )
 
 
 def _named(raw: pl.DataFrame, form: BatchForm) -> pl.DataFrame:
