@@ -22,7 +22,13 @@ from tracekit.errors import TracekitError
 from tracekit.ingest import shares
 from tracekit.ingest.coordinate import Coordinator, Events
 from tracekit.ingest.stage import derived_file
-from tracekit.ingest.use_gaps import one_of_two, silent_use, strangers
+from tracekit.ingest.use_gaps import (
+    TWICE,
+    one_of_two,
+    sampled_twice,
+    silent_use,
+    strangers,
+)
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _TABLES = ("container_usage", "node_usage")
+#: Defects that are noted at one entry and are of all.
+_OF_ALL = (WITHOUT_USE, ONE_OF_TWO, TWICE)
 _READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
 
 
@@ -61,8 +69,12 @@ def derive(
     aside.mkdir(parents=True, exist_ok=True)
     plain = replace(manifest, sources=tuple(_bare(e) for e in manifest.sources if e not in before))
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
-        left_out: dict[str, Defect] = {}
-        files = list(_written(con, plain, aside, left_out))
+        left_out: list[tuple[str, Defect]] = []
+        for entity in ("container", "node"):
+            files = Store(folder, plain).table_files(f"{entity}_amount")
+            if twice := sampled_twice(con, entity, files):
+                left_out.append((f"{entity}_amount", twice))
+        made_files = list(_written(con, plain, aside, left_out))
         listed = any(e.rows for e in plain.parts("container"))
         count, silent = silent_use(con) if listed else (0, "")
         told = strangers(con) if listed else ""
@@ -82,10 +94,10 @@ def derive(
     let_go = tuple(replace(e, content="") if e in before else e for e in manifest.sources)
     numbered = replace(manifest, sources=let_go)
     coordinator = Coordinator(folder, numbered, Alone(), memory_bytes, events)
-    named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in files]
+    named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in made_files]
     coordinator.take(named, lambda *_: None)
     said = _with_gaps(plain, made, silent, count)
-    for table, defect in left_out.items():
+    for table, defect in left_out:
         said = _noted(said, table, defect)
     commit(replace(plain, sources=tuple(said)))
     for entry in before:
@@ -120,7 +132,7 @@ _WAYS = {
 
 
 def _written(
-    con: DuckDBPyConnection, manifest: Manifest, aside: Path, left_out: dict[str, Defect]
+    con: DuckDBPyConnection, manifest: Manifest, aside: Path, left_out: list[tuple[str, Defect]]
 ) -> Iterator[Path]:
     """Parquet files of the tables that can be worked out, those that have rows.
 
@@ -136,7 +148,7 @@ def _written(
             if held:
                 con.execute(held)
                 if defect := one_of_two(con, table):
-                    left_out[table.replace("usage", "amount")] = defect
+                    left_out.append((table.replace("usage", "amount"), defect))
             con.execute(f"COPY ({rows}) TO '{quoted(path)}' (FORMAT parquet)")
             if con.sql(f"SELECT count(*) FROM '{quoted(path)}'").fetchall()[0][0]:
                 yield path
@@ -191,7 +203,7 @@ def _noted(entries: Sequence[SourceEntry], table: str, defect: Defect) -> list[S
 
 def _bare(entry: SourceEntry) -> SourceEntry:
     """The entry without what was told of it before."""
-    kept = tuple(one for one in entry.defects if one.defect not in (WITHOUT_USE, ONE_OF_TWO))
+    kept = tuple(one for one in entry.defects if one.defect not in _OF_ALL)
     return entry if len(kept) == len(entry.defects) else replace(entry, defects=kept)
 
 

@@ -15,6 +15,10 @@ UNIT = Column(
     unit="",
     description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
 )
+_AMOUNT = (
+    "In use. Where files overlap in time a sample stands once for each (`sample_in_two_files` in"
+    " `check`)."
+)
 
 
 def amounts_of(entity: str, plural: str) -> Table:
@@ -28,7 +32,7 @@ def amounts_of(entity: str, plural: str) -> Table:
             Column(name="time_ms", kind="time", unit="ms", description="Of the sample."),
             Column(name=entity, kind="id", unit="", description=f"The {entity}.", entity=entity),
             RESOURCE,
-            Column(name="amount", kind="number", unit="see unit", description="In use.", minimum=0),
+            Column(name="amount", kind="number", unit="see unit", description=_AMOUNT, minimum=0),
             UNIT,
         ),
         key=order,
