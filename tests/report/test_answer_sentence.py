@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tracekit.replay.answer.advice import sentence
+from tracekit.replay.runs.may_wait import MAY_WAIT
 from tracekit.report.contents import answer
 from tracekit.report.contents.answer.next_steps import following
 from tracekit.report.data import Data
@@ -66,15 +67,16 @@ def _placed_anew(left: float, start: str = "empty") -> Data:
             "repeat": at,
             "pending": pending,
             "overloaded_node_steps": 0.0,
-            "cpu_max_fraction": full + 0.001 * at * (name != "observed"),
+            "cpu_stranded_share": stranded + 0.001 * at * (name != "observed"),
         }
         for at in range(6)
-        for name, pending, full in (
+        for name, pending, stranded in (
             ("observed", 0.0, 0.8), ("default_scheduler", left, 0.5), ("random", 0.0, 0.9),
         )
     ]  # fmt: skip
     repeats = pl.DataFrame(rows)
     load = {"nodes": 130, "steps": 1440, "containers": 900, "assumptions": {"start": start}}
+    load[MAY_WAIT] = 4
     names = ("observed", "default_scheduler", "random")
     policies = [{"policy": name, "name": name} for name in names]
     run = {"workload": {**load, "quantities": {}}, "policies": policies, "seed": 0}

@@ -193,9 +193,10 @@ def _production(study: Study, by_cost: bool) -> list[list[Any]]:
     observed = study.about["observed"]
     if not observed:
         return []
-    return [
-        ["observed", observed["nodes"], None, None, *[None][:by_cost], *_use(observed["measures"])]
-    ]
+    measures = observed["measures"]
+    cost = measures.get("cost_per_hour")
+    paid = [None if cost is None else f"{cost:,.2f}"]
+    return [["observed", observed["nodes"], None, None, *paid[:by_cost], *_use(measures)]]
 
 
 def _use(row: Mapping[str, Any]) -> list[str]:

@@ -12,16 +12,21 @@ from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.fitness import left_out, rule
 from tracekit.replay.answer.left_waiting import few_wait, leaves, waits_too_much
+from tracekit.replay.answer.overview import overview
 from tracekit.replay.answer.preferred import USUAL, preferred, why_first
 from tracekit.replay.answer.standings import standings
+from tracekit.replay.runs.may_wait import MAY_WAIT
 from tracekit.replay.runs.results import Results
 
 CONTAINERS, STEPS = 1000, 100
-MEASURE = "cpu_max_fraction"
+MEASURE, STRANDED = "cpu_max_fraction", "cpu_stranded_share"
 
 
 def run(
-    left: dict[str, tuple[int, ...]], steps: int = 0, middles: dict[str, float] | None = None
+    left: dict[str, tuple[int, ...]],
+    steps: int = 0,
+    middles: dict[str, float] | None = None,
+    measure: str = MEASURE,
 ) -> Results:
     """Policies by the containers that they never place, in six orders, one value of the measure."""
     rng = np.random.Generator(np.random.PCG64(0))
@@ -32,14 +37,14 @@ def run(
             "pending": some[at % len(some)],
             "pending_container_steps": steps if name != "observed" and any(some) else 0,
             "overloaded_node_steps": 0.0,
-            MEASURE: (middles or {}).get(name, 0.5) + 0.001 * rng.normal(),
+            measure: (middles or {}).get(name, 0.5) + 0.001 * rng.normal(),
         }
         for at in range(6)
         for name, some in left.items()
     ]
     frame = pl.DataFrame(rows)
     policies = [{"policy": name, "name": name} for name in left]
-    load = {"nodes": 10, "steps": STEPS, "containers": CONTAINERS}
+    load = {"nodes": 10, "steps": STEPS, "containers": CONTAINERS, MAY_WAIT: 5}
     about = {"workload": load, "seed": 0, "policies": policies}
     return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
 
@@ -62,7 +67,7 @@ def test_up_to_five_in_a_thousand_may_wait_where_production_placed_all(
     found = run({**production, "a": left, "b": (0,)}, steps)
     assert waits_too_much(found, "a") == barred
     assert ("a" in [name for one in left_out(found) for name in one.names]) == barred
-    row = standings(found, MEASURE).row("a")
+    row = standings(found, "overloaded_node_steps").row("a")
     assert row is not None
     assert row.waited == barred
     assert bool(leaves(found, "a")) != barred
@@ -70,18 +75,63 @@ def test_up_to_five_in_a_thousand_may_wait_where_production_placed_all(
 
 def test_the_answer_says_how_many() -> None:
     middles = {"observed": 0.9, "a": 0.5, "b": 0.9}
-    found = run({"observed": (0,), "a": (3, 4), "b": (0,)}, middles=middles)
+    found = run({"observed": (0,), "a": (3, 4), "b": (0,)}, middles=middles, measure=STRANDED)
     told = decision(found)
     assert told.chosen == ("a",)
     assert sentence(found, told).endswith(
         ". a leaves up to 4 of 1,000 containers without a node; production placed all."
     )
-    assert "at most 5 waiting (0.5% of the containers, as production placed all)" in rule(found)
+    of_each = "0.5% of the containers and of what they request of each resource"
+    assert f"at most 5 waiting ({of_each}, as production placed all)" in rule(found)
     assert few_wait(found) == (
-        "Where production placed all, a policy may leave up to 5 waiting (0.5%): a leaves up to 4"
-        " of 1,000 containers without a node."
+        f"Where production placed all, a policy may leave up to 5 waiting ({of_each}): a leaves up"
+        " to 4 of 1,000 containers without a node."
     )
     assert few_wait(found) in told.not_told
+
+
+def test_who_left_some_is_not_better_by_use() -> None:
+    """What does not run uses nothing: the highest use is of less load."""
+    middles = {"observed": 0.9, "a": 0.5, "b": 0.9}
+    found = run({"observed": (0,), "a": (3, 4), "b": (0,)}, middles=middles)
+    assert decision(found).chosen == ()
+    last = standings(found, MEASURE).rows[-1]
+    assert (last.names, last.waited) == (("a",), True)
+
+
+def test_who_places_all_goes_first() -> None:
+    middles = {"observed": 0.9, "a": 0.5, "b": 0.7}
+    left: dict[str, tuple[int, ...]] = {"observed": (0,), "a": (1,), "b": (0,)}
+    told = decision(run(left, middles=middles, measure=STRANDED))
+    assert told.chosen == ("b",)
+    assert "of the policies that may be chosen and place all" in told.answer
+
+
+def test_the_bound_says_that_it_is_of_placing_all() -> None:
+    for left, name in ((0, "bound"), (1, "bound of placing all")):
+        found = run({"observed": (0,), "a": (left,), "b": (0,)})
+        row = found.summary.filter(policy="b").with_columns(policy=pl.lit("bound"))
+        found = dataclasses.replace(found, summary=pl.concat([found.summary, row]))
+        assert overview(found).rows[-1][0] == name
+
+
+def test_many_more_nodes_than_production_are_told() -> None:
+    found = run({"observed": (0,), "a": (0,), "b": (0,)}, middles={"observed": 0.9, "b": 0.9})
+
+    def on(nodes: dict[str, float]) -> str:
+        frames = [
+            frame.with_columns(nodes_used_mean=pl.col("policy").replace_strict(nodes))
+            for frame in (found.summary, found.repeats)
+            if frame is not None
+        ]
+        made = dataclasses.replace(found, summary=frames[0], repeats=frames[1])
+        return sentence(made, decision(made))
+
+    more = on({"observed": 10.0, "a": 20.0, "b": 10.0})
+    assert more.startswith("Use a: highest CPU use")
+    assert "; nodes used are 20" in more
+    assert "against production" in more.partition("; nodes used")[2]
+    assert "nodes used" not in on({"observed": 10.0, "a": 10.0, "b": 10.0})
 
 
 def test_of_equal_ones_who_leaves_fewer_goes_first() -> None:

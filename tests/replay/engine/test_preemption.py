@@ -186,6 +186,8 @@ def test_groups_hold_when_somebody_is_evicted() -> None:
     assert outcome.preempted.tolist() == [0]
     assert outcome.node[2] == 0
     assert outcome.waiting_after_eviction.tolist() == [0]
+    # who waits at the end has no node, as who never got one
+    assert (outcome.node[0], outcome.time_ms[0]) == (-1, -1)
 
 
 def test_it_needs_priorities() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
 from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.left_waiting import leaves
+from tracekit.replay.answer.left_waiting import carries_less, leaves
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.answer.preferred import NODES, USUAL
 from tracekit.replay.answer.standings import Difference, Standing, difference, standings
@@ -24,6 +24,8 @@ from tracekit.words import count, counted, few, listed, spaced
 _NAMED = 3
 #: So many that get worse.
 _PRICES = 2
+#: So many more nodes than production's, as a share of these, are told.
+_MANY_MORE = 0.1
 #: Where something gets better and something else worse; the reader alone knows what counts.
 _WEIGH = "Keep the placement of production, unless this trade is worth it"
 #: Measures whose titles alone say little: their names end so.
@@ -160,7 +162,23 @@ def _price(found: Results, told: Decision) -> tuple[str, bool]:
     ):
         said += [f"{how}by {_named(some, left)}"] if some else []
         left = max(left - len(some), 0)
-    return (f"; it is worse {', and '.join(said)}" if said else ""), bool(sure)
+    worse = f"; it is worse {', and '.join(said)}" if said else ""
+    return f"{worse}{_more_nodes(found, told)}", bool(sure)
+
+
+def _more_nodes(found: Results, told: Decision) -> str:
+    """That it holds containers on many more nodes than production, a clause; or nothing."""
+    first, nodes = told.chosen[0], found.measures.get(NODES)
+    by = difference(found, first, OBSERVED, NODES) if nodes is not None else None
+    free = not background(found.manifest.get("workload", {}))
+    if nodes is None or by is None or not (by.apart and free) or told.criterion == NODES:
+        return ""
+    usual = float(found.of(OBSERVED, NODES).mean())
+    if by.mean <= _MANY_MORE * usual:
+        return ""
+    row = standings(found, NODES).row(first)
+    much = "" if row is None else f" {standing_text(nodes, row)},"
+    return f"; {small(nodes.title)} are{much} {difference_text(nodes, by)} against production"
 
 
 def _in_every_order(found: Results, policy: str, measure: Measure) -> bool:
@@ -252,6 +270,8 @@ def _beside_production(
             continue
         measure, against = find_measure(one.measure), one.against_production
         if measure is None or against is None or one.measure == told.criterion:
+            continue
+        if which == "better" and carries_less(found, told.chosen[0], measure):
             continue
         if way(measure, against, average=True).startswith(which):
             beside.append((measure, against))

@@ -132,7 +132,7 @@ class _Kept:
 
 
 def decision(run: Results | Run | Path | str) -> Decision:
-    """The decision that follows from a run."""
+    """The decision that follows from a run; who places all goes before who does not."""
     found = results(run)
     barred = left_out(found)
     out = {name for one in barred for name in one.names}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.answer.fitness import LeftOut, above_on_average, judged
 from tracekit.replay.answer.left_waiting import few_wait, waits_too_much
-from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer
+from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer, placing_all
 from tracekit.replay.answer.preferred import better_than_production, why_first
 from tracekit.replay.answer.standings import Standing, difference, standings
 from tracekit.replay.chance.material import too_near
@@ -55,16 +55,18 @@ def answer(
     tail = "all others that may be chosen differ beyond chance" * alone
     tail = f"within chance of it: {few(others)}" if others else tail
     tail = f"; {tail}" if tail else ""
-    return (
-        f"{_leading(found, best, measure, count)}, in {counted(orders, 'order')} of arrival{tail}."
-    )
+    every_of = f"{count} policies that may be chosen"
+    if len(placing_all(found, fit)) < len(fit) and not found.waited(chosen[0]):
+        every_of = "the policies that may be chosen and place all"
+    leading = _leading(found, best, measure, every_of)
+    return f"{leading}, in {counted(orders, 'order')} of arrival{tail}."
 
 
 def _surely_better(found: Results, policy: str, measure: str) -> bool:
     return OBSERVED in found.policies and better_than_production(found, policy, measure)
 
 
-def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:
+def _leading(found: Results, best: Sequence[Standing], measure: str, among: str) -> str:
     """A clause: the value of the first, beside the best mean if that is another's."""
     one, first = found.measures[measure], best[0]
     sign = 1 if one.first == "low" else -1
@@ -72,8 +74,7 @@ def _leading(found: Results, best: Sequence[Standing], measure: str, count: int)
     end = "lowest" if one.first == "low" else "highest"
     about, value = f"{', '.join(first.names)}: {small(one.title)}", value_of(one, first)
     why = why_first(found, best, measure)
-    among = f"{count} policies that may be chosen"
-    if count == 1:
+    if among.startswith("1 "):
         only = f"{', '.join(first.names)}, the only policy that may be chosen"
         return f"{only}: {small(one.title)} is {value}"
     if not why:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.replay.answer.left_waiting import WAITING_SHARE, may_wait, waits_too_much
+from tracekit.replay.answer.left_waiting import OF_WHAT, may_wait, waits_too_much
 from tracekit.replay.answer.overload import (
     FULL,
     OVERLOAD,
@@ -49,7 +49,7 @@ def rule(found: Results) -> str:
         else ""
     )
     most = may_wait(found)
-    share = f"{WAITING_SHARE:.1%} of the containers, as production placed all"
+    share = f"{OF_WHAT}, as production placed all"
     waiting = f"at most {most:,} waiting ({share})" if most else "nothing waiting"
     return (
         f"A policy may be chosen that leaves {waiting} while"

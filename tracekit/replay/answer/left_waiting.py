@@ -2,45 +2,54 @@
 
 A replay places everything anew, in an order of arrival that nobody recorded. So a handful may find
 no node that ran in production: small ones came first and took the room. That says little against a
-policy. A policy that leaves more than ``WAITING_SHARE`` carries less load than production did.
+policy. A policy that leaves more than ``runs.may_wait`` allows carries less load than production
+did. What it allows to wait is so little of each resource that this makes no mean of use better;
+the highest use it can make better, so no measure of use is compared with who placed all.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.chance.material import MATERIAL
+from tracekit.replay.measures import Measure, of_use
+from tracekit.replay.runs.may_wait import MAY_WAIT, WAITING_SHARE
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.words import counted, few
 
-#: The share of containers that may wait: half of the difference that counts at all, so that to
-#: carry less makes no policy better by itself.
-WAITING_SHARE = MATERIAL / 2
 #: Measures of who was left out; every policy competes in them.
 WAITING = _NEVER, _STEPS = "pending", "pending_container_steps"
+#: Of what the share that may wait is.
+OF_WHAT = f"{WAITING_SHARE:.1%} of the containers and of what they request of each resource"
 
 
-def most_waiting(production: Mapping[str, Any] | None, containers: int) -> int:
-    """How many containers a policy may leave waiting.
-
-    Never placed in any order of arrival, and at the mean of the steps. None where production's
-    placement is not known, or left some waiting: then nothing says that all have room.
+def placed_all(production: Mapping[str, Any] | None) -> bool:
+    """Whether production's placement is known and left nothing waiting: then all have room.
 
     Parameters
     ----------
     production : mapping, optional
         Its row of a summary.
     """
-    placed = production is not None and not any(production.get(name) for name in (_NEVER, _STEPS))
-    return int(WAITING_SHARE * containers) if placed else 0
+    return production is not None and not any(production.get(name) for name in WAITING)
 
 
 def may_wait(found: Results) -> int:
-    """How many containers a policy of a run may leave waiting."""
-    load = found.manifest.get("workload", {})
+    """How many containers a policy of a run may leave waiting.
+
+    Never placed in any order of arrival, and at the mean of the steps. A run of an earlier version
+    does not say what its containers request: then none.
+    """
     if OBSERVED not in found.policies or found.waited(OBSERVED):
         return 0
-    return most_waiting({}, load.get("containers") or 0)
+    return int(found.manifest.get("workload", {}).get(MAY_WAIT) or 0)
+
+
+def carries_less(found: Results, policy: str, measure: Measure) -> bool:
+    """Whether a measure is of less load under a policy: of use, and the policy left some waiting.
+
+    It is not better for that than where all are placed.
+    """
+    return of_use(measure) and found.waited(policy)
 
 
 def waits_too_much(found: Results, policy: str) -> bool:
@@ -83,6 +92,6 @@ def few_wait(found: Results) -> str:
     most, first = may_wait(found), f"{told[0][0]} {told[0][1]}"
     others = f"; so {'does' if len(told) == 2 else 'do'} {few([name for name, _ in told[1:]])}"
     return (
-        f"Where production placed all, a policy may leave up to {most:,} waiting"
-        f" ({WAITING_SHARE:.1%}): {first}{others * (len(told) > 1)}."
+        f"Where production placed all, a policy may leave up to {most:,} waiting ({OF_WHAT}):"
+        f" {first}{others * (len(told) > 1)}."
     )

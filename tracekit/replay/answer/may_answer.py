@@ -53,6 +53,11 @@ def may_be_chosen(found: Results) -> list[tuple[str, ...]]:
     return [names for names in found.groups if names[0] not in out and names != (OBSERVED,)]
 
 
+def placing_all(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Those of some policies that leave nothing waiting."""
+    return [names for names in fit if not found.waited(names[0])]
+
+
 def broken_condition(
     found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]
 ) -> str:

@@ -56,7 +56,7 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
         for names in _ordered(found, picked)
     ]
     if BOUND in found.summary["policy"]:
-        rows.append((BOUND, *(_of_bound(found, one) for one in measures)))
+        rows.append((_bound(found), *(_of_bound(found, one) for one in measures)))
     return Overview(
         heads=("policy", *(_head(one) for one in measures)),
         rows=tuple(rows),
@@ -112,6 +112,12 @@ def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...
 def _cell(found: Results, policy: str, stand: Standings) -> str:
     row = stand.row(policy)
     return "-" if row is None else shown(found.measures[stand.measure], row.mean, row.reach)
+
+
+def _bound(found: Results) -> str:
+    """What the bound is called: where some waited under a policy, that it is of placing all."""
+    waited = any(found.waited(name) for name in found.policies if name != OBSERVED)
+    return f"{BOUND} of placing all" if waited else BOUND
 
 
 def _of_bound(found: Results, measure: Measure) -> str:

@@ -15,8 +15,8 @@ from tracekit.replay.answer.fitness import (
     yardstick,
 )
 from tracekit.replay.answer.intervals import interval_of
-from tracekit.replay.answer.left_waiting import left
-from tracekit.replay.answer.may_answer import broken_condition, may_answer
+from tracekit.replay.answer.left_waiting import carries_less, left
+from tracekit.replay.answer.may_answer import broken_condition, may_answer, placing_all
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import Standing, Standings, difference, standings
 from tracekit.replay.chance.material import MATERIAL, too_near
@@ -131,7 +131,12 @@ def _beaten(
 
 def _worse(found: Results, policy: str, other: str) -> bool:
     """Whether it is worse than the other, beyond chance, by a measure that may answer."""
-    apart = ((one, difference(found, policy, other, one.name)) for one in may_answer(found))
+    less = found.waited(other) and not found.waited(policy)
+    apart = (
+        (one, difference(found, policy, other, one.name))
+        for one in may_answer(found)
+        if not (less and carries_less(found, other, one))
+    )
     return any(
         told is not None
         and told.apart
@@ -151,8 +156,10 @@ def better_than_production(found: Results, policy: str, measure: str) -> bool:
     if OBSERVED not in found.policies:
         return True
     told = difference(found, policy, OBSERVED, measure)
+    less = carries_less(found, policy, found.measures[measure])
     return (
         told is not None
+        and not (less and not found.waited(OBSERVED))
         and told.apart
         and (told.mean < 0) == (found.measures[measure].first == "low")
         and _matters(found, found.measures[measure], policy, OBSERVED)
@@ -166,19 +173,20 @@ def best_of(
 
     Where production is known, the best has to be better than production by it. Where none is,
     those come first that need fewer nodes than production, if nodes without containers are free.
-    Where nothing tells, but others may not
-    be chosen, what they must not do tells them apart.
+    Where nothing tells, but others may not be chosen, what they must not do tells them apart. Who
+    places all goes before who leaves some waiting.
     """
-    relieved, tells = _relieving(found, fit), telling(found, fit)
-    # the lowest mean may be a noisy one that nothing is told of; what is told counts
-    for by, rows in (
-        (OVERLOAD, relieved),
-        *((one.name, _first(found, stand.best, one.name)) for one, stand in tells),
-        _alone_better(found, held(found, fit)),
-        (NODES, _fewer_nodes(found, fit)),
-    ):
-        if rows:
-            return by, rows
+    for among in (placing_all(found, fit), fit):
+        relieved, tells = _relieving(found, among), telling(found, among)
+        # the lowest mean may be a noisy one that nothing is told of; what is told counts
+        for by, rows in (
+            (OVERLOAD, relieved),
+            *((one.name, _first(found, stand.best, one.name)) for one, stand in tells),
+            _alone_better(found, held(found, among)),
+            (NODES, _fewer_nodes(found, among)),
+        ):
+            if rows:
+                return by, rows
     if tells and not any(_less_overload(found, names[0]) for names in fit):
         return "", ()
     broken = broken_condition(found, fit, barred)

@@ -7,7 +7,7 @@ Whether a difference is beyond chance is asked of ``tracekit.replay.answer.stand
 
 import polars as pl
 
-from tracekit.replay.answer.left_waiting import WAITING, most_waiting
+from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import Measure, measures_in
 from tracekit.replay.runs.run import BOUND, OBSERVED
@@ -44,11 +44,4 @@ def _rivals(summary: pl.DataFrame, *, waiting: bool) -> pl.DataFrame:
     columns = [c for c in WAITING if c in rows.columns]
     if waiting or not columns:
         return rows
-    none = pl.all_horizontal(pl.col(column) == 0 for column in columns)
-    if WAITING[0] not in columns or "placed" not in rows.columns:
-        return rows.filter(none)
-    # how many steps there were the frame does not say
-    production = next(summary.filter(policy=OBSERVED).iter_rows(named=True), None)
-    every = rows.select(pl.col("placed") + pl.col(WAITING[0])).max().item()
-    most = most_waiting(production, int(every or 0))
-    return rows.filter(none | (pl.col(WAITING[0]) <= most) & (most > 0))
+    return rows.filter(pl.all_horizontal(pl.col(column) == 0 for column in columns))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.replay.answer.intervals import differences_of, interval_of
-from tracekit.replay.answer.left_waiting import waits_too_much
+from tracekit.replay.answer.left_waiting import carries_less, waits_too_much
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
@@ -140,7 +140,7 @@ def standings(
     end = found.measures[measure].first
     ranked = found.groups if among is None else among
     groups = [names for names in ranked if found.known(names[0], measure)]
-    waited = {names: measure != "pending" and waits_too_much(found, names[0]) for names in groups}
+    waited = _carry_less(found, measure, groups)
     middles = {names: float(found.of(names[0], measure).mean()) for names in groups}
     sign = 1 if end == "low" else -1
     ordered = sorted(groups, key=lambda names: (waited[names], sign * middles[names]))
@@ -151,6 +151,23 @@ def standings(
     rows = tuple(_row(found, measure, names, best, waited=waited[names]) for names in ordered)
     why_not = _why_not(found, measure, rivals)
     return Standings(measure=measure, rows=rows, tells=not why_not, why_not=why_not)
+
+
+def _carry_less(
+    found: Results, measure: str, groups: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], bool]:
+    """Which policies are not compared by a measure, as they left containers waiting.
+
+    Too many of them, or any where the measure is of use and somebody placed all.
+    """
+    if measure == "pending":
+        return dict.fromkeys(groups, False)
+    one = found.measures[measure]
+    less = {names: carries_less(found, names[0], one) for names in groups}
+    beside_all = not all(less.values())
+    return {
+        names: waits_too_much(found, names[0]) or (beside_all and less[names]) for names in groups
+    }
 
 
 def difference(

@@ -82,6 +82,9 @@ class Engine:
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
         self._pending.extend(self._let_go(sorted(self._patience.holding)))
         self.state.check_conservation()
+        # who was evicted and waits has no node, as who never got one
+        waiting = np.array(sorted(set(self._preempted) & set(self._pending)), dtype=np.int64)
+        self.state.node[waiting] = self.state.placed_ms[waiting] = -1
         return Outcome(
             evicted=np.array(sorted(self._evicted_by_loss), dtype=np.int64),
             waiting_after_loss=np.array(
@@ -89,9 +92,7 @@ class Engine:
             ),
             preempted=np.array(self._preempted, dtype=np.int64),
             against_budget=self._against_budget,
-            waiting_after_eviction=np.array(
-                sorted(set(self._preempted) & set(self._pending)), dtype=np.int64
-            ),
+            waiting_after_eviction=waiting,
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=steps,

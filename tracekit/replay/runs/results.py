@@ -17,6 +17,7 @@ from tracekit.files.parquet import read_frame
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use, noted
 from tracekit.replay.runs.waiting import waiting
@@ -152,6 +153,7 @@ def _about(run: Run) -> dict[str, Any]:
             "movable": dict(run.movable),
             "quantities": dict(run.workload.quantities),
             "assumptions": dict(run.workload.assumptions),
+            MAY_WAIT: most_waiting(run.workload),
             **shares(run.workload),
         },
         "policies": [

@@ -14,6 +14,7 @@ from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.policy.entrant import Entrant, halves, spelled
 from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.unjudged import told_of
@@ -55,6 +56,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "recorded": load.recorded,
             "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
             "containers_too_large": len(load.too_large()),
+            MAY_WAIT: most_waiting(load),
             "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
             "facts": {**load.facts, **_of_places(load)},

@@ -5,7 +5,8 @@ from __future__ import annotations
 from given_source import given_source
 from replay_support import Row, workload
 
-from tracekit.replay.answer.left_waiting import most_waiting
+from tracekit.replay.answer.left_waiting import placed_all
+from tracekit.replay.runs.may_wait import most_waiting
 from tracekit.replay.studies.shrink.study import shrink_cluster
 from tracekit.replay.studies.shrink.words import told, waits
 from tracekit.replay.workload.workload import Workload
@@ -19,11 +20,12 @@ ROWS: list[Row] = [
     (0, 9000, 60, 10, 0),
     (0, 9000, 60, 10, 1),
 ]
-NODES = [(100, 1000), (100, 1000), (10, 100)]
-#: Many that ask for nothing, so that the one that waits is one of 200.
-APART = workload(NODES, [*ROWS, *[(0, 9000, 0, 0, 0)] * 196])
-#: There it is one of 199, which is more than may wait.
-FEWER = workload(NODES, [*ROWS, *[(0, 9000, 0, 0, 0)] * 195])
+#: Many others fill a node that they alone fit on, so that the largest two are 0.5 % of all.
+OTHERS: Row = (0, 9000, 60, 2000, 3)
+NODES = [(100, 1000), (100, 1000), (10, 100), (24_000, 800_000)]
+APART = workload(NODES, [*[OTHERS] * 400, *ROWS])
+#: There the one that waits is one of 199, which is more than may wait.
+FEWER = workload([*NODES[:3], (195 * 60, 195 * 2000)], [*ROWS, *[OTHERS] * 195])
 
 
 def shrunk(
@@ -37,9 +39,9 @@ def shrunk(
 def test_no_more_wait_than_with_all_nodes() -> None:
     study = shrunk()
     row = study.frames["policies"].row(0, named=True)
-    assert (row["nodes"], row["waits_with_all"]) == (2, 1)
+    assert (row["nodes"], row["waits_with_all"]) == (3, 1)
     assert told.short(study).startswith(
-        "2 of 3 nodes are enough for best_fit, but for 1 of 200\xa0containers, in one order of"
+        "3 of 4 nodes are enough for best_fit, but for 1 of 404\xa0containers, in one order of"
         " arrival: 1 can go. With all nodes"
     )
     assert (
@@ -48,7 +50,8 @@ def test_no_more_wait_than_with_all_nodes() -> None:
     )
     assert "no more containers wait than with all" in told.short_within(study)
     assert waits.limit(study) == (
-        "of the containers no more wait than with all nodes, and at most 1 (0.5%)"
+        "no more wait than with all nodes, and at most 0.5% of the containers and of what they"
+        " request of each resource"
     )
     (who,) = waits.who(study)
     assert who.startswith(
@@ -57,30 +60,59 @@ def test_no_more_wait_than_with_all_nodes() -> None:
 
 
 def test_the_bound_is_of_placing_all_but_those() -> None:
-    """All ask for 200; without one of 60 they need two nodes."""
+    """All ask for 24,200; without one of 60 the largest two nodes are too small."""
     study = shrunk()
     row = study.frames["policies"].row(0, named=True)
-    assert row["bound"] == 2
+    assert row["bound"] == 3
     found = told.told(study)
     assert found is not None
     that = "that leaves at most 1\xa0container without a node"
-    assert told.bound(found) == f"No placement {that} gets by with fewer than 2\xa0nodes (proven)."
-    assert f"No policy {that} can do with fewer than 2." in told.short(study)
+    assert told.bound(found) == f"No placement {that} gets by with fewer than 3\xa0nodes (proven)."
+    assert f"No policy {that} can do with fewer than 3." in told.short(study)
 
 
 def test_where_more_wait_than_may_there_are_too_few_nodes() -> None:
     row = shrunk(load=FEWER).frames["policies"].row(0, named=True)
     assert row["nodes"] > row["of"]
     assert row["waits_with_all"] is None
-    assert (most_waiting({"pending": 0}, 200), most_waiting({"pending": 0}, 199)) == (1, 0)
-    assert (most_waiting(None, 10_000), most_waiting({"pending": 1}, 10_000)) == (0, 0)
-    assert most_waiting({"pending": 0, "pending_container_steps": 3}, 10_000) == 0
+    assert (most_waiting(APART), most_waiting(FEWER)) == (2, 0)
+    assert (placed_all({"pending": 0}), placed_all(None), placed_all({"pending": 1})) == (
+        True,
+        False,
+        False,
+    )
+    assert not placed_all({"pending": 0, "pending_container_steps": 3})
+
+
+def test_the_largest_count_as_what_they_request() -> None:
+    """Of 1,000 five may wait; a database of 8 % may not, nor one that asks for all the GPUs."""
+    small: list[Row] = [(0, 9000, 1, 1, 0)] * 999
+    nodes = [(2000, 2000)]
+    assert most_waiting(workload(nodes, [*small, (0, 9000, 1, 1, 0)])) == 5
+    assert most_waiting(workload(nodes, [*small, (0, 9000, 80, 1, 0)])) == 0
+    assert most_waiting(workload(nodes, [*small, (0, 9000, 1, 80, 0)])) == 0
+    assert most_waiting(workload(nodes, [*small, (0, 9000, 3, 1, 0)])) == 3
+
+
+def test_what_waits_in_any_order_is_left_out_of_the_bound() -> None:
+    """In the order as given all are placed; in others one of 60 finds both nodes taken."""
+    load = workload(NODES, [*[OTHERS] * 400, *ROWS[2:], *ROWS[:2]])
+    study = shrink_cluster(given_source(load), policies=["best_fit"], repeats=6, seed=1)
+    row = study.frames["policies"].row(0, named=True)
+    held = study.frames["sizes"].filter(nodes=row["nodes"]).sort("repeat")
+    left = held["pending"].to_list()
+    assert (left[0], max(left)) == (0, 1)
+    assert row["waits_with_all"] == 1
+    assert row["bound"] <= row["nodes_low"]
+    assert "but for up to 1 of 404" in told.short(study)
+    by_order = f"{', '.join(map(str, left[:-1]))} and {left[-1]} containers"
+    assert any(f"leaves {by_order} without a node" in one for one in waits.who(study))
 
 
 def test_where_nothing_waits_none_may() -> None:
     study = shrunk(policy="worst_fit")
     row = study.frames["policies"].row(0, named=True)
-    assert (row["nodes"], row["waits_with_all"]) == (2, None)
+    assert (row["nodes"], row["waits_with_all"]) == (3, None)
     assert "either" not in told.short(study)
     assert waits.limit(study) == "every container is placed at once"
     assert waits.who(study) == []

@@ -46,7 +46,7 @@ class Asked:
     seed: int
     repeats: int
     by: str
-    may_wait: int
+    may_wait: bool
     subject: str
 
     def of(

@@ -12,7 +12,7 @@ from typing import Any
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.answer.left_waiting import most_waiting
+from tracekit.replay.answer.left_waiting import placed_all
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.studies.shrink.facts import given_again, of_production, orders_of
@@ -129,7 +129,7 @@ def shrink_cluster(
         orders, alone = orders_of(facts, repeats)
         by = what_is_least(least, within, cluster)
         # where production placed all, it is the policy that lets some wait, not the nodes
-        may_wait = most_waiting(observed, facts["containers"]) if scale == 1 else 0
+        may_wait = placed_all(observed) and scale == 1
         asked = Asked(source, scale, within, seed, orders, by, may_wait, subject)
         found, problems = ended(begun(asked, entrants, crew, kept, task), task)
     if not found and not anyway:

@@ -8,9 +8,11 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.runs.may_wait import most_waiting
 from tracekit.replay.studies.shrink.search.added import Adding
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.fewest import Fewest, fewest_nodes
+from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Broken, Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import NODES, Trials
@@ -37,7 +39,7 @@ def enough_nodes(
     by: str = NODES,
     asks: Callable[[Workload], Ask] | None = None,
     beside: int = 1,
-    may_wait: int = 0,
+    may_wait: bool = False,
     further: bool = True,
 ) -> Fewest:
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
@@ -47,8 +49,9 @@ def enough_nodes(
 
     Parameters
     ----------
-    may_wait : int
-        How many containers may wait on all nodes; then as many may on fewer.
+    may_wait : bool
+        Whether as many containers may wait on all nodes as ``runs.may_wait`` allows; then as many
+        may on fewer, order by order.
     further : bool
         Whether more nodes are searched for where all there are are too few.
     by : {'nodes', 'cost'}
@@ -69,8 +72,9 @@ def enough_nodes(
     try:
         return search(limits=limits)
     except TooFewError as error:
-        if may_wait and error.only_waits:
-            found = _with_some_waiting(search, load, limits, may_wait)
+        most = most_waiting(load) if may_wait and error.only_waits else 0
+        if most:
+            found = _with_some_waiting(search, load, policy, limits, most)
             if found is not None:
                 return found
         if not further:
@@ -88,7 +92,7 @@ def enough_nodes(
 
 
 def _with_some_waiting(
-    search: Callable[..., Fewest], load: Workload, limits: Limits, most: int
+    search: Callable[..., Fewest], load: Workload, policy: Entrant, limits: Limits, most: int
 ) -> Fewest | None:
     """The answer where containers wait with all nodes, too; None where more wait than ``most``."""
     steps = len(load.times_ms)
@@ -96,9 +100,10 @@ def _with_some_waiting(
         found = search(limits=limits.as_with_all(most, steps))
     except TooFewError:
         return None
-    told = [*found.at(load.nodes), *found.at(found.nodes)]
-    # the bound is of all but ``most``: single orders may leave more out than those told do
-    return replace(found, waits_with_all=max(int(one.row["pending"]) for one in told))
+    # known now is how many are left out at most, and no order leaves more on fewer nodes
+    waits = found.left_with_all
+    bound = least_nodes(load, policy, limits.as_with_all(waits, steps))
+    return replace(found, waits_with_all=waits, bound=bound)
 
 
 def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewest:

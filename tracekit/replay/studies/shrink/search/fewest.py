@@ -108,6 +108,8 @@ class Fewest:
     waits_with_all : int, optional
         Where containers wait with all nodes already, how many never find a node, in the worst
         order: no more of them do on those that stay. None where nothing waits.
+    left_with_all : int
+        How many never find a node with all nodes, in the worst order of those replayed there.
     waiting : mapping
         Who they are and why, in the order of arrival as given: see ``runs.waiting.waiting_on``.
     """
@@ -128,6 +130,7 @@ class Fewest:
     options: tuple[Option, ...] = ()
     like: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     waits_with_all: int | None = None
+    left_with_all: int = 0
     waiting: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, nodes: int) -> list[Trial]:
@@ -187,7 +190,10 @@ def fewest_nodes(
         found = found_on(trial, nodes, bound, [min(one, nodes) for one in found.by_order])
         found = _one_by_one(tried, _tried_fewer(trial, found, orders), orders, dear)
     tried.check_at_the_end(found.at(found.nodes), by)
-    return replace(found, waiting=tried.waiting())
+    # only then all orders were replayed on all nodes
+    known = orders if limits.speak_of("base", str(policy)) else orders[:1]
+    left = max(map(tried.left_with_all, known))
+    return replace(found, waiting=tried.waiting(), left_with_all=left)
 
 
 def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: int) -> Fewest:

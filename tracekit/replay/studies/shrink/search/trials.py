@@ -213,6 +213,10 @@ class Trials:
             self._placed[nodes] = found.node
         return found.row
 
+    def left_with_all(self, order: int) -> int:
+        """How many containers never find a node with all nodes, in this order of arrival."""
+        return int(self._base_of(order)[WAITING[0]])
+
     def _base_of(self, order: int) -> dict[str, Any]:
         """The policy's own row on all nodes."""
         if order not in self._base:

@@ -270,7 +270,9 @@ def production(study: Study) -> str:
         for name in FULLEST
         if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
     ]
-    said = f"Production used {counted(observed['nodes'], 'node')}: {', '.join(came)}."
+    cost = observed["measures"].get("cost_per_hour")
+    paid = "" if cost is None else f" for {cost:,.2f} per hour"
+    said = f"Production used {counted(observed['nodes'], 'node')}{paid}: {', '.join(came)}."
     if observed["breaks"]:
         broken = " and ".join(map(limit_words, observed["breaks"]))
         said += f" Production itself does not hold {broken}."

@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.left_waiting import WAITING_SHARE, most_waiting
+from tracekit.replay.answer.left_waiting import OF_WHAT, WAITING
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.replay.studies.shrink.frames import WAITS_WITH_ALL
 from tracekit.study import Study
-from tracekit.words import count, few
+from tracekit.words import count, few, listed
 
 Row = Mapping[str, Any]
 
@@ -45,8 +45,24 @@ def that_leaves(row: Row) -> str:
 
 
 def who(study: Study) -> list[str]:
-    """Who finds no node on all nodes either, and why, a sentence for each policy."""
-    return [f"{one}." for one in waiting_told(study.about.get("waiting", ()))]
+    """Who finds no node on all nodes either, and why, and how many in which order of arrival."""
+    return [
+        *(f"{one}." for one in waiting_told(study.about.get("waiting", ()))),
+        *filter(None, (_by_order(study, row) for row in study.frames["policies"].to_dicts())),
+    ]
+
+
+def _by_order(study: Study, row: Row) -> str:
+    """How many find no node in each order of arrival, a sentence; empty for one order, or none."""
+    if not row.get(WAITS_WITH_ALL) or study.about["repeats"] == 1:
+        return ""
+    held = pl.col("nodes") == row["nodes"]
+    sizes = study.frames["sizes"].filter(held, policy=row["policy"]).sort("repeat")
+    left = [f"{some:,}" for some in sizes[WAITING[0]].to_list()]
+    return (
+        f"On {count(row['nodes'], 'node')} {row['policy']} leaves {listed(left)} containers"
+        " without a node, by order of arrival."
+    )
 
 
 def limit(study: Study) -> str:
@@ -57,10 +73,9 @@ def limit(study: Study) -> str:
     some = rows.filter(pl.col(WAITS_WITH_ALL).is_not_null()) if known else rows.clear()
     if some.is_empty():
         return placed
-    most = most_waiting({}, study.about["workload"]["containers"])
-    no_more = f"no more wait than with all nodes, and at most {most:,} ({WAITING_SHARE:.1%})"
+    no_more = f"no more wait than with all nodes, and at most {OF_WHAT}"
     if some.height == rows.filter(pl.col("nodes").is_not_null()).height:
-        return f"of the containers {no_more}"
+        return no_more
     return f"{placed}; under {few(some['policy'].to_list())} {no_more}"
 
 
