@@ -60,9 +60,10 @@ def workload_from_sizes(
     who = replayed_of(store, assumptions, rng)
     used = used_of(store, who, assumptions)
     rows, life, amounts = who.rows, who.life, who.amounts
-    rules = _rules(who, assumptions)
-    pinned, budgets = _pinned(who, rules, assumptions), budgets_of(rows["rules"])
+    rules, budgets = _rules(who, assumptions), budgets_of(rows["rules"])
+    pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
+    told = _told(store, who, budgets, shut_out), _further_told(store, who, used, assumptions)
     load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -94,11 +95,7 @@ def workload_from_sizes(
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(
-            *_told(store, who, budgets, shut_out),
-            *_further_told(store, who, used, assumptions),
-            *unpriced_told(rules.price_per_hour),
-        ),
+        told=(*told[0], *told[1], *unpriced_told(rules.price_per_hour)),
         left_out=_left_out(who, shut_out),
         facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
     )
