@@ -101,10 +101,17 @@
       cell(row, none ? "\u2013" : span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
       (which ? body : rest).append(row);
     });
+    shown();
     at("two-rest-many").textContent = `${body.rows.length ? "The other" : "All"} ${rest.rows.length} measures`;
     at("head-a").textContent = labels.get(a);
     at("head-b").textContent = labels.get(b);
     say(a, b, won);
+  }
+
+  // without a row there is no table, but its head
+  function shown() {
+    const none = !at("two-measures").rows.length && at("two-measures-rest").hidden;
+    at("two-measures").closest(".table-wrap").hidden = none;
   }
 
   function say(a, b, won) {
@@ -253,6 +260,7 @@
     const open = more.getAttribute("aria-expanded") === "true";
     more.setAttribute("aria-expanded", String(!open));
     at("two-measures-rest").hidden = open;
+    shown();
   });
   for (const select of Object.values(chosen)) select.addEventListener("change", () => redraw());
   const page = at("two-policies").closest("section.page");

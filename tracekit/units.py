@@ -52,3 +52,8 @@ def duration(time_ms: float) -> str:
 
 #: Times from here on count from 1970; no trace is three years long.
 EPOCH_FROM_MS = 100_000_000_000
+
+
+def of_two_beginnings(first_ms: float, last_ms: float) -> bool:
+    """Whether some times count from 1970 and others have no date: between them is no span."""
+    return first_ms < EPOCH_FROM_MS <= last_ms

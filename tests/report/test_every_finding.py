@@ -34,6 +34,14 @@ def test_without_data_there_is_nothing_to_say(name: str) -> None:
     assert all_findings()[name].find(Data()) is None
 
 
+def test_nodes_whose_use_nobody_recorded_are_told() -> None:
+    data = made_up(nodes=40)
+    data.info = {"tables": {"node": {"nodes": 55}, "node_usage": {"nodes": 40}}, "sources": []}
+    said = all_findings()["idle"].find(data)
+    assert said is not None
+    assert said.sentence.endswith("15\u00a0further nodes, whose use is not recorded, are left out.")
+
+
 def test_orders_differ() -> None:
     orders = [finding.order for finding in all_findings().values()]
     assert len(orders) == len(set(orders))

@@ -39,16 +39,21 @@ def none_recommended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.parametrize("width", [1280, 1440])
 @pytest.mark.parametrize("which", ["report", "none_recommended"])
 def test_the_first_screen_of_a_desk_has_all_that_decides(
-    browser: Any, which: str, request: pytest.FixtureRequest
+    browser: Any, which: str, width: int, request: pytest.FixtureRequest
 ) -> None:
-    with opened(browser, request.getfixturevalue(which)) as page:
+    with opened(browser, request.getfixturevalue(which), width) as page:
         for what, where in SEEN.items():
             box = page.locator(f"section.page.shown {where}").first.bounding_box()
             assert box["y"] + box["height"] <= 900, (what, box)
         more = page.locator(f"{SEEN['what it rests on']} a[href='#/rests']")
         assert more.count() == 1
+        # what else there is to know begins below the table, also where what is beside it is longer
+        gap = """(dd) => dd.querySelector('.rests').getBoundingClientRect().top
+            - dd.querySelector('.change').getBoundingClientRect().bottom"""
+        assert page.locator("section.page.shown dl.told").nth(1).evaluate(gap) < 20
 
 
 @pytest.mark.parametrize("which", ["report", "none_recommended"])

@@ -6,7 +6,9 @@ import polars as pl
 import pytest
 from report_support import made_up
 
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.report import ranks as ranked
+from tracekit.report.blocks import block
 from tracekit.report.drawing.palette import color
 from tracekit.report.figures import get_figure
 from tracekit.report.measures import named
@@ -51,6 +53,8 @@ def test_who_may_not_be_chosen_is_an_outline_under_a_heading() -> None:
         drawn = draw(frame)
         hollow = [one.marker.color == color("card") for one in drawn.data]
         assert hollow == [False] * 4 + [True] * 3
+        # these met one order: there is no interval, and no line that says so
+        assert [one.error_x.array for one in drawn.data] == [None] * 7
         rows = dict(zip(frame["policy"], (one.y[0] for one in drawn.data), strict=True))
         heads = {one.text: one.y for one in drawn.layout.annotations}
         assert rows["bdi"] < heads["Not to be chosen: overload nodes"] < rows["best_fit"]
@@ -182,6 +186,7 @@ def test_where_nobody_is_recommended_both_ends_have_their_names_within_the_axes(
     title = figure.takeaway(frame)
     assert "Fewest nodes: best_fit" in title
     assert "Least overload: target_load_packing" in title
+    assert title.endswith("Production: 396 of 130\u00a0nodes, 0\u00a0% of node-steps overloaded.")
     for draw in (figure.draw, figure.narrow):
         assert draw is not None
         drawn = draw(frame)
@@ -194,6 +199,31 @@ def test_where_nobody_is_recommended_both_ends_have_their_names_within_the_axes(
         assert str(marks["cmdn"].marker.symbol).startswith("triangle")
     assert figure.note(frame) == (
         "1 overloads more than the axis shows: the triangle at its upper edge. The table has them."
+    )
+
+
+def test_who_overloads_as_little_is_named_beside_the_least() -> None:
+    frame = _trade_off(
+        ("best_fit", 100.0, 1e-3, FEWEST),
+        ("default_scheduler", 120.0, 0.0, CALMEST),
+        ("least_allocated", 120.1, 0.0, BEATEN),
+    )
+    figure = get_figure("replay_tradeoff")
+    assert "overloaded (as little: least_allocated)." in figure.takeaway(frame)
+    kinds = [one.name for one in figure.draw(frame).data]
+    assert kinds.index(BEATEN) > kinds.index(CALMEST)  # a ring that a disc would hide
+
+
+def test_without_a_trade_off_it_is_said_which_reason_there_is() -> None:
+    figure = get_figure("replay_tradeoff")
+    data = made_up(more=3)
+    for name in ("summary", "repeats"):
+        frame = data._run_frames[name]
+        left = pl.when(policy=OBSERVED).then(pl.col("pending")).otherwise(2)
+        data._run_frames[name] = frame.with_columns(pending=left, pending_container_steps=left)
+    assert figure.prepare(data).is_empty()
+    assert block("replay_tradeoff", figure, data).takeaway == (
+        "Only one way to place carries the whole load: there is no trade-off to show."
     )
 
 

@@ -33,6 +33,27 @@ def test_nodes_without_recorded_use_are_left_out_and_counted() -> None:
     assert "2 further nodes, whose use is not recorded, are left out." in said
 
 
+def test_the_title_says_whether_load_gets_less_even() -> None:
+    """Half of a node each in production; all of one and none of the other under best fit."""
+    nodes = pl.DataFrame(
+        {
+            "policy": ["observed"] * 2 + ["best_fit"] * 2,
+            "node": ["a", "b"] * 2,
+            "cpu_mean_fraction": [0.5, 0.5, 0.95, 0.1],
+        }
+    )
+    figure = get_figure("node_distribution")
+    run = {"workload": {"assumptions": {}}, "policies": []}
+    none = pl.DataFrame()
+    frame = figure.prepare(Data(fetch=lambda *_: none, run=run, run_frames={"nodes": nodes}))
+    said = figure.takeaway(frame).replace("\u00a0", " ")
+    assert said.startswith(
+        "CPU use is spread less evenly under best_fit than in production: the standard deviation of"
+        " the nodes' means is 42 %, against 0 %."
+    )
+    assert "0 (in production) and 1 (under best_fit) of 2 nodes use more than 90 %" in said
+
+
 def test_where_the_use_of_containers_is_all_there_is_every_node_counts() -> None:
     figure = get_figure("node_distribution")
     said = figure.takeaway(figure.prepare(data("none")))

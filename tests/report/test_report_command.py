@@ -46,6 +46,13 @@ def test_a_wrong_source_leaves_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "neither a store nor a run folder" in shown
 
 
+def test_a_source_that_is_not_there_is_told_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", str(tmp_path / "no"), "--out", str(tmp_path / "r.html")]) == 2
+    assert capsys.readouterr().err.startswith("error: no such store or run folder:")
+
+
 @pytest.mark.page_faults_are_told
 def test_a_page_with_a_fault_is_told_and_the_others_are_whole(
     run_folder: Path,

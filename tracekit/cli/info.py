@@ -54,8 +54,8 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
 
 def _span(table: Mapping[str, Any]) -> str:
     """From the first to the last time; of a moment, and of times of two beginnings, none."""
-    from tracekit.units import EPOCH_FROM_MS, duration
+    from tracekit.units import duration, of_two_beginnings
 
     first, last = table["time_min_ms"] or 0, table["time_max_ms"] or 0
-    mixed = first < EPOCH_FROM_MS <= last
+    mixed = of_two_beginnings(first, last)
     return duration(table["span_ms"]) if table["span_ms"] and not mixed else "-"

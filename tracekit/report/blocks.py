@@ -92,7 +92,7 @@ def block(name: str, figure: Figure, data: Data) -> Block:
         return Block(
             name=name,
             figure=figure,
-            takeaway=figure.absent,
+            takeaway=figure.why_absent(data) or figure.absent,
             note="",
             json="",
             height_px=0,

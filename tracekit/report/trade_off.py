@@ -42,13 +42,26 @@ _SCHEMA = {
 }
 
 
+def _measured(data: Data) -> bool:
+    known = data.results.measures if data.results else {}
+    return data.run is not None and {NODES, OVERLOAD} <= known.keys()
+
+
+def why_none(data: Data) -> str:
+    """Why there is no point, where both measures are known; else empty."""
+    if not _measured(data):
+        return ""
+    carry = sum(not row.waited for row in data.standings(NODES).rows)
+    ways = "Only one way to place carries" if carry else "No way to place carries"
+    return f"{ways} the whole load: there is no trade-off to show."
+
+
 def points(data: Data) -> pl.DataFrame:
     """A row for each way to place that left nobody waiting.
 
     Without rows if a measure lacks, or if there is but one: nothing is given up for anything.
     """
-    known = data.results.measures if data.results else {}
-    if data.run is None or not {NODES, OVERLOAD} <= known.keys():
+    if data.run is None or not _measured(data):
         return pl.DataFrame(schema=_SCHEMA)
     load = data.run["workload"]
     used, over = data.standings(NODES), data.standings(OVERLOAD)

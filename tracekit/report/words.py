@@ -21,6 +21,7 @@ __all__ = [
     "count",
     "few",
     "listed",
+    "not_recorded",
     "number",
     "percent",
     "short_hash",
@@ -29,3 +30,11 @@ __all__ = [
     "signed",
     "spaced",
 ]
+
+
+def not_recorded(nodes: int) -> str:
+    """A sentence on nodes that do not count, as nobody recorded their use; empty for none."""
+    if not nodes:
+        return ""
+    noun, verb = count(nodes, "further node"), "is" if nodes == 1 else "are"
+    return f"{noun}, whose use is not recorded, {verb} left out."

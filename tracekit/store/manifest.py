@@ -114,7 +114,7 @@ def read_manifest(folder: Path) -> Manifest:
         kind = str(document["schema"]).split("/")[1]
         raise TracekitError(
             f"{folder} is a folder of tracekit {kind}, not a store",
-            hint="give the store it was made from: tracekit report STORE shows this, too",
+            hint="give the store it was made from, whose report shows this folder, too",
         )
     if not isinstance(document, dict) or not {"format_version", "sources"} & set(document):
         raise _damaged(path, "it is no manifest of a store")

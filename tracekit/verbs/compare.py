@@ -31,9 +31,28 @@ def compare(
 ) -> Study:
     """What changed from one run folder to another; see ``tracekit.replay.answer.run_compare``.
 
-    The study is written to ``out`` if given, for the report.
+    The study is written to ``out`` if given, for the report. Runs of different workloads are not
+    held to thresholds that speak of ``base``.
     """
     from tracekit.replay.answer.run_compare import compare_runs
     from tracekit.verbs._study import made
 
-    return made(lambda _: compare_runs(Path(base), Path(new), fail_if=fail_if), out)
+    def compared(_: object) -> Study:
+        study = compare_runs(Path(base), Path(new), fail_if=fail_if)
+        _check_same_workload(study, fail_if)
+        return study
+
+    return made(compared, out)
+
+
+def _check_same_workload(study: Study, fail_if: Sequence[str]) -> None:
+    """A threshold beside another workload's base tells of the workload, not of the change."""
+    from tracekit.errors import TracekitError
+    from tracekit.replay.runs.thresholds import parse_threshold
+
+    against = next((text for text in fail_if if parse_threshold(text).speaks_of("base")), None)
+    if study.about["other_workload"] and against is not None:
+        raise TracekitError(
+            f"--fail-if '{against}': {study.about['other_workload']}",
+            hint="replay both runs from the same store, or compare with a number instead of 'base'",
+        )

@@ -32,13 +32,19 @@ def report(
 ) -> ReportSummary:
     """Write the report of a store, a run or a study folder; see ``tracekit.report.render``."""
     from tracekit.errors import TracekitError
-    from tracekit.report import render
 
     if not Path(out).absolute().parent.is_dir():
         raise TracekitError(
             f"cannot write the report to {out}: there is no folder {Path(out).parent}",
             hint="make the folder first, or give --out a file in one that is there",
         )
+    if not Path(source).exists():
+        raise TracekitError(
+            f"no such store or run folder: {source}", hint="make one: tracekit ingest SRC STORE"
+        )
+    # what draws figures takes seconds to load
+    from tracekit.report import render
+
     progress.stage("read what is to be shown", then="pages")
     shown = [Path(one) for one in studies]
     return render(Path(source), Path(out), studies=shown, progress=progress)

@@ -79,6 +79,17 @@ def test_runs_of_other_workloads_are_told_so_first(
     assert "### Settings that differ" in page.read_text()
 
 
+def test_runs_of_other_workloads_are_held_to_no_threshold_beside_the_base(
+    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    larger, out = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1")), tmp_path / "out"
+    call = ["compare", str(runs["base"]), str(larger), "--out", str(out), "--fail-if"]
+    assert run([*call, "imbalance_mean > 99 * base"]) == 2
+    assert "'imbalance_mean > 99 * base': The runs replay different" in capsys.readouterr().err
+    assert not out.exists()
+    assert run([*call, "imbalance_mean > 99"]) == 0
+
+
 def test_what_is_missing_is_counted_by_policy() -> None:
     rows = dict[str, dict[str, float | None]]
     before = rows({"a": {"pending": 0}, "b": {"pending": 2.0}, "c": {"pending": None}})

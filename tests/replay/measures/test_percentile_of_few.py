@@ -25,4 +25,4 @@ def test_shrink_says_it_where_a_limit_names_it(
     for limit, times in (("cpu_p99 <= 1.5", 1), ("cpu_max <= 1.5", 0)):
         assert run([*load, "--repeat", "1", "--limit", limit]) == 0
         said = " ".join(capsys.readouterr().out.split())
-        assert said.count("99th percentile is the fullest one.") == times
+        assert said.count("99th percentile is the fullest node.") == times

@@ -26,7 +26,7 @@ def is_the_fullest(nodes: int, said: Iterable[str]) -> str:
     told = any(_CALLED in text or _NAMED in text for text in said)
     if not told or rank_of(nodes) < nodes - 1:
         return ""
-    return f"Of {counted(nodes, 'node')} the 99th percentile is the fullest one."
+    return f"With {counted(nodes, 'node')} the 99th percentile is the fullest node."
 
 
 def _at(sampled: Sampled) -> FloatArray:

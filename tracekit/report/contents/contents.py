@@ -32,7 +32,7 @@ from tracekit.report.pages import GROUPS, Page
 from tracekit.report.words import count
 from tracekit.report.zones import Zone, all_zones
 from tracekit.sources import all_sources
-from tracekit.units import MS_PER_MINUTE, duration
+from tracekit.units import MS_PER_MINUTE, duration, of_two_beginnings
 from tracekit.words import counted
 
 __all__ = [
@@ -133,7 +133,10 @@ def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _spans(data: Data) -> dict[str, tuple[int, int]]:
-    """First and last time of each table, without stray times, which are far from all others."""
+    """First and last time of each table, without stray times, which are far from all others.
+
+    None of a table of two beginnings: rows of no time say what was there from the beginning.
+    """
     tables = (data.info or {"tables": {}})["tables"]
     spans = {name: (t["time_min_ms"], t["time_max_ms"]) for name, t in tables.items()}
     grid = data.query("quality/time_grid")
@@ -142,7 +145,11 @@ def _spans(data: Data) -> dict[str, tuple[int, int]]:
             name: (first, last)
             for name, first, last in grid.select("table", "time_min_ms", "time_max_ms").iter_rows()
         }
-    return {name: span for name, span in spans.items() if None not in span}
+    return {
+        name: (first, last)
+        for name, (first, last) in spans.items()
+        if first is not None and last is not None and not of_two_beginnings(first, last)
+    }
 
 
 def _length(data: Data) -> list[tuple[str, str]]:

@@ -77,8 +77,10 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         return [more]
     to = data.paths.study(f"fewest-{safer}")
     less = f"{commands.asked(data, 'shrink')} --policy {quote(safer)} --out {to}"
-    why = "for which chance rules out more overload than may be"
-    return [(f"How many nodes {safer} needs, {why}:", less), more]
+    return [
+        (f"How many nodes {safer} needs, which surely keeps to the limits:", less),
+        more,
+    ]
 
 
 def _safer(data: Data, told: Decision) -> str:

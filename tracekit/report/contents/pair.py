@@ -15,6 +15,7 @@ from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.colours import css
+from tracekit.report.contents.answer.next_steps import in_turn
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import began, numbers
@@ -93,7 +94,8 @@ def _first(data: Data, names: list[str]) -> list[str]:
     policies = [name for name in tested(data.replay("summary")) if name != OBSERVED]
     ranked = headline(data)
     rows = data.standings(ranked.name).rows if ranked else ()
-    ours = data.decision.subject if data.decision else ""
+    # where nothing is recommended, the policy that the table of page one is of
+    ours = (data.decision.subject if data.decision else "") or next(iter(in_turn(data)), "")
     best = [
         *([ours] if ours else []),
         *(name for row in rows for name in row.names if name in policies),

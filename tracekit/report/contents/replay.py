@@ -122,8 +122,11 @@ def _standing(measure: Measure, found: Standings, policy: str, barred: Container
     if row is None:
         return Cell(text="\u2013", sort="")
     best = [one for one in found.best if one.names[0] not in barred]
-    best = best if len(best) <= len(found.rows) / 2 else best[:1]
-    mark = "" if measure.better is None or row not in best else _BEST if row is best[0] else _WITHIN
+    if len(best) > len(found.rows) / 2:
+        best = [one for one in best if one.mean == best[0].mean]
+    mark = "" if measure.better is None or row not in best else _WITHIN
+    # what is as good as the best is best, too
+    mark = _BEST if mark and row.mean == best[0].mean else mark
     known = [end for end in (row.low, row.high) if end is not None and math.isfinite(end)]
     ends = [f"{end:.9g}" for end in known] if len(known) > 1 else []
     return Cell(text=standing_text(measure, row), sort=f"{row.mean:.9g}", mark=mark, ends=ends)
@@ -170,7 +173,7 @@ def standing_sentence(data: Data) -> str:
     alike = "" if policies == 1 else ", all in the same way"
     ways_ = f"{placed} in {ways:,} different ways" if ways > 1 else f"{placed}{alike}"
     if not told:
-        return f"{ways_}. No measure that could answer tells them apart."
+        return f"{ways_}. No measure that may answer tells them apart."
     if len(told) > _FEW:
         many = count(len(answering), "measure")
         return f"{ways_}. {len(told)} of the {many} that may answer tell them apart."
@@ -187,15 +190,19 @@ def verdicts(data: Data) -> list[str]:
     if len(policies) < 2:
         said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
     asked = (data.run or {}).get("policies", [])
-    waits = waiting_told(asked)
     return [
         *said,
         *(f"{one}." for one in notes_of(asked)),
-        *(f"{one}." for one in waits),
         *_left_out(data),
         *(f"{one}." for one in moved(summary, orders=(data.run or {}).get("repeats", 1))),
         *(spaced(f"{one}.") for one in (bought(data.results) if data.results else ())),
     ]
+
+
+def waits(data: Data) -> list[str]:
+    """Whom each policy never placed, and why, in sentences."""
+    asked = (data.run or {}).get("policies", [])
+    return [spaced(f"{one}.") for one in waiting_told(asked)]
 
 
 def unfit(data: Data) -> Table:

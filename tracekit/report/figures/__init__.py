@@ -44,6 +44,8 @@ class Figure:
         anew there: titles of axes above, fewer ticks.
     note : callable, optional
         That frame to a sentence about what was left out or thinned, or an empty one.
+    why_absent : callable, optional
+        ``Data`` to the sentence that stands for ``absent`` where more is known, or an empty one.
     """
 
     title: str
@@ -58,6 +60,7 @@ class Figure:
     csv: tuple[str, ...] = ()
     narrow: Callable[[pl.DataFrame], Any] | None = None
     note: Callable[[pl.DataFrame], str] = lambda _: ""
+    why_absent: Callable[[Data], str] = lambda _: ""
 
 
 @functools.cache

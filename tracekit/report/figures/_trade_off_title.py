@@ -6,6 +6,7 @@ import polars as pl
 
 from tracekit.report.trade_off import CHOSEN, PRODUCTION, RIVAL
 from tracekit.report.words import count, percent
+from tracekit.report.words import few as few_of
 
 
 def takeaway(frame: pl.DataFrame) -> str:
@@ -17,17 +18,33 @@ def takeaway(frame: pl.DataFrame) -> str:
         return _beside(rows, chosen.row(0, named=True), of)
     if rows.is_empty():
         return "Production alone carries the whole load."
+    usual = _production(frame, of)
     few = rows.sort("nodes", "overload_share").row(0, named=True)
     calm = rows.sort("overload_share", "nodes").row(0, named=True)
     if few["policy"] == calm["policy"]:
         return (
             f"No policy can be recommended. The fewest nodes and the least overload are those of"
-            f" {few['policy']}: {_at(few, of)}."
+            f" {few['policy']}: {_at(few, of)}.{usual}"
         )
     return (
         f"No policy can be recommended. Fewest nodes: {few['policy']}, {_at(few, of)}. Least"
-        f" overload: {calm['policy']}, {_at(calm, of)}."
+        f" overload: {calm['policy']}, {_at(calm, of)}{_equal(rows, calm)}.{usual}"
     )
+
+
+def _production(frame: pl.DataFrame, of: int) -> str:
+    """What production comes to, a sentence; empty where it is not drawn."""
+    rows = frame.filter(pl.col("kind") == PRODUCTION)
+    return f" Production: {_at(rows.row(0, named=True), of)}." if rows.height else ""
+
+
+def _equal(rows: pl.DataFrame, calm: dict[str, Any]) -> str:
+    """A clause on those that overload as little; empty where nobody does."""
+    alike = rows.filter(
+        pl.col("overload_share") == calm["overload_share"], pl.col("policy") != calm["policy"]
+    )
+    names = alike["policy"].to_list()
+    return f" (as little: {few_of(names)})" if names else ""
 
 
 def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:

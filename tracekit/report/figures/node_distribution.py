@@ -14,7 +14,7 @@ from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.measures import named
 from tracekit.report.policies import label
-from tracekit.report.words import count, percent
+from tracekit.report.words import count, listed, not_recorded, percent
 
 _WIDTH = 0.05
 #: Above this a node has no room for a burst; below the other it could be emptied.
@@ -30,6 +30,7 @@ _SCHEMA = pl.Schema(
         "hot": pl.Int64,
         "idle": pl.Int64,
         "median": pl.Float64,
+        "std": pl.Float64,
         "unknown": pl.Int64,
         "shade": pl.String,
     }
@@ -88,6 +89,7 @@ def _counted(part: pl.DataFrame, policy: str, resource: str, unknown: int) -> pl
             "hot": [int((use > HOT).sum())] * len(counts),
             "idle": [int((use < IDLE).sum())] * len(counts),
             "median": [use.median()] * len(counts),
+            "std": [use.std(ddof=0)] * len(counts),
             "unknown": [unknown] * len(counts),
         }
     )
@@ -143,9 +145,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
     first = frame.filter(resource=frame["resource"][0])
     rows = first.group_by("policy", maintain_order=True).first().to_dicts()
     words = RESOURCES[frame["resource"][0]]
-    alike = {(row["hot"], row["idle"]) for row in rows}
-    if len(rows) > 1 and len(alike) == 1:
-        return _even(rows, words) + _left_out(rows[0]["unknown"])
+    if len(rows) > 1:
+        return " ".join([_evenness(rows, words), _ends(rows, words), _left_out(rows)]).strip()
     said = [
         f"under {label(row['policy'])} {row['hot']:,} of {count(row['of_nodes'], 'node')} use more"
         f" than {percent(HOT)} of their {words} on average and {row['idle']:,} less than"
@@ -153,33 +154,51 @@ def _takeaway(frame: pl.DataFrame) -> str:
         for row in rows
     ]
     text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}." + _left_out(rows[0]["unknown"])
+    return f"{text[:1].upper()}{text[1:]}. {_left_out(rows)}".strip()
 
 
-def _left_out(unknown: int) -> str:
+def _left_out(rows: list[dict[str, Any]]) -> str:
     """What is said of nodes that are not drawn."""
-    if not unknown:
-        return ""
-    noun, verb = count(unknown, "further node"), "is" if unknown == 1 else "are"
-    return f" {noun}, whose use is not recorded, {verb} left out."
+    return not_recorded(rows[0]["unknown"])
 
 
-def _even(rows: list[dict[str, Any]], words: str) -> str:
-    """What is said where neither end tells the two apart: how many nodes lie elsewhere."""
-    one, other = (label(row["policy"]) for row in rows[:2])
-    medians = [percent(row["median"]) for row in rows[:2]]
+def _evenness(rows: list[dict[str, Any]], words: str) -> str:
+    """Whether load is more or less even under the second than under the first."""
+    one, other = rows[:2]
+    before, after = (percent(row["std"]) for row in (one, other))
+    more = "more" if other["std"] < one["std"] else "less"
+    how, than = ("as", "as") if before == after else (more, "than")
     return (
-        f"Under {one} and {other} alike {count(rows[0]['hot'], 'node')} of"
-        f" {rows[0]['of_nodes']:,} use more than {percent(HOT)} of their {words} on average, and"
-        f" {rows[0]['idle']:,} less than {percent(IDLE)}. The median node uses {medians[0]} under"
-        f" {one} and {medians[1]} under {other}."
+        f"{words[:1].upper()}{words[1:]} use is spread {how} evenly {_under(other)} {than}"
+        f" {_under(one)}: the standard deviation of the nodes' means is {after}, against {before}."
     )
+
+
+def _under(row: dict[str, Any]) -> str:
+    return "in production" if row["policy"] == OBSERVED else f"under {label(row['policy'])}"
+
+
+def _ends(rows: list[dict[str, Any]], words: str) -> str:
+    """How many nodes are nearly full, and nearly empty, a sentence."""
+    return (
+        f"{_each(rows, 'hot')} of {count(rows[0]['of_nodes'], 'node')} use more than"
+        f" {percent(HOT)} of their {words} on average, {_each(rows, 'idle')} less than"
+        f" {percent(IDLE)}."
+    )
+
+
+def _each(rows: list[dict[str, Any]], end: str) -> str:
+    """A count, or that of each where they differ."""
+    if len({row[end] for row in rows}) == 1:
+        return f"{rows[0][end]:,}"
+    return listed([f"{row[end]:,} ({_under(row)})" for row in rows])
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by("resource", "policy", maintain_order=True).agg(
         pl.col("of_nodes").first().alias("nodes"),
         pl.col("median").first().alias("median_use_fraction"),
+        pl.col("std").first().alias("standard_deviation_of_use_fraction"),
         pl.col("hot").first().alias("nodes_above_90_%"),
         pl.col("idle").first().alias("nodes_below_20_%"),
     )

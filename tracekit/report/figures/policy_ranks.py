@@ -95,15 +95,7 @@ def _bars(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
             name=row["stands"],
             showlegend=False,
             **(_mark(row) if close else _bar(row, narrow=narrow)),
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": numbers([_off(row, factor, 1)]),
-                "arrayminus": numbers([_off(row, factor, -1)]),
-                "color": color("ink"),
-                "thickness": 1.4,
-                "width": 4,
-            },
+            error_x=_whisker(row, factor),
             customdata=[f"{label(row['policy'])}: {_value(measure, row)}, {row['stands']}"],
             hovertemplate="%{customdata}<extra></extra>",
         )
@@ -168,6 +160,22 @@ def _mark(row: dict[str, Any]) -> dict[str, object]:
 
 def _value(measure: Measure, row: dict[str, Any]) -> str:
     return interval_text(measure, row["value"], row["low"], row["high"])
+
+
+def _whisker(row: dict[str, Any], factor: float) -> dict[str, object] | None:
+    """The interval as a line; None where there is none, or it has no width."""
+    ends = [_off(row, factor, side) for side in (1, -1)]
+    if None in ends or not any(ends):
+        return None
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": numbers(ends[:1]),
+        "arrayminus": numbers(ends[1:]),
+        "color": color("ink"),
+        "thickness": 1.4,
+        "width": 4,
+    }
 
 
 def _off(row: dict[str, float | None], factor: float, side: int) -> float | None:

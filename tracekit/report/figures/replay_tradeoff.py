@@ -25,16 +25,17 @@ from tracekit.report.trade_off import (
     RIVAL,
     TITLED,
     points,
+    why_none,
 )
 from tracekit.words import agreeing
 
 #: Symbol and size of each kind, drawn in this order: a ring leaves what lies in it to be seen.
 _LOOKS = {
-    BEATEN: ("circle-open", 8),
     FRONT: ("circle", 9),
     FEWEST: ("circle", 11),
     CALMEST: ("circle", 11),
     RIVAL: ("circle", 11),
+    BEATEN: ("circle-open", 8),
     PRODUCTION: ("x", 10),
     CHOSEN: ("diamond-open", 18),
 }
@@ -285,7 +286,7 @@ FIGURE = Figure(
     narrow=_narrow,
     takeaway=takeaway,
     table=lambda frame: frame.select("policy", "same", "nodes", "overload_share", "kind"),
-    absent="Fewer than two ways to place carry the whole load, or the run does not say how many"
-    " nodes were in use and overloaded: there is no trade-off to show.",
+    absent="The run does not say how many nodes were in use and overloaded: nothing can be traded.",
+    why_absent=why_none,
     csv=("policy", "same", "nodes", "overload_share", "kind"),
 )

@@ -4,7 +4,7 @@ import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import count, percent
+from tracekit.report.words import count, not_recorded, percent
 
 
 def _find(data: Data) -> Said | None:
@@ -13,10 +13,15 @@ def _find(data: Data) -> Said | None:
         return None
     means = profile.select(pl.col("cpu_mean", "memory_mean", "debris").mean())
     cpu, memory, idle = means.row(0)
+    said = (
+        f"of the capacity of {count(profile.height, 'node')} lies idle on average: they use"
+        f" {percent(cpu)} of their CPU and {percent(memory)} of their memory."
+    )
+    tables = (data.info or {"tables": {}})["tables"]
+    nodes = max((one.get("nodes", 0) for one in tables.values()), default=0)
     return Said(
         value=percent(idle),
-        sentence=f"of the capacity of {count(profile.height, 'node')} lies idle on average:"
-        f" they use {percent(cpu)} of their CPU and {percent(memory)} of their memory.",
+        sentence=f"{said} {not_recorded(max(nodes - profile.height, 0))}".strip(),
         page="zones",
     )
 

@@ -65,6 +65,6 @@ def means_told(study: Study, policy: str, nodes: int | None) -> str:
     orders = next(iter(found.values())).orders
     return (
         f"Of {counted(orders, 'order')} of arrival the worst is shown; their means, with 95 %"
-        " intervals that"
-        f" hold together: {', '.join(said)}."
+        " intervals that hold together for this policy alone (those of a run hold for all its"
+        f" policies, and are wider): {', '.join(said)}."
     )
