@@ -105,8 +105,9 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
     "a made-up trace": (
         _made_up,
         False,
-        # what gets worse is within chance, so that it is no trade
-        r"^Use least_allocated: stranded CPU .* worse in each of 6 orders, within chance, by",
+        # what every order makes worse is a price, whatever chance may do
+        r"^Keep .*, unless this trade is worth it: under least_allocated stranded CPU .* it is"
+        r" worse in each of 6 orders by",
     ),
     "heads of the real trace": (
         _heads,
@@ -135,8 +136,8 @@ def test_no_answer_passes_for_another() -> None:
             " \u22126 against production; it is worse by highest memory use."
         ),
         (
-            "Use least_allocated: stranded CPU is 0.4 %; it is worse in each of 6 orders, within"
-            " chance, by highest memory use."
+            "Keep the placement of production, unless this trade is worth it: under least_allocated"
+            " stranded CPU is 0.4 %; it is worse in each of 6 orders by highest memory use."
         ),
         f"{keep} by CPU production comes to 88.4 %, random, which comes nearest, to 88.7 %",
         f"{_UNTOLD}; and so on.",

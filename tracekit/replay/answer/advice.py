@@ -70,9 +70,9 @@ def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str
             return _any_of(told)
         against_others = f"{_beside(found, told)}{_cost(found, told)}"
         return f"Use {first}: {title} {_verb(title)} {value}{against_others}."
-    price, sure = _price(found, told)
-    # less overload is worth its price; what else surely costs something is for the reader to weigh
-    trade = sure and told.criterion not in CONDITIONS
+    price, costs = _price(found, told)
+    # less overload is worth its price; what else costs something is for the reader to weigh
+    trade = costs and told.criterion not in CONDITIONS
     advice = f"{_WEIGH}: under {first}" if trade else f"Use {first}:"
     if against.apart:
         gained = f"{difference_text(measure, against)} against production{price}"
@@ -148,7 +148,11 @@ def alike(found: Results, told: Decision) -> str:
 
 
 def _price(found: Results, told: Decision) -> tuple[str, bool]:
-    """By what the first of the chosen is worse than production, a clause; whether that is sure."""
+    """By what the first of the chosen is worse than production, a clause; whether it is a trade.
+
+    It is one where something is worse beyond chance or in each order: a correction for all
+    comparisons guards against gains that are none, and shall not hide a cost that every order has.
+    """
     costs = _beside_production(found, told, "worse")
     sure = [one for one in costs if one[1].apart]
     perhaps = [one for one in costs if not one[1].apart]
@@ -157,13 +161,13 @@ def _price(found: Results, told: Decision) -> tuple[str, bool]:
     said, left = [], _PRICES
     for how, some in (
         ("", sure),
-        (f"in each of {found.most_orders} orders, within chance, ", always),
+        (f"in each of {found.most_orders} orders ", always),
         ("on average, within chance, ", rest),
     ):
         said += [f"{how}by {_named(some, left)}"] if some else []
         left = max(left - len(some), 0)
     worse = f"; it is worse {', and '.join(said)}" if said else ""
-    return f"{worse}{_more_nodes(found, told)}", bool(sure)
+    return f"{worse}{_more_nodes(found, told)}", bool(sure or always)
 
 
 def _more_nodes(found: Results, told: Decision) -> str:
