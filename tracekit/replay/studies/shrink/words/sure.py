@@ -46,7 +46,10 @@ def _are_enough(nodes: int) -> str:
 def _uncovered(about: Mapping[str, Any]) -> str:
     assumed = [name for name, how in about["workload"]["quantities"].items() if how == "assumed"]
     what = f" what was assumed ({few(assumed)})," if assumed else ""
-    beyond = f"load beyond that of the trace{_how_long(about['workload'].get('span_ms'))}"
+    # without times and use of the trace's own there is no peak that it could be too short for
+    timeless = {"use of containers", "arrivals"} <= set(assumed)
+    span_ms = None if timeless else about["workload"].get("span_ms")
+    beyond = f"load beyond that of the trace{_how_long(span_ms)}"
     return f"Not covered:{what} {beyond}, and another choice of nodes."
 
 
