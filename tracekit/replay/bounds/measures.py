@@ -13,7 +13,8 @@ resource:
   CPU and memory utilisation is at least the distance of the two intervals over the nodes (triangle
   inequality), and Z is that over root 2;
 - nodes used, where requests are respected, is at least what ``nodes.py`` proves: by volume at
-  every step, and by linear programming at the steps where most is requested;
+  every step, of the whole cluster and of its pools (``pools.py``), and by linear programming at the
+  steps where most is requested;
 - what these nodes cost is at least what the volume requested costs where it is cheapest, of the
   resource where that is most: nodes, and parts of one, in order of their price for each unit.
 
@@ -32,6 +33,7 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.bounds.movable import MovableShare
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.placeable import placeable
+from tracekit.replay.bounds.pools import pool_bounds
 from tracekit.replay.bounds.requests import cost_bounds, further_bounds, requested_at
 from tracekit.replay.measures import RESOURCES, measures_in, part_column
 from tracekit.replay.measures.p99_fraction import rank_of
@@ -204,13 +206,15 @@ class _NodesUsed:
     requested : int64, shape (steps, resources)
         By containers that are no daemons.
     by_volume : int64, shape (steps,)
+        Of the whole cluster, or of its pools together.
     """
 
     def __init__(self, workload: Workload) -> None:
         self._load = workload
         self.requested = requested_at(workload, but_daemons=True)
         self._room = room_beside_daemons(workload)
-        self.by_volume = volume_bounds(self.requested, self._room)
+        whole = volume_bounds(self.requested, self._room)
+        self.by_volume = np.maximum(whole, pool_bounds(workload, self._room))
 
     def by_program(self) -> list[tuple[int, int]]:
         """Steps where most is requested, of some resource, with the bound of the program there.

@@ -16,9 +16,15 @@ from tracekit.replay.workload.workload import Workload
 
 def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
     """Requests of all containers present, added up at every step, shape (steps, resources)."""
-    times, request = workload.times_ms, workload.request
+    request = workload.request
     if but_daemons and workload.daemon is not None:
         request = request * ~workload.daemon[:, None]
+    return summed_at(workload, request)
+
+
+def summed_at(workload: Workload, request: IntArray) -> IntArray:
+    """The same of these requests of the containers, shape (containers, resources)."""
+    times = workload.times_ms
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
     np.add.at(changes, np.searchsorted(times, workload.arrival_ms), request)
     np.subtract.at(changes, np.searchsorted(times, workload.departure_ms), request)

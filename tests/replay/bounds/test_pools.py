@@ -1,0 +1,67 @@
+"""The bound by pools of nodes, against every placement of a few containers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.replay.bounds.measures import bound_steps
+from tracekit.replay.bounds.pools import pool_bounds
+from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.workload import Workload
+
+
+def _only_on(load: Workload, masks: np.ndarray) -> Workload:
+    """Each container on the nodes of its row alone."""
+    parts = (Allowed(label="selector", of=np.arange(load.containers), mask=masks),)
+    return dataclasses.replace(load, constraints=Constraints(parts=parts))
+
+
+@some.composite
+def pooled(draw: some.DrawFn) -> tuple[Workload, np.ndarray]:
+    """Up to four nodes and four containers, each of which has some nodes open."""
+    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
+    nodes, rows = draw(some.integers(1, 4)), draw(some.integers(1, 4))
+    sizes = [tuple(rng.integers(20, 100, 2).tolist()) for _ in range(nodes)]
+    asked = [(0, 9000, *rng.integers(0, 60, 2).tolist()) for _ in range(rows)]
+    load = workload(sizes, asked, steps=1)
+    masks = rng.random((rows, nodes)) < rng.choice([0.3, 0.6, 1.0])
+    daemon = rng.random(rows) < 0.2
+    put = np.where(daemon, rng.integers(0, nodes, rows), -1)
+    return _only_on(dataclasses.replace(load, daemon=daemon, pinned=put), masks), masks
+
+
+@settings(max_examples=80)
+@given(pooled())
+def test_no_placement_is_on_fewer_nodes(made: tuple[Workload, np.ndarray]) -> None:
+    load, masks = made
+    assert load.daemon is not None
+    assert load.pinned is not None
+    bound = int(pool_bounds(load, load.allocatable)[0])
+    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
+        at = np.where(load.daemon, load.pinned, np.array(nodes))
+        requested = np.zeros_like(load.capacity)
+        np.add.at(requested, at, load.request)
+        allowed = masks[np.arange(load.containers), at] | load.daemon
+        if allowed.all() and (requested <= load.capacity).all():
+            assert len(set(at[~load.daemon].tolist())) >= bound
+
+
+def test_pools_add_up() -> None:
+    """Three of 50 on nodes of their own need two, and three on others; volume says 3 of all.
+
+    One that may be on any node is in no pool, and hides none.
+    """
+    load = workload([(100, 100)] * 9, [(0, 9000, 50, 1)] * 6 + [(0, 9000, 0, 1)])
+    own = np.zeros((7, 9), dtype=np.bool_)
+    own[:3, :4] = True
+    own[3:6, 4:8] = True
+    own[6] = True
+    assert bound_steps(load)[0]["nodes_used"] == 3
+    assert bound_steps(_only_on(load, own))[0]["nodes_used"] == 4

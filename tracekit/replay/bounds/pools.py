@@ -1,0 +1,101 @@
+"""How many nodes are in use at least, pool by pool.
+
+A pool is a set of nodes that some containers may not leave: selectors and taints close all others
+to them, or no other node has what they ask for. Of pools without a common node each needs its own
+nodes, so that the sum of their volume bounds is a bound. Containers that may be in several pools
+are left out of it.
+"""
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.bounds.nodes import volume_bounds
+from tracekit.replay.bounds.requests import summed_at
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.workload import Workload
+
+#: Kinds of containers times nodes; what is larger is bounded by volume alone.
+_MOST_OPEN = 20_000_000
+
+
+def pool_bounds(load: Workload, room: IntArray) -> IntArray:
+    """A lower bound on nodes in use at every step, shape (steps,); 0 where no pool is found.
+
+    Parameters
+    ----------
+    room : int64, shape (nodes, resources)
+        What requests may take of each node.
+    """
+    nothing = np.zeros(len(load.times_ms), dtype=np.int64)
+    counted = np.ones(load.containers, dtype=np.bool_)
+    # who is put on its node is there whatever is closed
+    for put in (load.daemon, None if load.pinned is None else load.pinned >= 0):
+        counted &= True if put is None else ~put
+    at = np.flatnonzero(counted)
+    if load.constraints is None or not len(at):
+        return nothing
+    found = _open_to(load, load.constraints, room, at)
+    if found is None:
+        return nothing
+    opened, kind = found
+    choices = {tuple(map(bytes, pools)): pools for pools in (_joined(opened), _smallest(opened))}
+    bounds = [nothing]
+    for pools in choices.values():
+        alone = [_needed(load, room[pool], at[_within(opened, pool)[kind]]) for pool in pools]
+        bounds.append(np.sum([nothing, *alone], axis=0))
+    return np.asarray(np.max(bounds, axis=0))
+
+
+def _open_to(
+    load: Workload, constraints: Constraints, room: IntArray, at: IntArray
+) -> tuple[BoolArray, IntArray] | None:
+    """The nodes open to each kind of container, (kinds, nodes), and the kind of each at ``at``.
+
+    None where all nodes are open to all, or there are too many kinds.
+    """
+    parts = tuple(part for part in constraints.parts if part.fixed)
+    fixed = Constraints(parts=parts).fixed if parts else np.zeros(load.containers, np.int64)
+    rows = np.column_stack([fixed, load.request > 0])[at]
+    _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    if len(first) * load.nodes > _MOST_OPEN:
+        return None
+    opened = np.ones((len(first), load.nodes), dtype=np.bool_)
+    keeper = Constraints(parts=parts).keeper(load.nodes)
+    for row, one in enumerate(at[first].tolist()):
+        asked = load.request[one] > 0
+        opened[row] = (room[:, asked] > 0).all(axis=1)
+        mask = keeper.open(one)
+        opened[row] &= True if mask is None else mask
+    return None if opened.all() else (opened, kind.reshape(-1))
+
+
+def _joined(opened: BoolArray) -> list[BoolArray]:
+    """Sets of nodes, those with a common one joined, until none have any."""
+    pools: list[BoolArray] = []
+    for mask in np.unique(opened, axis=0):
+        near = [pool for pool in pools if (pool & mask).any()]
+        pools = [pool for pool in pools if not (pool & mask).any()]
+        pools.append(np.any([mask, *near], axis=0))
+    return pools
+
+
+def _smallest(opened: BoolArray) -> list[BoolArray]:
+    """The smallest sets of nodes of which none has a common one with another."""
+    pools: list[BoolArray] = []
+    masks = np.unique(opened, axis=0)
+    for mask in masks[np.argsort(masks.sum(axis=1), kind="stable")]:
+        if mask.any() and not any((pool & mask).any() for pool in pools):
+            pools.append(mask)
+    return pools
+
+
+def _within(opened: BoolArray, pool: BoolArray) -> BoolArray:
+    """The kinds of containers that no node outside of a pool is open to, shape (kinds,)."""
+    return np.asarray(opened.any(axis=1) & ~(opened & ~pool).any(axis=1))
+
+
+def _needed(load: Workload, room: IntArray, some: IntArray) -> IntArray:
+    """The volume bound of some containers alone on nodes with this room, shape (steps,)."""
+    theirs = np.zeros_like(load.request)
+    theirs[some] = load.request[some]
+    return volume_bounds(summed_at(load, theirs), room)
