@@ -169,7 +169,7 @@ def test_how_many_of_each_kind_stay_is_chosen() -> None:
     assert row(exactly)["cost_kept_per_hour"] == pytest.approx(2.6)
     with pytest.raises(TracekitError) as told:
         shrunk(THREE, "cost_per_hour <= 2.6", least="nodes", policies=["best_fit"])
-    assert "on the fewest nodes found for the other limits (2 nodes) cost_per_hour is" in str(
+    assert "on the fewest nodes found for the other limits (2 nodes) cost of nodes in use" in str(
         told.value
     )
     assert told.value.hint == "--least cost looks for cheaper nodes"
