@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+from report_support import made_up
 
 from tracekit.replay.answer.advice import sentence
 from tracekit.replay.runs.may_wait import MAY_WAIT
@@ -95,3 +96,13 @@ def test_where_the_named_policy_lets_some_wait_the_start_as_observed_is_next() -
         assert told.chosen[:1] == ("default_scheduler",)
         commands = [command for _, command in following(data, told)]
         assert any(" --start observed " in command for command in commands) is is_next
+
+
+def test_with_too_few_orders_the_next_command_asks_for_as_many_as_the_answer_names() -> None:
+    data = made_up()
+    data._run_frames["repeats"] = data._run_frames["repeats"].filter(pl.col("repeat") < 3)
+    told = answer.answer(data)
+    assert "an interval needs 6 (--repeat 6)" in told.sentence
+    ((_, command),) = told.next
+    assert "--repeat 6 " in command
+    assert told.beyond == ""  # nothing can differ beyond chance

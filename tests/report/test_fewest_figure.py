@@ -37,7 +37,11 @@ def test_where_no_node_can_go_there_is_no_bar_but_what_single_orders_need() -> N
         {"policy": ["best_fit"], "nodes": [130], "nodes_low": [126], "nodes_high": [130],
          "of": [130], "bound": [91], "shade": ["policy-1"]}
     )  # fmt: skip
-    drawn = get_figure("fewest_nodes").draw(frame)
+    figure = get_figure("fewest_nodes")
+    assert figure.takeaway(frame) == "No node can go under best_fit: it keeps all 130."
+    drawn = figure.draw(frame)
+    low, high = drawn.layout.xaxis.range
+    assert (0 < low < 91, high > 130) == (True, True)  # no axis of which most is empty
     (bar,) = (one for one in drawn.data if one.type == "bar")
     (line,) = (one for one in drawn.data if one.type == "scatter")
     assert list(bar.x) == [None]

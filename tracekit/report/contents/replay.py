@@ -186,13 +186,11 @@ def verdicts(data: Data) -> list[str]:
         return []
     summary = data.replay("summary")
     policies = tested(summary)
-    said = []
-    if len(policies) < 2:
-        said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
-    asked = (data.run or {}).get("policies", [])
+    few = f"{len(policies) or 'No'} policy was replayed; a comparison needs two."
+    said = [few] if len(policies) < 2 else []
     return [
         *said,
-        *(f"{one}." for one in notes_of(asked)),
+        *(f"{one}." for one in notes_of((data.run or {}).get("policies", []))),
         *_left_out(data),
         *(f"{one}." for one in moved(summary, orders=(data.run or {}).get("repeats", 1))),
         *(spaced(f"{one}.") for one in (bought(data.results) if data.results else ())),
@@ -201,8 +199,7 @@ def verdicts(data: Data) -> list[str]:
 
 def waits(data: Data) -> list[str]:
     """Whom each policy never placed, and why, in sentences."""
-    asked = (data.run or {}).get("policies", [])
-    return [spaced(f"{one}.") for one in waiting_told(asked)]
+    return [spaced(f"{one}.") for one in waiting_told((data.run or {}).get("policies", []))]
 
 
 def unfit(data: Data) -> Table:
@@ -239,12 +236,10 @@ def _left_out(data: Data) -> list[str]:
     policies = [one for one in (data.run or {}).get("policies", []) if one.get("left_out")]
     if not policies:
         return []
-    names = list(dict.fromkeys(name for one in policies for name in one["left_out"]))
-    said = (
-        f"{listed([one['policy'] for one in policies])} also read {listed(names)}. This workload"
-        " does not have them, so the policies decided without them."
-    )
-    return [said]
+    names = listed(list(dict.fromkeys(name for one in policies for name in one["left_out"])))
+    who = listed([one["policy"] for one in policies])
+    why = "This workload does not have them, so the policies decided without them."
+    return [f"{who} also read {names}. {why}"]
 
 
 def gap_table(data: Data) -> Table | None:

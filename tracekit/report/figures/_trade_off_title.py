@@ -21,6 +21,11 @@ def takeaway(frame: pl.DataFrame) -> str:
     usual = _production(frame, of)
     few = rows.sort("nodes", "overload_share").row(0, named=True)
     calm = rows.sort("overload_share", "nodes").row(0, named=True)
+    if rows.height == 1:
+        return (
+            f"No policy can be recommended. {few['policy']} alone carries the whole load:"
+            f" {_at(few, of)}.{usual}"
+        )
     if few["policy"] == calm["policy"]:
         return (
             f"No policy can be recommended. The fewest nodes and the least overload are those of"

@@ -67,7 +67,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     ]
     figure.update_layout(
         margin={"l": 8, "r": 16, "t": 8, "b": 56},
-        xaxis=axis("Nodes that are enough [nodes]", rangemode="tozero"),
+        xaxis=axis("Nodes that are enough [nodes]", **_across(frame, all(stay))),
         yaxis=rows_axis(frame.height, 0.75),
         annotations=names,
     )
@@ -77,6 +77,15 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             if frame["bound"][0] is not None:
                 _mark(figure, at, int(frame["bound"][0]), "bound")
     return figure
+
+
+def _across(frame: pl.DataFrame, stay: bool) -> dict[str, object]:
+    """From 0 where there are bars; where all nodes stay, from the least that is drawn."""
+    known = [*frame["nodes_low"].drop_nulls(), *frame["bound"].drop_nulls(), *frame["of"]]
+    if not stay or not known:
+        return {"rangemode": "tozero"}
+    room = max(0.1 * (max(known) - min(known)), 1)
+    return {"range": [min(known) - room, max(known) + room]}
 
 
 def _name(row: dict[str, Any]) -> str:
@@ -115,10 +124,11 @@ def _takeaway(frame: pl.DataFrame) -> str:
             f" {'is' if more == 1 else 'are'} enough for {best['policy']}."
         )
     going = best["of"] - best["nodes"]
-    share = f" ({percent(going / best['of'])})" if going else ""
+    if not going:
+        return f"No node can go under {best['policy']}: it keeps all {best['of']:,}."
     return (
         f"{best['nodes']:,} of {count(best['of'], 'node')} are enough for {best['policy']};"
-        f" {going:,} can go{share}."
+        f" {going:,} can go ({percent(going / best['of'])})."
     )
 
 

@@ -49,7 +49,8 @@ def _may_hang(data: Data, told: Decision) -> bool:
 def _more_orders(data: Data) -> tuple[str, str]:
     names = " ".join(f"--policy {quote(name)}" for name in in_turn(data))
     out = data.paths.beside("more-orders")
-    command = f"{commands.asked(data, 'replay')} {names} --repeat {ORDERS} --out {out}"
+    # as many as the answer says are needed
+    command = f"{commands.asked(data, 'replay')} {names} --repeat {FEWEST} --out {out}"
     return "Let the policies meet more orders of arrival:", command
 
 

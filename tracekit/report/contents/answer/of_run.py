@@ -11,6 +11,7 @@ from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.answer.who_holds import who_holds
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import FIRST, RESOURCES, Measure, small, words_of
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.kept_back import background
@@ -70,7 +71,7 @@ def _any(data: Data, measure: Measure, *policies: str) -> bool:
 
 def beyond(data: Data, told: Decision, policy: str, before: str) -> str:
     """Of the measures that the table leaves out, those that differ beyond chance."""
-    if not before or not policy or data.results is None:
+    if not before or not policy or data.results is None or told.orders < FEWEST:
         return ""
     known = _answering(data)
     shown = {one.name for one in _deciding(data, told, policy, before)}
