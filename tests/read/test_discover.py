@@ -116,6 +116,6 @@ def test_a_table_of_ones_own_with_other_columns_is_told_what_it_lacks(tmp_path: 
     with pytest.raises(TracekitError, match="no table of nodes of your own") as told:
         discover(tmp_path / "nodes.csv")
     assert "the columns node, cpu_milli; found: name, cores, memory_bytes" in told.value.what
-    assert "own-workload.md" in (told.value.hint or "")
+    assert "docs/sources/folder.md" in (told.value.hint or "")
     with pytest.raises(TracekitError, match="node, cpu_milli; found"):
         discover(tmp_path)

@@ -53,7 +53,7 @@ def test_who_needs_more_is_named_and_both_sums_are_said() -> None:
     study = dataclasses.replace(study, frames={**study.frames, "services": changed})
     said = words.both_ways(study)
     assert "20.0 cores of CPU are freed of 2 services and 42.5 added to 1 service: net" in said
-    assert said.endswith(f"More than they request need above all {name}.")
+    assert said.endswith(f"Most is added to {name}.")
     data = Data(studies={study.name: study})
     assert [row[0].text for row in requests_to_change.more(data).rows] == [name]
     assert name not in {row[0].text for row in requests_to_change.most(data).rows}

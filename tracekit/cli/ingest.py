@@ -75,10 +75,11 @@ def _files(summary: IngestSummary) -> None:
         )
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     if silent:
-        its, they = ("its", "it holds") if len(silent) == 1 else ("their", "they hold")
+        one = len(silent) == 1
+        its, are, hold = ("its", "it is", "it holds") if one else ("their", "they are", "they hold")
         own = (
-            f"gave no rows of {its} own: what {they} adds to the rows of other files, or is nothing"
-            " that a store keeps"
+            f"gave no rows of {its} own: {are} empty, as an answer without a series is, or what"
+            f" {hold} adds to the rows of other files, or is nothing that a store keeps"
         )
         print_sentence(visible(f"{', '.join(silent)} {own}"))
     for name in summary.mended:

@@ -137,7 +137,8 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
     from tracekit.sizing.requests import told as words
 
     _output.print_table(
-        f"The {min(words.TOLD, rows.height)} of {counted(rows.height, 'service')} that {what}",
+        f"{what} {f'{words.TOLD} of ' if rows.height > words.TOLD else ''}"
+        f"{counted(rows.height, 'service')}",
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [
@@ -162,8 +163,8 @@ def _services(study: Requests) -> None:
     from tracekit.sizing.requests import told as words
 
     for rows, what in (
-        (words.needing_more(study), "need more"),
-        (words.freeing_most(study), "free most"),
+        (words.needing_more(study), "More is needed by"),
+        (words.freeing_most(study), "Most is freed by"),
     ):
         if rows.height:
             _changed(rows, what)
@@ -171,7 +172,7 @@ def _services(study: Requests) -> None:
     if not risky.height:
         return
     _output.print_table(
-        f"At risk: {risky['service'].n_unique():,} services, the worst first",
+        f"At risk: {counted(risky['service'].n_unique(), 'service')}, the worst first",
         ["service", "of", "now", "then", "p95", "max", "above", "by"],
         [
             [

@@ -69,11 +69,7 @@ def derive(
     aside.mkdir(parents=True, exist_ok=True)
     plain = replace(manifest, sources=tuple(_bare(e) for e in manifest.sources if e not in before))
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
-        left_out: list[tuple[str, Defect]] = []
-        for entity in ("container", "node"):
-            files = Store(folder, plain).table_files(f"{entity}_amount")
-            if twice := sampled_twice(con, entity, files):
-                left_out.append((f"{entity}_amount", twice))
+        left_out = list(_twice(con, Store(folder, plain)))
         made_files = list(_written(con, plain, aside, left_out))
         listed = any(e.rows for e in plain.parts("container"))
         count, silent = silent_use(con) if listed else (0, "")
@@ -122,6 +118,14 @@ def _opened(store: Store, aside: Path, memory_bytes: int) -> Iterator[DuckDBPyCo
             con.execute(statement)
         con.execute(shares.SIZES)
         yield con
+
+
+def _twice(con: DuckDBPyConnection, store: Store) -> Iterator[tuple[str, Defect]]:
+    """Samples that stand in several files, by the table they are in."""
+    for entity in ("container", "node"):
+        table = f"{entity}_amount"
+        if defect := sampled_twice(con, entity, store.table_files(table)):
+            yield table, defect
 
 
 #: How each table is worked out: what is held, if anything, and the rows.

@@ -189,8 +189,8 @@ def _nothing_found(
         )
     name, reason = passed_over[0]
     more = f" (and {len(passed_over) - 1} more like it)" if len(passed_over) > 1 else ""
-    # of one file alone it is told what helps it
-    own = hints[0] if len(passed_over) == 1 and hints else None
+    # it is told what helps them where that is the same of all
+    own = hints[0] if len(set(hints)) == 1 and len(hints) == len(passed_over) else None
     return TracekitError(
         f"no trace tables in {source}: {name}: {reason}{more}",
         hint=own or "known releases: tracekit list sources",

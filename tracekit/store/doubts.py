@@ -23,6 +23,7 @@ from tracekit.store.node_states import (
 from tracekit.store.quantities import absent_use
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
+from tracekit.words import counted
 
 #: What a replay assumes of nodes that state none of it.
 _ASSUMED = {"cpu": "node_cpu_cores", "memory": "node_memory_bytes"}
@@ -206,8 +207,9 @@ def _left_out(store: Store) -> Iterator[str]:
         count = sum(one.rejected for one in entries)
         if count:
             yield (
-                f"{count:,} {what}{'s are' if count > 1 else ' is'} left out, since what is stated"
-                f" of {'them' if count > 1 else 'it'} cannot be used: see the rejects of {table}"
+                f"{counted(count, 'entry')} of {what}s {'are' if count > 1 else 'is'} left out,"
+                f" since what {'they state' if count > 1 else 'it states'} cannot be used: see the"
+                f" rejects of {table}"
             )
 
 

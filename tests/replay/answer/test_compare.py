@@ -129,6 +129,11 @@ def test_better_is_said_only_where_it_is() -> None:
     assert nodes == "Nodes used: it is 5 under every policy that is compared"
 
 
+def test_measures_that_tell_nothing_for_one_reason_are_one_sentence() -> None:
+    (few,) = sentences(measured(repeats=2), ours=["b", "c"])
+    assert few.startswith("Nodes used, Imbalance Z: policies met 2 orders of arrival")
+
+
 def test_who_left_containers_waiting_is_not_compared() -> None:
     lines = sentences(measured(waiting=1), ours=["a", "b", "c"])
     assert lines[-1] == "left containers waiting, so not compared: c"

@@ -77,7 +77,10 @@ def test_where_nothing_departs_nothing_is_told() -> None:
     ],
 )
 def test_what_only_an_assumption_makes_grow_is_not_told(known: dict[str, str], why: str) -> None:
-    """However long it is: of what has no use nobody reads of hours of use."""
-    for days in (1, 28):
-        load = dataclasses.replace(_load(days, 0.02), quantities=known)
-        assert grown(load) == f"Growth of use cannot be told, as {why}"
+    load = dataclasses.replace(_load(28, 0.02), quantities=known)
+    assert grown(load) == f"Growth of use cannot be told, as {why}"
+
+
+def test_nobody_reads_of_hours_of_use_where_there_is_no_use() -> None:
+    load = dataclasses.replace(_load(1, 0.02), quantities={"use of containers": "assumed"})
+    assert grown(load) == "Growth of use cannot be told, as no use is recorded"

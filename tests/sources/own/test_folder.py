@@ -191,6 +191,7 @@ def test_what_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
     ("name", "lines", "likely"),
     [
         ("containers.csv", [f"c{at},{1767225600 + at},500,1e9" for at in range(3)], "seconds"),
+        ("containers.csv", [f"c{at},0,0.{at}5,1e9" for at in range(3)], "cores"),
         ("nodes.csv", [f"n{at},16,68719476736" for at in range(3)], "cores"),
         ("nodes.csv", [f"n{at},16000,64" for at in range(3)], "GiB"),
     ],

@@ -143,11 +143,8 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     barred = _barred(found, rivals)
     rivals = [names for names in rivals if names not in barred]
     comparable = [names for names in rivals if not waits_too_much(found, names[0])]
-    said = [
-        _sentence(found, standings(found, name, among=rivals))
-        for name in spoken
-        if len(comparable) > 1
-    ]
+    stands = [standings(found, one, among=rivals) for one in spoken if len(comparable) > 1]
+    said = _sentences(found, stands)
     if left:
         said.append(f"left containers waiting, so not compared: {', '.join(left)}")
     for_good = [name for name in once if barred_for_good(found, name)]
@@ -172,10 +169,21 @@ def _barred(found: Results, rivals: Sequence[tuple[str, ...]]) -> list[tuple[str
     return out if len(fit) > 1 else []
 
 
+def _sentences(found: Results, stands: Sequence[Standings]) -> list[str]:
+    """A sentence for each measure; one for all those that tell nothing for the same reason."""
+    alike: dict[str, list[Standings]] = {}
+    for stand in stands:
+        alike.setdefault(stand.why_not or stand.measure, []).append(stand)
+    return [
+        _sentence(found, some[0])
+        if some[0].tells
+        else f"{few([found.measures[one.measure].title for one in some])}: {why}"
+        for why, some in alike.items()
+    ]
+
+
 def _sentence(found: Results, stand: Standings) -> str:
     measure = found.measures[stand.measure]
-    if not stand.tells:
-        return f"{measure.title}: {stand.why_not}"
     best, *alike = stand.best
     value = shown(measure, best.mean, best.reach, unit=True)
     what = "lowest" if measure.first == "low" else "highest"

@@ -23,15 +23,16 @@ def grown(load: Workload) -> str:
     """By how much use grew per week, and when the cluster would be full; or why it is not told."""
     if len(load.times_ms) < 2:
         return ""
-    if why := _not_told(load):
-        return f"Growth of use cannot be told, as {why}"
     days = _span_ms(load) // MS_PER_DAY
-    if days < LEAST_DAYS:
+    used = load.quantities.get("use of containers") != ASSUMED
+    if used and days < LEAST_DAYS:
         recorded = duration(int(load.times_ms[-1] - load.times_ms[0]))
         return (
             f"{recorded} of use is too short to tell growth:"
             f" {LEAST_DAYS} days are needed, as the days of a week differ"
         )
+    if why := _not_told(load):
+        return f"Growth of use cannot be told, as {why}"
     means = day_means(load)
     found = growth(means)
     grows = [at for at in range(len(RESOURCES)) if found[at, 1] > 0]

@@ -17,6 +17,7 @@ from tracekit.replay.workload.sized.tables import Sizes, sizes_of, used_by_other
 from tracekit.replay.workload.sized.use import CONTAINERS, measured, sampled
 from tracekit.sizing.requests.declared import By
 from tracekit.sizing.use import RecordedUse
+from tracekit.sources import is_published
 from tracekit.store import Store, open_store
 from tracekit.store.manifest import is_store
 from tracekit.store.never_ran import never_ran
@@ -24,6 +25,16 @@ from tracekit.units import MILLI_PER_CORE
 
 #: Cores of a millicore, and bytes of a byte.
 _UNITS = np.array([1.0 / MILLI_PER_CORE, 1.0])
+
+#: What helps, for a published trace and for a cluster of one's own.
+_PUBLISHED = (
+    "the trace has none that was taken in: replay and shrink go by requests alone; tracekit list"
+    " sources names the traces"
+)
+_OWN = (
+    "take in what kubectl lists beside what Prometheus recorded: tracekit fetch kubernetes DIR,"
+    " tracekit fetch prometheus URL DIR, tracekit ingest DIR STORE"
+)
 
 
 def read_use(store: Store) -> RecordedUse:
@@ -37,11 +48,11 @@ def read_use(store: Store) -> RecordedUse:
     span = measured(store, CONTAINERS)
     listed = any(entry.rows for entry in store.manifest.parts("container"))
     if span is None or not listed:
+        published = any(is_published(entry.release) for entry in store.manifest.sources)
         raise TracekitError(
             f"{store.path} has {_lacks(calls=has_calls(store), listed=listed)},"
             " by which requests are recommended",
-            hint="take in what kubectl lists beside what Prometheus recorded: tracekit fetch"
-            " kubernetes DIR, tracekit fetch prometheus URL DIR, tracekit ingest DIR STORE",
+            hint=_PUBLISHED if published else _OWN,
         )
     times = steps_between(span.first_ms, span.last_ms, span.step_ms)
     if len(times) < 2:

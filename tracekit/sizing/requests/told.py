@@ -107,7 +107,7 @@ def both_ways(study: Study) -> str:
         return ""
     text = "; ".join(said)
     named = few(needing_more(study)["service"].head(_NAMED_MORE).to_list())
-    return f"{text}. More than they request need above all {named}."
+    return f"{text}. Most is added to {named}."
 
 
 #: So many services that need more are named in a sentence.

@@ -19,6 +19,8 @@ _SINCE_1970_S = (1e9, 4e9)
 #: No node has so little, and a file of such nodes is in a larger unit.
 _LEAST_OF_NODE = {"cpu_milli": (100, "cores"), "memory_bytes": (2**12, "GiB")}
 _PRICE = "price_per_hour"
+#: Nobody asks for less and for no whole number of thousandths of a core.
+_LEAST_ASKED_MILLI = 10
 #: What samples are given of their container, while they are looked at; no column of a file.
 LIVES = ("arrival\0", "departure\0")
 
@@ -163,6 +165,19 @@ def check_node_sizes(name: str, frame: pl.DataFrame) -> None:
                 f" {least:,}, {small[0]:g} for example",
                 hint=f"it looks like {likely}; nothing of the file was taken in",
             )
+
+
+def check_requests(name: str, frame: pl.DataFrame) -> None:
+    """Raise TracekitError where most requests are less than anybody asks for, and no whole ones."""
+    asked = frame["cpu_milli"].cast(pl.Float64, strict=False).drop_nulls()
+    asked = asked.filter(asked > 0)
+    small = asked.filter((asked < _LEAST_ASKED_MILLI) & (asked != asked.floor()))
+    if 2 * len(small) > len(asked):
+        raise TracekitError(
+            f"{name}: {len(small):,} of {len(asked):,} values of cpu_milli are no whole"
+            f" numbers and below {_LEAST_ASKED_MILLI}, {small[0]:g} for example",
+            hint="it looks like cores: multiply them by 1,000; nothing of the file was taken in",
+        )
 
 
 def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:

@@ -13,6 +13,7 @@ from tracekit.sources.own._folder_checks import (
     LIVES,
     check_arrivals,
     check_node_sizes,
+    check_requests,
     check_steps,
     ended_early,
     known_ids,
@@ -85,6 +86,7 @@ def read_containers(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
+        check_requests(opened.name, frame)
         # a container of which a size or a time is unreadable is none: one reject, and no half
         rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]

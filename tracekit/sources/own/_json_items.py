@@ -12,6 +12,10 @@ from tracekit.sources._cluster import SHOWN_CHARACTERS, Head, Opened
 _CHUNK_CHARS = 1 << 20
 #: So near to its end a text may be called wrong only because the rest has not been read yet.
 _NEAR_END = 16
+#: So much of a text is shown where it is wrong.
+_PLACE = 20
+#: What may stand at the end of a text that is cut off.
+_BEGUN = ("true", "false", "null", "NaN", "-Infinity", "Infinity", ".", "e", "E")
 #: Members of a document whose own members are the items.
 _LISTS = ("items", "result", "data")
 _AROUND = "data"
@@ -156,8 +160,8 @@ class _Text:
                     continue
                 raise _WrongError(
                     "is cut off: the file ends before the value does"
-                    if unread
-                    else f"is no JSON: {error.msg}"
+                    if _ends_early(error)
+                    else f"is no JSON: {error.msg} before {error.doc[error.pos :][:_PLACE]!r}"
                 ) from None
             except RecursionError:
                 raise _WrongError("is nested too deeply") from None
@@ -193,6 +197,14 @@ class _Text:
         self._ended = not data
         self._buffer, self._at = rest + data, 0
         return bool(data)
+
+
+def _ends_early(error: json.JSONDecodeError) -> bool:
+    """Whether a text that was read to its end could be right, had it gone on."""
+    rest = error.doc[error.pos :].strip()
+    within = error.msg.startswith("Invalid \\u") and len(rest) <= len("uXXXX")
+    begun = any(word.startswith(rest) for word in _BEGUN)
+    return begun or within or error.msg.startswith("Unterminated")
 
 
 class _Walk:

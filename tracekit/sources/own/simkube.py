@@ -145,6 +145,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource"),
             recognises=is_trace,
             read=read_trace,
+            alone=True,
         ),
     ),
     lacks=("nodes", "placement", "use", "pods of DaemonSets", "names of pods"),
