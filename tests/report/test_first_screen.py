@@ -106,8 +106,7 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
         _made_up,
         False,
         # what every order makes worse is a price, whatever chance may do
-        r"^Keep .*, unless this trade is worth it: under least_allocated stranded CPU .* it is"
-        r" worse in each of 6 orders by",
+        r"^Keep .*: under least_allocated stranded CPU .* it is worse in each of 6 orders by",
     ),
     "heads of the real trace": (
         _heads,

@@ -35,7 +35,7 @@ def run(values: dict[str, tuple[float, float | list[float]]], orders: int = 6) -
 
 
 def test_a_cost_that_every_order_has_is_a_trade() -> None:
-    """Production is kept "unless this trade is worth it"; what is worse on average alone is told."""
+    """Production is kept "unless this trade is worth it"; worse on average alone is told."""
     for spread, said in (
         (0.001, "Keep the placement of production, unless this trade is worth it: under a "),
         (0.25, "Use a: "),

@@ -22,7 +22,7 @@ def _said(folder: Path, text: str) -> str:
 
 
 def test_wherever_it_breaks_off_it_is_cut_off(tmp_path: Path) -> None:
-    for end in range(1, len(LIST)):
+    for end in range(1, len(LIST) - 1):
         assert "is cut off: the file ends before the" in _said(tmp_path, LIST[:end]), LIST[:end]
 
 
