@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracekit.report.drawing.plot import evenly, lines
+from tracekit.report.drawing.plot import evenly, lines, whisker
 
 
 @given(rows=st.integers(0, 500), most=st.integers(2, 50))
@@ -44,3 +44,11 @@ def test_short_lines_stay_whole_and_missing_values_are_no_extremes() -> None:
     assert 1 < lines(long, "group", ["value"]).height < 1000
     nothing = frame.clear()
     assert lines(nothing, "group", ["value"]).is_empty()
+
+
+def test_a_line_says_an_interval_only_where_there_is_one() -> None:
+    assert whisker(2.0, None, None) is None
+    assert whisker(2.0, 2.0, 2.0) is None
+    drawn = whisker(2.0, 1.5, 3.0)
+    assert drawn is not None
+    assert (drawn["array"], drawn["arrayminus"]) == ([1.0], [0.5])

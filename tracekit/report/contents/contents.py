@@ -169,7 +169,8 @@ def ingested(data: Data) -> Table:
             "rows": t["rows"],
             "rejected": t["rejected"],
             "duplicates_dropped": t["duplicates_dropped"],
-            "span_ms": spans[name][1] - spans[name][0] if name in spans else None,
+            # of one moment there is no span
+            "span_ms": (spans[name][1] - spans[name][0] or None) if name in spans else None,
             "step_ms": t.get("step_ms"),
             "about": ", ".join(
                 count(t[plural], plural.removesuffix("s")) for plural in _ENTITIES if plural in t

@@ -200,3 +200,18 @@ def drawn_of(frame: pl.DataFrame, group: str) -> str:
         f"{frame.height:,} of {samples:,} samples are drawn: the lowest and the highest of each"
         " stretch of time."
     )
+
+
+def whisker(mean: float | None, low: float | None, high: float | None) -> dict[str, object] | None:
+    """An interval as a line across; None where there is none, or it has no width."""
+    if mean is None or low is None or high is None or low == high:
+        return None
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": numbers([high - mean]),
+        "arrayminus": numbers([mean - low]),
+        "color": color("ink"),
+        "thickness": 1.4,
+        "width": 4,
+    }

@@ -12,7 +12,7 @@ from tracekit.binding.drawn import RECORDED, unlike_recorded
 from tracekit.replay.chance.student import compare, means
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
+from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis, whisker
 from tracekit.report.figures import Figure
 from tracekit.report.words import number, percent
 from tracekit.words import counted
@@ -93,14 +93,7 @@ def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
             showlegend=False,
             name=row["policy"],
             marker={"color": color(_color(row, best=at == 0))},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": numbers([(row["high"] or row["mean"]) - row["mean"]]),
-                "arrayminus": numbers([row["mean"] - (row["low"] or row["mean"])]),
-                "color": color("ink"),
-                "thickness": 1,
-            },
+            error_x=whisker(row["mean"], row["low"], row["high"]),
             hovertemplate=f"{row['policy']}: %{{x:.3g}} vCPUs<extra></extra>",
         )
     who = "" if narrow else ", all containers"

@@ -161,14 +161,18 @@ def _shared(frame: pl.DataFrame, policy: str) -> int:
     )
 
 
+def _how(name: str) -> str:
+    return f"as {name}" if name == RECORDED else f"under {name}"
+
+
 def _takeaway(frame: pl.DataFrame) -> str:
     before, *others = frame["policy"].unique(maintain_order=True).to_list()
     shared = _shared(frame, before)
     verb = "is" if shared == 1 else "are"
     said = f"{count(shared, 'core')} of this socket {verb} shared by several containers"
-    parts = [f"{_shared(frame, name) or 'none'} under {name}" for name in others]
+    parts = [f"{_shared(frame, name) or 'none'} {_how(name)}" for name in others]
     parts[-1:] = [f"and {last}" for last in parts[-1:]]
-    return f"{', '.join([f'{said} under {before}', *parts])}."
+    return f"{', '.join([f'{said} {_how(before)}', *parts])}."
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

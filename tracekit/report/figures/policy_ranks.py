@@ -9,7 +9,7 @@ from tracekit.replay.answer.amounts import interval_text, mean_text, scale, valu
 from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
+from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis, whisker
 from tracekit.report.figures import Figure
 from tracekit.report.policies import label
 from tracekit.report.ranks import (
@@ -95,7 +95,7 @@ def _bars(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
             name=row["stands"],
             showlegend=False,
             **(_mark(row) if close else _bar(row, narrow=narrow)),
-            error_x=_whisker(row, factor),
+            error_x=whisker(*(_scaled(row[one], factor) for one in ("value", "low", "high"))),
             customdata=[f"{label(row['policy'])}: {_value(measure, row)}, {row['stands']}"],
             hovertemplate="%{customdata}<extra></extra>",
         )
@@ -158,29 +158,12 @@ def _mark(row: dict[str, Any]) -> dict[str, object]:
     return {"mode": "markers", "marker": marker}
 
 
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else factor * value
+
+
 def _value(measure: Measure, row: dict[str, Any]) -> str:
     return interval_text(measure, row["value"], row["low"], row["high"])
-
-
-def _whisker(row: dict[str, Any], factor: float) -> dict[str, object] | None:
-    """The interval as a line; None where there is none, or it has no width."""
-    ends = [_off(row, factor, side) for side in (1, -1)]
-    if None in ends or not any(ends):
-        return None
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": numbers(ends[:1]),
-        "arrayminus": numbers(ends[1:]),
-        "color": color("ink"),
-        "thickness": 1.4,
-        "width": 4,
-    }
-
-
-def _off(row: dict[str, float | None], factor: float, side: int) -> float | None:
-    end, value = row["high" if side > 0 else "low"], row["value"]
-    return None if end is None or value is None else factor * side * (end - value)
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
