@@ -187,6 +187,8 @@ def test_the_socket_is_shown_before_by_the_fit_and_under_the_best_way() -> None:
         "lowest_free", "interference", "whole_cores"
     ]  # fmt: skip
     assert figure.takeaway(frame).endswith("none under interference, and none under whole_cores.")
+    renamed = frame.with_columns(pl.col("policy").replace({"lowest_free": "recorded"}))
+    assert " as recorded, none under interference" in figure.takeaway(renamed)
 
 
 def test_who_is_best_for_the_mean_container_is_told_where_it_is_another() -> None:
