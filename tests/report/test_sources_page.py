@@ -6,7 +6,7 @@ import polars as pl
 
 from tracekit.replay.measures import compared, measures_in
 from tracekit.report.contents import quantities, sources, words
-from tracekit.report.contents.replay import rests_sentence
+from tracekit.report.contents.assumed import rests_sentence
 from tracekit.report.data import Data
 
 ENTRY = {"release": "ctm21", "file": "Node_0.csv", "rows": 3, "table": "node_usage"}

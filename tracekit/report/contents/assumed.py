@@ -8,11 +8,13 @@ import polars as pl
 
 from tracekit.parameters import about
 from tracekit.replay.answer.decision_words import blind_told
-from tracekit.replay.workload.facts_told import facts_told
+from tracekit.replay.workload.declared import START
+from tracekit.replay.workload.facts_told import SET_ASIDE, facts_told
 from tracekit.report.cells import Table, size_text, table
+from tracekit.report.contents import quantities
 from tracekit.report.contents.commands import assumptions_of
 from tracekit.report.data import Data
-from tracekit.report.words import NBSP, percent
+from tracekit.report.words import NBSP, listed, percent
 from tracekit.units import duration
 
 #: What it means how a replay started.
@@ -20,6 +22,27 @@ _STARTS = {
     "empty": "the replay started empty: everything was placed anew",
     "observed": "the replay started as observed: what ran at the beginning stayed on its node",
 }
+
+
+def rests_sentence(data: Data) -> str:
+    """What is assumed, in one sentence."""
+    load = (data.run or {}).get("workload", {})
+    known = quantities.told(load.get("quantities", {}))
+    assumed = [name for name, how in known.items() if how == "assumed"]
+    if load.get("assumptions", {}).items() <= {"start": START}.items():
+        return "This run rests on what was recorded."
+    aside = [name for name, how in known.items() if how.startswith(SET_ASIDE)]
+    if aside:
+        return (
+            f"The trace says {listed(aside)}, but an assumption of this run sets that aside;"
+            " another value may change the result."
+        )
+    if not assumed:
+        return "How the run was set up is assumed; another value may change the result."
+    return (
+        f"The trace does not say {listed(assumed, 'or')}: that is assumed, and another value may"
+        " change the result."
+    )
 
 
 def assumptions(data: Data) -> Table:

@@ -16,11 +16,8 @@ from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import notes_of
 from tracekit.replay.runs.waiting import waiting_told
-from tracekit.replay.workload.declared import START
-from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report import ranks
 from tracekit.report.cells import Cell, Column, Table, table
-from tracekit.report.contents import quantities
 from tracekit.report.data import Data
 from tracekit.report.measures import headline, present
 from tracekit.report.policies import in_order, label, tested
@@ -208,27 +205,6 @@ def unfit(data: Data) -> Table:
     rows = [{"policy": listed(list(map(label, one.names))), "why_not": one.why} for one in found]
     schema = {"policy": pl.String, "why_not": pl.String}
     return table(pl.DataFrame(rows, schema=schema), "Not to be chosen, and why")
-
-
-def rests_sentence(data: Data) -> str:
-    """What is assumed, in one sentence."""
-    load = (data.run or {}).get("workload", {})
-    known = quantities.told(load.get("quantities", {}))
-    assumed = [name for name, how in known.items() if how == "assumed"]
-    if load.get("assumptions", {}).items() <= {"start": START}.items():
-        return "This run rests on what was recorded."
-    aside = [name for name, how in known.items() if how.startswith(SET_ASIDE)]
-    if aside:
-        return (
-            f"The trace says {listed(aside)}, but an assumption of this run sets that aside;"
-            " another value may change the result."
-        )
-    if not assumed:
-        return "How the run was set up is assumed; another value may change the result."
-    return (
-        f"The trace does not say {listed(assumed, 'or')}: that is assumed, and another value may"
-        " change the result."
-    )
 
 
 def _left_out(data: Data) -> list[str]:
