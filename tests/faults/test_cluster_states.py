@@ -20,6 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from kubernetes_support import CREATED_MS, listed, node, pod, written
 
+from tracekit.query import Database
+from tracekit.store import open_store
+
 #: Histories that are tried; the large form of the harness asks for more.
 _HISTORIES = int(os.environ.get("TRACEKIT_STORE_HISTORIES", "3"))
 _DAY_MS, _STEP_MS = 86_400_000, 30_000
@@ -95,9 +98,10 @@ class ClusterStates(RuleBasedStateMachine):
         shutil.rmtree(self.folder / "fresh", ignore_errors=True)
         fresh = self.forks.run("ingest", "given", "fresh", *_WHOLE, folder=self.folder)
         assert fresh.code == 0, fresh.err
-        assert len(self._rows("fresh", "container_usage")) > 1  # its first row is the header
+        here, there = self._rows("store"), self._rows("fresh")
+        assert there["container_usage"]
         for table in _TABLES:
-            assert self._rows("store", table) == self._rows("fresh", table), table
+            assert here[table] == there[table], table
 
     @rule(data=st.data())
     def ingest_one_file(self, data: st.DataObject) -> None:
@@ -131,21 +135,20 @@ class ClusterStates(RuleBasedStateMachine):
     def every_row_is_accounted_for(self) -> None:
         assert unbalanced(self.store) is None
 
-    def _rows(self, store: str, table: str) -> list[str]:
+    def _rows(self, store: str) -> dict[str, list[tuple[object, ...]]]:
         # a key is given to who comes first, and stays: it depends on the order of the files
-        sql = f"SELECT COLUMNS('.*([^y]|ity)$') FROM {table} ORDER BY ALL"
-        done = self.forks.run("query", store, sql, "--format", "csv", folder=self.folder)
-        assert done.code == 0, done.err
-        return done.out.splitlines()
+        sql = "SELECT COLUMNS('.*([^y]|ity)$') FROM {} ORDER BY ALL"
+        with Database(open_store(self.folder / store)) as database:
+            return {table: database.frame(sql.format(table)).rows() for table in _TABLES}
 
     def _derived(self) -> set[str]:
         """The containers whose use is worked out."""
         if not (self.store / "manifest.json").exists():
             return set()
-        words = "SELECT DISTINCT container FROM container_usage"
-        done = self.forks.run("query", "store", words, "--format", "csv", folder=self.folder)
-        assert done.code == 0, done.err
-        return set(done.out.splitlines())
+        with Database(open_store(self.store)) as database:
+            return set(
+                database.frame("SELECT DISTINCT container FROM container_usage")["container"]
+            )
 
 
 ClusterStates.TestCase.settings = settings(
