@@ -5,6 +5,7 @@ Pages of sources begin with data that a test has not; the others are run by test
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import shlex
@@ -45,12 +46,17 @@ def commands(page: Path) -> Iterator[list[str]]:
 ASKED = [(page, words) for page in PAGES for words in commands(page)]
 
 
+@functools.cache
+def _command() -> Any:
+    return typer.main.get_command(build_app())
+
+
 def parsed(words: list[str]) -> tuple[dict[str, Any], set[str]]:
     """What the command line reads of the words, and the options that the command has.
 
     Raises for words that it has not.
     """
-    command: Any = typer.main.get_command(build_app())
+    command = _command()
     context = Context(command, info_name="tracekit")
     rest = [word for word in words if word not in ("-q", "--quiet", "--debug")]
     while hasattr(command, "commands"):

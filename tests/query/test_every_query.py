@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -50,9 +51,20 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return open_store(folder / "store")
 
 
-def described(store: Store, name: str) -> list[tuple[str, str]]:
-    with Database(store) as database:
-        frame = database.frame(f"DESCRIBE {all_queries()[name].select}")
+@pytest.fixture(scope="module")
+def database(store: Store) -> Iterator[Database]:
+    with Database(store) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def empty_database(empty_store: Store) -> Iterator[Database]:
+    with Database(empty_store) as opened:
+        yield opened
+
+
+def described(database: Database, name: str) -> list[tuple[str, str]]:
+    frame = database.frame(f"DESCRIBE {all_queries()[name].select}")
     return list(zip(frame["column_name"], frame["column_type"], strict=True))
 
 
@@ -71,16 +83,17 @@ def test_the_header_is_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_columns_are_those_of_the_header(name: str, store: Store) -> None:
+def test_the_columns_are_those_of_the_header(name: str, database: Database) -> None:
     expected = [(column.name, column.type) for column in all_queries()[name].columns]
-    assert described(store, name) == expected
+    assert described(database, name) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_empty_store_gives_the_same_columns(name: str, empty_store: Store) -> None:
+def test_an_empty_store_gives_the_same_columns(name: str, empty_database: Database) -> None:
     expected = [(column.name, column.type) for column in all_queries()[name].columns]
-    assert described(empty_store, name) == expected
-    assert run(empty_store, name).columns == [column for column, _ in expected]
+    assert described(empty_database, name) == expected
+    found = empty_database.frame(all_queries()[name].text)
+    assert found.columns == [column for column, _ in expected]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -112,10 +125,12 @@ def test_it_is_one_select_that_reads_what_it_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_come_in_the_stated_order_and_the_same_each_time(name: str, store: Store) -> None:
-    first, second = run(store, name), run(store, name)
-    assert first.equals(second)
+def test_rows_come_in_the_stated_order_and_the_same_each_time(
+    name: str, store: Store, database: Database
+) -> None:
     query = all_queries()[name]
+    first, second = run(store, name), database.frame(query.text)
+    assert first.equals(second)
     keys = first.select(query.order)
     falling = [column in query.falling for column in query.order]
     assert keys.equals(keys.sort(query.order, descending=falling, nulls_last=True))

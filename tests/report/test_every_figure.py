@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 
@@ -21,6 +22,12 @@ FIGURES = sorted(all_figures())
 #: Figures of counted nodes, whose rows are no samples of them.
 COUNTED = {"util_diff", "fewest_nodes", "node_distribution", "replay_tradeoff"}
 _UNIT = re.compile(r"\[[^\]]+\]$")
+
+
+@functools.cache
+def made_of(size: str) -> Data:
+    """Rows of one of the sizes, the same for every figure."""
+    return made_up(*SIZES[size])
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -57,7 +64,7 @@ def test_an_empty_frame_can_still_be_drawn(name: str) -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_takeaway_is_one_sentence_with_a_number(name: str, size: str) -> None:
     figure = all_figures()[name]
-    said = figure.takeaway(figure.prepare(made_up(*SIZES[size])))
+    said = figure.takeaway(figure.prepare(made_of(size)))
     assert said.endswith(".")
     assert re.search(r"\d", said)
     assert not re.search(r"\bnan\b|None|\binf\b", said)
@@ -67,7 +74,7 @@ def test_the_takeaway_is_one_sentence_with_a_number(name: str, size: str) -> Non
 @pytest.mark.parametrize("name", FIGURES)
 def test_axes_carry_units_and_every_trace_has_points(name: str, size: str) -> None:
     figure = all_figures()[name]
-    drawn = figure.draw(figure.prepare(made_up(*SIZES[size]))).to_plotly_json()
+    drawn = figure.draw(figure.prepare(made_of(size))).to_plotly_json()
     axes = [value for key, value in drawn["layout"].items() if re.match(r"[xy]axis\d*$", key)]
     titles = [axis["title"]["text"] for axis in axes if axis["title"]["text"]]
     # where names stand on an axis it needs no title
@@ -76,7 +83,7 @@ def test_axes_carry_units_and_every_trace_has_points(name: str, size: str) -> No
     assert drawn["data"]
     assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in drawn["data"])
     if figure.narrow is not None:
-        narrow = figure.narrow(figure.prepare(made_up(*SIZES[size]))).to_plotly_json()
+        narrow = figure.narrow(figure.prepare(made_of(size))).to_plotly_json()
         assert len(narrow["data"]) >= 1
         # without texts of their own, ticks at rows would be numbered by row
         for key, value in narrow["layout"].items():
@@ -87,7 +94,7 @@ def test_axes_carry_units_and_every_trace_has_points(name: str, size: str) -> No
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", FIGURES)
 def test_table_and_download_say_the_same(name: str, size: str) -> None:
-    shown = block(name, all_figures()[name], made_up(*SIZES[size]))
+    shown = block(name, all_figures()[name], made_of(size))
     assert shown.table is not None
     assert 1 <= len(shown.table.rows) <= 40
     assert shown.csv_uri.count("%0A") == shown.csv_rows + 1
@@ -96,7 +103,7 @@ def test_table_and_download_say_the_same(name: str, size: str) -> None:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_colours_come_from_the_palette(name: str) -> None:
-    drawn = json.loads(block(name, all_figures()[name], made_up()).json)
+    drawn = json.loads(block(name, all_figures()[name], made_of("some rows")).json)
     used = set(re.findall(r"var\(--([\w-]+)\)", json.dumps(drawn)))
     assert used
     assert all(color(one) for one in used)
@@ -106,7 +113,7 @@ def test_colours_come_from_the_palette(name: str) -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_thinning_is_told(name: str) -> None:
     figure = all_figures()[name]
-    frame = figure.prepare(made_up(*SIZES["many rows"]))
+    frame = figure.prepare(made_of("many rows"))
     if {"samples", "nodes"} & set(frame.columns) and name not in COUNTED:
         assert re.search(r"[\d,]+ of [\d,]+ \w+ are drawn", figure.note(frame))
-    assert figure.note(figure.prepare(made_up(*SIZES["one row"]))) == ""
+    assert figure.note(figure.prepare(made_of("one row"))) == ""
