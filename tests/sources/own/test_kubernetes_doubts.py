@@ -184,7 +184,7 @@ def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) 
     )
     assert told == (
         (
-            "1 pod is left out, since what is stated of it cannot be used: see the rejects of"
+            "1 entry of pods is left out, since what it states cannot be used: see the rejects of"
             " container"
         ),
         (
