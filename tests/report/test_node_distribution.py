@@ -58,3 +58,11 @@ def test_where_the_use_of_containers_is_all_there_is_every_node_counts() -> None
     figure = get_figure("node_distribution")
     said = figure.takeaway(figure.prepare(data("none")))
     assert "left out" not in said
+
+
+def test_where_the_use_of_nodes_is_the_sum_of_containers_an_empty_node_counts() -> None:
+    one = data()
+    one.run = {"workload": {"quantities": {"use of nodes": "inferred"}}, "policies": []}
+    frame = get_figure("node_distribution").prepare(one)
+    assert frame["of_nodes"].unique().to_list() == [4]
+    assert "left out" not in get_figure("node_distribution").takeaway(frame)

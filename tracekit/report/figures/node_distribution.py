@@ -15,6 +15,7 @@ from tracekit.report.figures import Figure
 from tracekit.report.measures import named
 from tracekit.report.policies import label
 from tracekit.report.words import count, listed, not_recorded, percent
+from tracekit.store.quantities import INFERRED
 
 _WIDTH = 0.05
 #: Above this a node has no room for a burst; below the other it could be emptied.
@@ -62,10 +63,14 @@ def _recorded(data: Data, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The nodes whose use is recorded, and how many others there are.
 
     Of a node that recorded nothing a replay knows its containers at most: it would be drawn idle.
-    Where no node recorded any, or its use was set aside, the use of containers is all there is.
+    Where no node recorded any, or its use was set aside, the use of containers is all there is, and
+    a node without them is empty.
     """
-    assumed = (data.run or {}).get("workload", {}).get("assumptions", {})
+    load = (data.run or {}).get("workload", {})
+    assumed, known_by = load.get("assumptions", {}), load.get("quantities", {})
     profile = data.query("usage/node_profile")
+    if known_by.get("use of nodes") == INFERRED:
+        return frame, 0
     if profile.is_empty() or assumed.get("background", "keep") != "keep":
         return frame, 0
     known = frame.filter(pl.col("node").is_in(profile["node"].implode()))
