@@ -10,7 +10,7 @@ from store_support import tiny_store, tree
 
 from tracekit.cli import run
 from tracekit.ingest import ingest
-from tracekit.store import Store, catalog, open_store
+from tracekit.store import Store, catalog, catalog_checked, open_store
 from tracekit.store.catalog_checked import checked_catalog
 from tracekit.store.folder import CATALOG
 
@@ -33,9 +33,15 @@ def test_as_written_it_is_current_wherever_the_views_were_kept(
     assert list(tmp_path.iterdir()) == []  # what is kept has no say
 
 
-def test_a_flipped_bit_anywhere_is_damage(made: Store) -> None:
+def test_a_flipped_bit_anywhere_is_damage(made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = made.path / CATALOG
     whole = catalog.read_bytes()
+
+    def written_again(_: Store, to: Path, **__: bool) -> None:
+        to.write_bytes(whole)
+
+    # it would be made anew for each bit, to the same bytes
+    monkeypatch.setattr(catalog_checked, "write_catalog_to", written_again)
     passed = []
     for at in (*_HEADERS, *range(5, len(whole), len(whole) // _FLIPS)):
         changed = bytearray(whole)
