@@ -45,6 +45,7 @@ def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
     assert "tracekit replay out/store --out out-store-run" in commands
 
 
+@pytest.mark.slow
 def test_every_command_on_a_result_is_one_that_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

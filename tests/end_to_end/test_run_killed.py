@@ -89,6 +89,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(traces: TraceFolder, tmp_path: P
         print(f"killed at {at_s:.1f} of {took_s:.1f} s: the same bytes")  # noqa: T201 - for who asks for many
 
 
+@pytest.mark.slow
 def test_a_second_run_into_a_folder_is_refused_and_the_first_finishes(tmp_path: Path) -> None:
     first = run("synth:tiny", tmp_path / "two")
     folder = tmp_path / "two" / "all"
@@ -110,6 +111,7 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path: Path) -> None:
     assert not (tmp_path / "none" / "all").exists()
 
 
+@pytest.mark.slow
 def test_what_ends_while_nodes_are_counted_replays_nothing_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,10 +47,12 @@ def test_a_few_damaged_inputs_are_dealt_with(name: str, campaign: Campaign) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DOORS)
 def test_damaged_inputs_are_dealt_with(name: str, campaign: Campaign) -> None:
+    """Those that come after the few."""
     door = DOORS[name]
-    found = list(campaign.run(name, door, range(round(_INPUTS * door.share))))
+    inputs = range(_FEW, round(_INPUTS * door.share))
+    found = list(campaign.run(name, door, inputs))
     assert [str(fault) for fault in found] == []
-    assert campaign.inputs[name] >= round(_INPUTS * door.share)
+    assert campaign.inputs[name] >= len(inputs)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,13 @@ def _first_screen(html: str) -> str:
     return " ".join(unescape(text).replace("\u00a0", " ").split())
 
 
-@pytest.mark.parametrize("name", RUNS)
+_LONG = {"openb", "a cluster of 500 nodes", "heads of the real trace"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in _LONG else []) for name in RUNS],
+)
 def test_the_first_screen_answers(name: str, tmp_path: Path) -> None:
     make, real, expected = RUNS[name]
     if real and not SHARED.is_dir():
