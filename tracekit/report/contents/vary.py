@@ -5,8 +5,8 @@ import polars as pl
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import find_measure
-from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary import told as vary_told
+from tracekit.replay.studies.vary.answers import answered
 from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
@@ -44,11 +44,11 @@ def hangs(data: Data, told: Decision) -> str:
 
     Where the study, of fewer policies, answers otherwise than the run, it says of what it speaks.
     """
-    if NAME not in data.studies:
+    if NAME not in data.studies or data.results is None:
         return ""
     study = data.studies[NAME]
     said = spaced(vary_told.answer(study, most=1))
-    ours = told.chosen or ((OBSERVED,) if told.nearest else ())
+    ours = answered(data.results, told).names
     if not study.about["answer"] or set(study.about["answer"][:1]) & set(ours):
         return said
     return f"Of {listed(study.about['policies'])} alone, tried under other assumptions: {said}"

@@ -27,6 +27,7 @@ _STANDS = {
     vary_answers.BARRED: BARRED,
     vary_answers.KEPT: OTHER,
     vary_answers.OTHER: OTHER,
+    vary_answers.TRADE: OTHER,
     vary_answers.UNTOLD: UNTOLD,
 }
 _ROW_PX, _EDGES_PX = 44, 90
@@ -90,7 +91,7 @@ def _label(at: int, row: dict[str, Any]) -> dict[str, Any]:
 
 def _who(row: dict[str, Any]) -> str:
     usual = str(row["usual_answer"])
-    return "production" if usual == vary_told.KEEP else usual
+    return "production" if usual.startswith(vary_told.KEEP) else usual
 
 
 def _takeaway(frame: pl.DataFrame) -> str:

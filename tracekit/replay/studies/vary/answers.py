@@ -1,6 +1,7 @@
 """The effect of each changed assumption on the answer and on the ranks of policies.
 
-What decides is ``runs.decision`` alone: who is barred, whether production is kept, who is chosen.
+What decides is what a run says, ``decision`` and ``advice``: who is barred, who is chosen, and
+whether production is kept, also where a policy is a trade for it.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ import polars as pl
 from scipy import stats
 
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.advice import sentence
+from tracekit.replay.answer.decision import Decision, decision
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS
 from tracekit.replay.answer.overload import OVERLOAD
@@ -21,11 +23,13 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
 #: How the answer under the defaults stands under a change.
-SAME, BARRED, KEPT, OTHER, UNTOLD = (
-    "same", "barred", "production kept", "another policy", "not told",
+SAME, BARRED, KEPT, OTHER, TRADE, UNTOLD = (
+    "same", "barred", "production kept", "another policy", "another trade", "not told",
 )  # fmt: skip
 #: The answer turns over.
-TURNED = (BARRED, KEPT, OTHER)
+TURNED = (BARRED, KEPT, OTHER, TRADE)
+#: How the sentence of a run begins where production is kept, also "unless this trade".
+_KEEPS = "Keep the placement of production"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,16 +41,21 @@ class Answered:
     names : tuple of str
         Policies any of which may be chosen, the first choice first; ``OBSERVED`` where production
         is kept; empty where nothing can be told.
+    trades : tuple of str
+        Where production is kept, the policies any of which is a trade for it: better by one measure
+        and worse by another.
     subject : str
         The policy that further questions are about; empty where there is none.
     criterion : str
         The measure that decided; empty where none did.
     said : str
         The answer in one sentence.
-    barred : mapping of str to str The barred policies, each with the reason as a clause.
+    barred : mapping of str to str
+        The barred policies, each with the reason as a clause.
     """
 
     names: tuple[str, ...]
+    trades: tuple[str, ...] = ()
     subject: str
     criterion: str
     said: str
@@ -61,18 +70,22 @@ class Answered:
     def text(self) -> str:
         """The answer in a word or two."""
         if self.first == OBSERVED:
-            return "keep production"
+            unless = f", unless the trade with {self.trades[0]} is worth it" if self.trades else ""
+            return f"keep production{unless}"
         return ", ".join(self.names) or "none"
 
 
-def answered(found: Results) -> Answered:
-    """The decision of a run with these results."""
-    told = decision(found)
+def answered(found: Results, told: Decision | None = None) -> Answered:
+    """The answer of a run with these results; ``told`` is its decision where that is known."""
+    told = told or decision(found)
+    said = sentence(found, told)
+    keeps = said.startswith(_KEEPS)
     return Answered(
-        names=told.chosen or ((OBSERVED,) if told.nearest else ()),
+        names=(OBSERVED,) if keeps else told.chosen,
+        trades=told.chosen if keeps else (),
         subject=told.subject,
         criterion=told.criterion,
-        said=told.answer,
+        said=said,
         barred={name: one.why for one in told.left_out for name in one.names},
     )
 
@@ -84,10 +97,15 @@ def stands(usual: Answered, here: Answered) -> str:
     if usual.first in here.barred:
         return BARRED
     if usual.first in here.names:
-        return SAME
+        return SAME if _trade_alike(usual, here) else TRADE
     if not here.first:
         return UNTOLD
     return KEPT if here.first == OBSERVED else OTHER
+
+
+def _trade_alike(usual: Answered, here: Answered) -> bool:
+    """Whether the first trade for production is one here too, or none is one under either."""
+    return set(usual.trades[:1]) <= set(here.trades) and bool(usual.trades) == bool(here.trades)
 
 
 def why(usual: Answered, here: Answered) -> str:
@@ -95,12 +113,21 @@ def why(usual: Answered, here: Answered) -> str:
     how = stands(usual, here)
     if how == BARRED:
         return here.barred[usual.first]
-    if how == KEPT:
-        return "no policy is better than production beyond chance"
+    if how in {KEPT, TRADE}:
+        return _why_kept(usual, here)
     if how == OTHER:
         return decided_by(here.criterion)
     # the sentence without its "No policy can be recommended"
     return here.said.partition(": ")[2].rstrip(".") if how == UNTOLD and not here.first else ""
+
+
+def _why_kept(usual: Answered, here: Answered) -> str:
+    """Why production is kept here, or is no longer beside the same trade; a clause."""
+    if here.trades:
+        return f"{here.trades[0]} is better {decided_by(here.criterion)} and worse otherwise"
+    if usual.trades and usual.trades[0] in here.barred:
+        return here.barred[usual.trades[0]]
+    return "no policy is better than production beyond chance"
 
 
 def decided_by(criterion: str) -> str:

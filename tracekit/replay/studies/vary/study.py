@@ -113,10 +113,11 @@ def vary_assumptions(
         ``changes``, what turns the answer over first: ``stands`` says whether the answer under the
         defaults (a policy, or to keep production) is the answer here (``same``; it may be within
         chance of the first), is barred (``barred``), gives way to production (``production kept``)
-        or to another policy (``another policy``), or nothing is told; ``answer`` is the answer
-        here, ``why`` what turned it, ``decided_by`` the measure that decided. Beside it how far
-        ranks agree (Kendall's tau-b, 1 the same, -1 the opposite), the first by ``measure``, and
-        who moved by how many places. A change under which nothing can be replayed has its problem
+        or to another policy (``another policy``), or production is kept, but the trade for it is
+        another (``another trade``), or nothing is told; ``answer`` is the answer here, ``why`` what
+        turned it, ``decided_by`` the measure that decided. Beside it how far ranks agree (Kendall's
+        tau-b, 1 the same, -1 the opposite), the first by ``measure``, and who moved by how many
+        places. A change under which nothing can be replayed has its problem
         there.
 
         ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
@@ -168,6 +169,7 @@ def vary_assumptions(
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
             "answer": list(usual_answer.names),
+            "trades": list(usual_answer.trades),
             "answer_said": usual_answer.said,
             "subject": usual_answer.subject,
             "best": [name for row in base.best for name in row.names],

@@ -12,6 +12,7 @@ from tracekit.replay.studies.vary.answers import (
     BARRED,
     KEPT,
     SAME,
+    TRADE,
     TURNED,
     UNTOLD,
     decided_by,
@@ -78,7 +79,7 @@ def answer(study: Study, *, most: int = 3) -> str:
 def _within_chance(told: Sequence[dict[str, str]], usual: str) -> str:
     """A clause if another policy leads under some change, within chance; or nothing."""
     ahead = [row["change"] for row in told if row["answer"].partition(",")[0] != usual]
-    ahead = [] if usual == KEEP else ahead
+    ahead = [] if usual.startswith(KEEP) else ahead
     return f", or within chance of the first (with {few(ahead)})," if ahead else ""
 
 
@@ -87,8 +88,8 @@ def _turned(study: Study, row: dict[str, str]) -> str:
     usual = "production" if keeps(study) else study.about["answer"][0]
     if row["stands"] == BARRED:
         return f"{usual} is barred ({row['why']})"
-    if row["stands"] == KEPT:
-        return f"it is to keep production, as {row['why']}"
+    if row["stands"] in {KEPT, TRADE}:
+        return f"it is to {row['answer']}: {row['why']}"
     return f"it is {row['answer']}, {decided_by(row['decided_by'])}"
 
 
@@ -108,7 +109,9 @@ def subject(study: Study) -> str:
     """The answer under the defaults in words; that there is none, where nothing can be told."""
     if not study.about["answer"]:
         return NONE
-    return KEEP if keeps(study) else str(study.about["answer"][0])
+    trades = study.about.get("trades")
+    unless = f", unless the trade with {trades[0]} is worth it," if trades else ""
+    return f"{KEEP}{unless}" if keeps(study) else str(study.about["answer"][0])
 
 
 def sure(study: Study) -> str:
