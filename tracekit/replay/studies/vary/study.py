@@ -22,7 +22,7 @@ from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.studies.vary.answers import BASE, answered, moved_by, ranked
+from tracekit.replay.studies.vary.answers import BASE, Answered, answered, moved_by, ranked
 from tracekit.replay.studies.vary.replays import Met, Orders, results_of
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of
@@ -168,10 +168,7 @@ def vary_assumptions(
             "workload": _of_load(found[BASE]),
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
-            "answer": list(usual_answer.names),
-            "trades": list(usual_answer.trades),
-            "answer_said": usual_answer.said,
-            "subject": usual_answer.subject,
+            **_of_answer(usual_answer),
             "best": [name for row in base.best for name in row.names],
             "why_not": base.why_not,
         },
@@ -181,6 +178,15 @@ def vary_assumptions(
 
 def _of_load(found: Results) -> dict[str, Any]:
     return {name: found.manifest["workload"][name] for name in _OF_LOAD}
+
+
+def _of_answer(told: Answered) -> dict[str, Any]:
+    return {
+        "answer": list(told.names),
+        "trades": list(told.trades),
+        "answer_said": told.said,
+        "subject": told.subject,
+    }
 
 
 def _usual(store: Store) -> tuple[str, ...]:
