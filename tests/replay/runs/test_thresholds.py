@@ -45,3 +45,24 @@ def test_a_measure_that_is_not_there_has_few_names_in_its_place(text: str, hint:
         parse_threshold(text).met(ROW, ROW)
     assert str(told.value.hint).startswith(hint)
     assert len(str(told.value.hint)) < 120
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "value", "met"),
+    [
+        ("cpu_max_fraction <= max(1, base)", 0.8, 1.0, True),
+        ("cpu_max_fraction <= max(1, base)", 1.2, 1.2, True),
+        ("cpu_max_fraction <= max(1, base)", 1.2, 1.3, False),
+        ("cpu_max_fraction <= min(0.9, base)", 1.2, 0.95, False),
+    ],
+)
+def test_the_larger_and_the_smaller_of_two(text: str, base: float, value: float, met: bool) -> None:
+    one = parse_threshold(text, "--limit")
+    assert one.measures == ["cpu_max_fraction"]
+    assert one.met({"cpu_max_fraction": base}, {"cpu_max_fraction": value}) is met
+
+
+@pytest.mark.parametrize("text", ["abs(base) > 1", "max() > base", "max(1, key=base) > base"])
+def test_no_other_function_is_called(text: str) -> None:
+    with pytest.raises(TracekitError, match="which is no number, measure or sum"):
+        parse_threshold(text)

@@ -2,8 +2,9 @@
 
 ``compare --fail-if`` fails where one holds, ``shrink --limit`` takes nodes away while all hold.
 
-An expression of Python's arithmetic and comparisons, nothing else: numbers, names of measures (of
-the new run), ``base`` for the same measure in the base run, ``base.MEASURE`` for another one. In
+An expression of Python's arithmetic and comparisons, ``max(...)`` and ``min(...)``, nothing else:
+numbers, names of measures (of the new run), ``base`` for the same measure in the base run,
+``base.MEASURE`` for another one. In
 ``--limit`` base is the same policy on all nodes, and ``observed`` what production did. The unit at
 the end of a name may be left out: ``cpu_p99 <= 0.8``.
 ``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
@@ -33,6 +34,7 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+_FUNCTIONS: Mapping[str, Callable[[list[float]], float]] = {"max": max, "min": min}
 #: Far more than any threshold takes, and far less than what reading one could choke on.
 _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
 #: A share that is so large was meant in percent: no node is used ten times over.
@@ -103,8 +105,7 @@ class Threshold:
 
     @property
     def _words(self) -> list[str]:
-        names = [node.id for node in ast.walk(self.condition) if isinstance(node, ast.Name)]
-        return list(dict.fromkeys(names))
+        return list(dict.fromkeys(_named(self.condition)))
 
     @property
     def names(self) -> list[str]:
@@ -124,10 +125,10 @@ class Threshold:
         return float(str(right.value)) if isinstance(right, ast.Constant) else None
 
 
-def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
+def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) -> Threshold:
     """A threshold from its text; raises TracekitError that says what is wrong with it.
 
-    ``option`` is the one that it was given as.
+    ``option`` is the one that it was given as; what nobody ``typed`` is meant as it stands.
     """
     if len(text) > _LONGEST:
         raise _wrong(option, text, f"has {len(text):,} characters, at most {_LONGEST:,} are read")
@@ -148,12 +149,19 @@ def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
         if isinstance(node, ast.BinOp) and _divides_by_0(node):
             raise _wrong(option, text, f"divides by 0 in '{ast.unparse(node)}'")
     _spell_out(tree)
-    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    measures = [name for name in names if name not in _OTHERS[option]]
+    measures = [name for name in _named(tree) if name not in _OTHERS[option]]
     if not measures:
         raise _wrong(option, text, "names no measure")
-    _check_shares(tree, option, text)
+    if typed:
+        _check_shares(tree, option, text)
     return Threshold(text, policy, tree, measures[0], option)
+
+
+def _named(tree: ast.AST) -> list[str]:
+    """The names of an expression but for those of functions."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    every = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return [node.id for node in every if id(node) not in called]
 
 
 def _divides_by_0(node: ast.BinOp) -> bool:
@@ -207,14 +215,15 @@ def _policy_and_expression(text: str) -> tuple[str | None, str]:
 def _allowed(node: ast.AST, others: tuple[str, ...]) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float) and not isinstance(node.value, bool)
-    if isinstance(node, ast.BinOp):
-        return type(node.op) in _ARITHMETIC
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub)
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        return type(node.op) in {*_ARITHMETIC, ast.USub}
     if isinstance(node, ast.Attribute):
         return isinstance(node.value, ast.Name) and node.value.id in others
     if isinstance(node, ast.Compare):
         return all(type(op) in _COMPARISON for op in node.ops)
+    if isinstance(node, ast.Call):
+        known = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
+        return known and bool(node.args) and not node.keywords
     plain = (ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop)
     return isinstance(node, plain)
 
@@ -256,7 +265,7 @@ class _Values:
         if isinstance(node, ast.UnaryOp):
             value = self.of(node.operand)
             return None if value is None else -value
-        if isinstance(node, ast.BinOp):
+        if isinstance(node, ast.BinOp | ast.Call):
             return self._combined(node)
         if isinstance(node, ast.Attribute):
             assert isinstance(node.value, ast.Name)  # noqa: S101 - nothing else was let in
@@ -266,14 +275,18 @@ class _Values:
             return self._measure(self._others[node.id], self._threshold.measure)
         return self._measure(self._new, node.id)
 
-    def _combined(self, node: ast.BinOp) -> float | None:
-        left, right = self.of(node.left), self.of(node.right)
-        if left is None or right is None:
+    def _combined(self, node: ast.BinOp | ast.Call) -> float | None:
+        parts = node.args if isinstance(node, ast.Call) else [node.left, node.right]
+        values = [value for one in parts if (value := self.of(one)) is not None]
+        if len(values) < len(parts):
             return None
-        if isinstance(node.op, ast.Div) and right == 0:
+        if isinstance(node, ast.Call):
+            assert isinstance(node.func, ast.Name)  # noqa: S101 - nothing else was let in
+            return _FUNCTIONS[node.func.id](values)
+        if isinstance(node.op, ast.Div) and values[1] == 0:
             return None
-        value: float = _ARITHMETIC[type(node.op)](left, right)
-        return value
+        found: float = _ARITHMETIC[type(node.op)](*values)
+        return found
 
     def _measure(self, row: Row, name: str) -> float | None:
         if name not in row or isinstance(row[name], str):

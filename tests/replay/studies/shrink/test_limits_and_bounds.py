@@ -43,15 +43,33 @@ def test_a_limit_on_a_further_resource() -> None:
         shrunk(gpus, "network_max_fraction <= 1", policies=["worst_fit"])
 
 
-def test_a_limit_on_use_is_never_above_what_nodes_have() -> None:
-    """Production's fullest node is at 180 %: fewer nodes may not do as it does."""
+def test_fewer_nodes_are_as_full_as_all_where_production_overfills_some() -> None:
+    """Production's fullest node is at 180 %, spread out it is at 48 %: that is not given up."""
     load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, 0)] * 60, used_share=0.6)
     study = shrunk(load, policies=["worst_fit"])
-    usual = study.about
-    assert usual["observed"]["measures"]["cpu_p99_fraction"] == pytest.approx(1.8)
-    assert "cpu_p99_fraction <= 1" in usual["limits"]
-    broken = "Production itself does not hold CPU use, 99th percentile at most 100.0 % and"
-    assert broken in shrink_told.production(study)
+    assert study.about["observed"]["measures"]["cpu_p99_fraction"] == pytest.approx(1.8)
+    assert "cpu_p99_fraction <= max(1, base)" in study.about["limits"]
+    held = study.frames["policies"].row(0, named=True)
+    assert held["nodes"] < 8
+    assert held["cpu_max_fraction"] <= 1
+    broken = "Production itself does not hold CPU use, 99th percentile at most"
+    assert broken not in shrink_told.production(study)
+
+
+def test_a_node_that_all_placements_overfill_once_is_no_reason_for_more_nodes() -> None:
+    """One container alone uses more than a node has: more nodes change nothing."""
+    load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, at) for at in range(8)], used_share=0.6)
+    load.usage[0, :, 0] = 120
+    study = shrunk(load, policies=["worst_fit"])
+    assert study.frames["policies"].row(0, named=True)["nodes"] <= 8
+    assert study.about["observed"]["measures"]["cpu_p99_fraction"] == pytest.approx(1.2)
+
+
+def test_a_limit_that_nobody_typed_may_be_beyond_what_percent_would_be() -> None:
+    """Production's fullest node is at 1,800 %: that is its limit, not a mistake of the user."""
+    load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, 0)] * 60, used_share=6.0)
+    with pytest.raises(TracekitError, match="overloaded node-steps would come to 12, above 4"):
+        shrunk(load, policies=["first_fit"])
     with pytest.raises(TracekitError, match="is a share, 1 is all; 18 would be 1,800 %"):
         shrunk(load, "cpu_p99_fraction <= 18", policies=["first_fit"])
 

@@ -22,8 +22,9 @@ _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not
 #: The same where some wait with all nodes already: no more of them.
 PLACED_AS_WITH_ALL = tuple(f"{measure} <= base" for measure in WAITING)
 
-#: All that a node has. Where production uses more, that is no measure of what nodes bear.
-_CAPACITY = 1.0
+#: Where production fills nodes beyond what they have, fewer nodes may do so no more than the same
+#: policy does on all: what it gains by spreading out is not given up.
+_FULL_AS_WITH_ALL = "{name} <= max(1, base)"
 
 #: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
 FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
@@ -202,8 +203,9 @@ def parse_limits(
 ) -> Limits:
     """The limits given, or else those of ``decision``, and that every container is placed at once.
 
-    Of those of ``decision`` none lets use be above what nodes have. ``observed`` is what production
-    came to; None where it is not known where that ran containers.
+    Where those of ``decision`` allow use above what nodes have, as production has it, fewer nodes
+    have to do as well as all do. ``observed`` is what production came to; None where it is not
+    known where that ran containers.
 
     Raises
     ------
@@ -212,14 +214,8 @@ def parse_limits(
         ``observed`` where it is not known.
     """
     recorded = observed is not None
-    usual_ones = [
-        f"{name} <= {_written(min(most, _CAPACITY) if name in FULL else most)}"
-        for name, most in limits_of(observed, node_steps).items()
-    ]
-    more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
-    if more is not None:
-        usual_ones.append(f"{OVERLOAD} <= base + {_written(more)}")
-    given = [parse_threshold(text, _OPTION) for text in texts or usual_ones]
+    usual_ones = _usual(observed, node_steps)
+    given = [parse_threshold(text, _OPTION, typed=bool(texts)) for text in texts or usual_ones]
     usual = dict.fromkeys(["placed", *all_measures()])
     for one in given:
         # the names are looked up as they will be in the rows, which may have further resources
@@ -238,6 +234,23 @@ def parse_limits(
                 hint=f"policies: {', '.join(policies)}",
             )
     return Limits(tuple(given), observed or {})
+
+
+def _usual(observed: Row | None, node_steps: int) -> list[str]:
+    """The limits of ``decision``, and those that keep what a policy is better by than production.
+
+    ``node_steps`` is the number of nodes times steps.
+    """
+    found = limits_of(observed, node_steps)
+    usual = [f"{name} <= {_written(most)}" for name, most in found.items()]
+    usual += [
+        _FULL_AS_WITH_ALL.format(name=name)
+        for name, most in found.items()
+        if name in FULL and most > 1
+    ]
+    more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
+    beyond = f" + {_written(more)}" if more else ""
+    return usual if more is None else [*usual, f"{OVERLOAD} <= base{beyond}"]
 
 
 def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
