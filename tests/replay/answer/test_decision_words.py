@@ -70,6 +70,32 @@ def test_a_cost_in_every_order_is_told_from_one_on_average() -> None:
     assert "; it is worse in each of 6 orders by highest memory" in said
 
 
+def test_what_nodes_cost_is_a_price_of_whatever_gets_better() -> None:
+    """It said "Use a" at four times what production pays, without a word."""
+    found = run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)})
+    assert found.repeats is not None
+    for paid, trade in ((35.0, True), (8.5, False), (6.0, False)):
+        cost = pl.when(policy="a").then(paid).otherwise(8.0).alias("cost_per_hour")
+        wide = [one.with_columns(cost) for one in (found.summary, found.repeats)]
+        more = Results(found.manifest, *wide)
+        said = sentence(more, decision(more)).replace("\u00a0", " ")
+        assert said.startswith("Keep the placement of production, unless") is trade
+        assert ("; cost of nodes in use per hour is 35, +27 against production" in said) is trade
+
+
+def test_policies_that_place_what_production_did_not_are_better() -> None:
+    """It said that policies do not differ, and nothing of the containers without a node."""
+    found = run({"observed": (0.8, 0.0), "a": (0.8, 0.0), "b": (0.8, 0.0)})
+    assert found.repeats is not None
+    for left, chosen in ((5.0, ("a", "b")), (1.0, ())):
+        waits = pl.when(policy="observed").then(left).otherwise(0.0).alias("pending")
+        wide = [one.with_columns(waits) for one in (found.summary, found.repeats)]
+        about = {"workload": {**found.manifest["workload"], "containers": 200}}
+        told = decision(Results({**found.manifest, **about}, *wide))
+        assert told.chosen == chosen
+        assert (told.criterion == "pending") == bool(chosen)
+
+
 def test_one_policy_is_not_many_that_place_alike() -> None:
     alone = decision(run({"first_fit": (0.5, 0.0)})).answer
     assert "first_fit is the only policy that may be chosen" in alone

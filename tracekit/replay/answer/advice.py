@@ -24,8 +24,10 @@ from tracekit.words import count, counted, few, listed, spaced
 _NAMED = 3
 #: So many that get worse.
 _PRICES = 2
-#: So many more nodes than production's, as a share of these, are told.
-_MANY_MORE = 0.1
+#: What grows by more than this share beside production, of nodes and their cost, is told.
+_MUCH_MORE = 0.1
+#: What nodes that hold a container cost: no measure has a better end by it, and people pay it.
+_COST = "cost_per_hour"
 #: Where something gets better and something else worse; the reader alone knows what counts.
 _WEIGH = "Keep the placement of production, unless this trade is worth it"
 #: Measures whose titles alone say little: their names end so.
@@ -167,22 +169,23 @@ def _price(found: Results, told: Decision) -> tuple[str, bool]:
         said += [f"{how}by {_named(some, left)}"] if some else []
         left = max(left - len(some), 0)
     worse = f"; it is worse {', and '.join(said)}" if said else ""
-    return f"{worse}{_more_nodes(found, told)}", bool(sure or always)
+    paid = _more(found, told, _COST)
+    return f"{worse}{_more(found, told, NODES)}{paid}", bool(sure or always or paid)
 
 
-def _more_nodes(found: Results, told: Decision) -> str:
-    """That it holds containers on many more nodes than production, a clause; or nothing."""
-    first, nodes = told.chosen[0], found.measures.get(NODES)
-    by = difference(found, first, OBSERVED, NODES) if nodes is not None else None
+def _more(found: Results, told: Decision, name: str) -> str:
+    """That it takes much more nodes, or that these cost much more, than in production; a clause."""
+    first, measure = told.chosen[0], found.measures.get(name)
+    by = difference(found, first, OBSERVED, name) if measure is not None else None
     free = not background(found.manifest.get("workload", {}))
-    if nodes is None or by is None or not (by.apart and free) or told.criterion == NODES:
+    if measure is None or by is None or not (by.apart and free) or told.criterion == name:
         return ""
-    usual = float(found.of(OBSERVED, NODES).mean())
-    if by.mean <= _MANY_MORE * usual:
+    usual = float(found.of(OBSERVED, name).mean())
+    if by.mean <= _MUCH_MORE * usual:
         return ""
-    row = standings(found, NODES).row(first)
-    much = "" if row is None else f" {standing_text(nodes, row)},"
-    return f"; {small(nodes.title)} are{much} {difference_text(nodes, by)} against production"
+    row, title = standings(found, name).row(first), small(measure.title)
+    much = "" if row is None else f" {standing_text(measure, row)},"
+    return f"; {title} {_verb(title)}{much} {difference_text(measure, by)} against production"
 
 
 def _in_every_order(found: Results, policy: str, measure: Measure) -> bool:

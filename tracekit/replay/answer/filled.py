@@ -64,11 +64,10 @@ def _each(found: Results, name: str) -> str:
         f"{shown(measure, float(found.of(policy, name).mean()), None)} under {policy}"
         for policy in ordered[:_NAMED]
     ]
-    last = ordered[-1]
-    if len(ordered) > _NAMED:
-        most = shown(measure, float(found.of(last, name).mean()), None)
-        said.append(f"at most {most}, under {last}")
-    return ", ".join(said)
+    if len(ordered) <= _NAMED:
+        return ", ".join(said)
+    most = shown(measure, float(found.of(ordered[-1], name).mean()), None)
+    return f"{', '.join(said)}; the most is {most}, under {ordered[-1]}"
 
 
 def _waiting(found: Results) -> str:

@@ -17,7 +17,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.words import counted, few
 
 #: Measures of who was left out; every policy competes in them.
-WAITING = _NEVER, _STEPS = "pending", "pending_container_steps"
+WAITING = PENDING, _STEPS = "pending", "pending_container_steps"
 #: Of what the share that may wait is.
 OF_WHAT = f"{WAITING_SHARE:.1%} of the containers and of what they request of each resource"
 
@@ -63,7 +63,7 @@ def waits_too_much(found: Results, policy: str) -> bool:
 
 def left(found: Results, policy: str) -> int:
     """How many containers it never placed, in the order of arrival with most of them."""
-    return int(found.of(policy, _NEVER).max()) if found.known(policy, _NEVER) else 0
+    return int(found.of(policy, PENDING).max()) if found.known(policy, PENDING) else 0
 
 
 def _steps(found: Results, policy: str) -> float:

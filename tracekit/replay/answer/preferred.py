@@ -15,7 +15,7 @@ from tracekit.replay.answer.fitness import (
     yardstick,
 )
 from tracekit.replay.answer.intervals import interval_of
-from tracekit.replay.answer.left_waiting import carries_less, left
+from tracekit.replay.answer.left_waiting import PENDING, carries_less, left
 from tracekit.replay.answer.may_answer import broken_condition, may_answer, placing_all
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import Standing, Standings, difference, standings
@@ -23,6 +23,7 @@ from tracekit.replay.chance.material import MATERIAL, too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.may_wait import WAITING_SHARE
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
@@ -177,10 +178,11 @@ def best_of(
     places all goes before who leaves some waiting.
     """
     for among in (placing_all(found, fit), fit):
-        relieved, tells = _relieving(found, among), telling(found, among)
+        tells = telling(found, among)
         # the lowest mean may be a noisy one that nothing is told of; what is told counts
         for by, rows in (
-            (OVERLOAD, relieved),
+            (PENDING, _placing_more(found, among)),
+            (OVERLOAD, _relieving(found, among)),
             *((one.name, _first(found, stand.best, one.name)) for one, stand in tells),
             _alone_better(found, held(found, among)),
             (NODES, _fewer_nodes(found, among)),
@@ -213,6 +215,17 @@ def _relieving(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing
         return ()
     stand = standings(found, OVERLOAD, among=fit)
     return _first(found, stand.best or stand.rows, OVERLOAD)
+
+
+def _placing_more(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
+    """The policies that place all, where production left more than a few without a node."""
+    if OBSERVED not in found.policies or not found.waited(OBSERVED):
+        return ()
+    containers = found.manifest.get("workload", {}).get("containers") or 0
+    if float(found.of(OBSERVED, PENDING).mean()) <= WAITING_SHARE * containers:
+        return ()
+    stand = standings(found, PENDING, among=placing_all(found, fit))
+    return _first(found, stand.best or stand.rows, PENDING)
 
 
 def _alone_better(

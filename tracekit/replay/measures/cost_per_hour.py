@@ -14,7 +14,7 @@ def _held(held: Held) -> FloatArray:
 
 
 MEASURE = Measure(
-    title="Cost of nodes in use",
+    title="Cost of nodes in use per hour",
     meaning="prices of the nodes that hold a container, daemons not counted, mean over time; in the"
     " currency of the source",
     formula="sum of price per hour over nodes with at least one container; mean over steps",

@@ -101,7 +101,7 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
     # who leaves more containers waiting than it may has less load to carry
     fewer = waits_too_much(data.results, policy)
     return Change(
-        title=f"{measure.title} per hour" if measure.unit == "1/h" else measure.title,
+        title=measure.title,
         meaning=measure.meaning,
         before=standing_text(measure, other),
         after=standing_text(measure, one),

@@ -83,7 +83,7 @@ def test_a_limit_on_what_nodes_cost_asks_for_the_cheapest() -> None:
     with pytest.raises(TracekitError) as told:
         shrunk(MIXED, LIMIT, "cost_per_hour <= 0.5")
     assert (
-        "for the other limits (6 nodes) cost of nodes in use would come to 0.6, above 0.5"
+        "for the other limits (6 nodes) cost of nodes in use per hour would come to 0.6, above 0.5"
         in str(told.value)
     )
 
