@@ -211,7 +211,7 @@ def _limits(study: Study) -> str:
     from tracekit.replay.studies.shrink.words import waits
 
     about = study.about
-    said = f"Limits: {waits.limit(study)}; {', '.join(about['limits'])}."
+    said = f"Limits: {'; '.join(filter(None, [waits.limit(study), ', '.join(about['limits'])]))}."
     if about["limits_given"]:
         return said
     return f"{said} What is not given is what a policy may be chosen by; --limit sets another."

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from given_source import given_source
 from replay_support import Row, workload
 
-from tracekit.replay.answer.left_waiting import placed_all
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.left_waiting import OF_WHAT, placed_all
+from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.may_wait import most_waiting
+from tracekit.replay.studies.shrink.search.enough import enough_nodes
+from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.studies.shrink.study import shrink_cluster
 from tracekit.replay.studies.shrink.words import told, waits
 from tracekit.replay.workload.workload import Workload
 from tracekit.study import Study
+from tracekit.verbs.shrink import shrink
 
 #: Best fit puts both of 40 on the first node and one of 60 on the second: the other finds no room.
 #: Production had one of each on both. The third node is of no use to anybody.
@@ -129,3 +135,17 @@ def test_more_load_than_production_had_needs_more_nodes() -> None:
     row = study.frames["policies"].row(0, named=True)
     assert row["nodes"] > row["of"]
     assert row["waits_with_all"] is None
+
+
+def test_where_production_placed_all_it_is_the_policy_and_not_the_nodes() -> None:
+    cause = "production placed all containers on 3 nodes: it is the policy's choice of nodes"
+    assert f" {cause.replace('p', 'P', 1)}" in told.short(shrunk(load=FEWER)).replace("\xa0", " ")
+    assert "choice of nodes" not in told.short(shrunk())
+    limits = parse_limits((), ["best_fit"], observed={"nodes_used_max": 3})
+    with pytest.raises(TracekitError) as no_further:
+        enough_nodes(
+            FEWER, parse_entrant("best_fit"), limits,
+            seed=0, repeats=1, may_wait=True, further=False,
+        )  # fmt: skip
+    assert str(no_further.value.hint).replace("\xa0", " ").startswith(cause)
+    assert OF_WHAT.replace("%", " %") in shrink.__annotations__["limits"]

@@ -72,6 +72,8 @@ def enough_nodes(
     try:
         return search(limits=limits)
     except TooFewError as error:
+        if may_wait:
+            error.where_production_placed_all(int(limits.observed["nodes_used_max"]))
         most = most_waiting(load) if may_wait and error.only_waits else 0
         if most:
             found = _with_some_waiting(search, load, policy, limits, most)

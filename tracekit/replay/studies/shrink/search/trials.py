@@ -122,7 +122,10 @@ class Trials:
             broken = [one for one in every if one.limit not in self.limits.falling]
             said = _on_all_nodes(trial, broken, self.load.nodes - self.left)
             alone = _too_busy(self.load, self.limits.most_use(str(self.policy)))
-            error = TooFewError(said, hint=alone or _hint(broken, self.load))
+            never, allow = too_large(self.load), _allowing(broken)
+            cause = f"{never or 'the cluster is too small for it as it is'}; {allow}"
+            error = TooFewError(said, hint=alone or (cause if allow else None))
+            error.allow = "" if alone or never else allow
             error.broken, error.alone = trial.broken, alone
             error.only_waits = all(one.limit in PLACED for one in broken)
             raise error
@@ -241,14 +244,11 @@ def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:
     return f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
 
 
-def _hint(broken: Sequence[Broken], load: Workload) -> str | None:
-    """What may be done where even all nodes are too few."""
+def _allowing(broken: Sequence[Broken]) -> str:
+    """What lets so many containers wait where even all nodes are too few; empty where none do."""
     waiting = [one for one in broken if one.measure in WAITING]
-    if not waiting:
-        return None
-    never = too_large(load)
     given = " ".join(f"--limit '{one.measure} <= {one.value or 0:g}'" for one in waiting)
-    return f"{never or 'the cluster is too small for it as it is'}; allow it with {given}"
+    return f"allow it with {given}" if waiting else ""
 
 
 def _too_busy(load: Workload, most: tuple[float, float]) -> str:

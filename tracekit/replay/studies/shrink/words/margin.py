@@ -29,8 +29,9 @@ def unexplained(study: Study) -> str:
 def margin(found: Told) -> str:
     """Which limit comes closest to breaking afterwards, and which node is hottest."""
     row, said = found.best, []
-    if row["tightest"] is not None:
-        room = row["tightest_room"]
+    room = row["tightest_room"]
+    # what is used by nothing is not near to breaking
+    if room is not None and room < 1:
         left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
         said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
     if row["fails"] is not None:

@@ -133,7 +133,8 @@ def _enough(found: Told) -> str:
         else " in one order of arrival"
     )
     if row["nodes"] > row["of"]:
-        return f"{_too_few(found, load, every)}{_overload_there(found)}{beside}"
+        too_few = f"{_too_few(found, load, every)}{waits.by_choice_of_nodes(row, about)}"
+        return f"{too_few}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
         which = f"{named(about, row['policy'])}{load}{every if orders == 1 else ''}"
         return f"{_every(row)} {which}.{waits.either(row, about)}{beside}"

@@ -1,13 +1,14 @@
 """What a study of the fewest nodes says of containers that find no node with all nodes either."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.left_waiting import OF_WHAT, WAITING
+from tracekit.replay.answer.left_waiting import OF_WHAT, WAITING, placed_all
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.replay.studies.shrink.frames import WAITS_WITH_ALL
+from tracekit.replay.studies.shrink.search.too_few import by_choice
 from tracekit.study import Study
 from tracekit.words import count, few, listed
 
@@ -31,6 +32,16 @@ def either(row: Row, about: Mapping[str, Any]) -> str:
     some = f"{_up_to(about)}{count(waits, 'container')} {find} no node"
     told = f"{some} under it either" if waits else "some containers wait under it too"
     return f" With all nodes {told}, where production placed all; on fewer nodes no more do."
+
+
+def by_choice_of_nodes(row: Row, about: Mapping[str, Any]) -> str:
+    """That the policy is the cause, where it lets some wait that production placed; a sentence."""
+    observed = about["observed"]
+    ours = row["fails_measure"] in WAITING and about["scale"] == 1
+    if not (observed and ours and placed_all(observed["measures"])):
+        return ""
+    said = by_choice(observed["nodes"])
+    return f" {said[0].upper()}{said[1:]}."
 
 
 def no_policy(row: Row) -> str:
@@ -66,8 +77,8 @@ def _by_order(study: Study, row: Row) -> str:
 
 
 def limit(study: Study) -> str:
-    """What holds of containers that wait, a clause."""
-    placed, rows = "every container is placed at once", study.frames["policies"]
+    """What holds of containers that wait besides the limits given, a clause; or nothing."""
+    placed, rows = _placed(study.about["measures"]), study.frames["policies"]
     # a study of an earlier version does not say it
     known = WAITS_WITH_ALL in rows.columns
     some = rows.filter(pl.col(WAITS_WITH_ALL).is_not_null()) if known else rows.clear()
@@ -77,6 +88,19 @@ def limit(study: Study) -> str:
     if some.height == rows.filter(pl.col("nodes").is_not_null()).height:
         return no_more
     return f"{placed}; under {few(some['policy'].to_list())} {no_more}"
+
+
+def _placed(given: Sequence[str]) -> str:
+    """What holds of those of ``WAITING`` that no limit speaks of."""
+    never, steps = (name in given for name in WAITING)
+    if never and steps:
+        return ""
+    if never:
+        return (
+            f"no container waits in any step, one that is never placed either ({WAITING[1]} == 0,"
+            " as no limit speaks of it)"
+        )
+    return "every container is placed in the end" if steps else "every container is placed at once"
 
 
 def _up_to(about: Mapping[str, Any]) -> str:
