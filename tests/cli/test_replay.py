@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from replay_support import workload
 
-from tracekit.cli.replay import _lost_theirs, counted_from
+from tracekit.cli._asked import Asked
+from tracekit.cli.replay import _lost_theirs, command, counted_from
 from tracekit.replay.answer.decision_words import blind_told
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.run import OBSERVED, replay
 
 EPOCH_MS = 1_767_225_600_000
 
@@ -54,3 +60,17 @@ def test_what_became_of_containers_on_lost_nodes_is_told_once(
         f"under a and b {said}",
         "under c 9 containers lost their node and found another",
     ]
+
+
+def test_what_policies_leave_that_production_placed_stands_above_the_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Best fit puts both of 40 on the first node, and one of 60 finds no room beside them."""
+    rows = [(0, 9000, 60, 2000, 2)] * 400
+    rows += [(0, 9000, some, 10, node) for some in (40, 60) for node in (0, 1)]
+    load = workload([(100, 1000), (100, 1000), (24_000, 800_000)], rows)
+    run = replay(load, [parse_entrant(name) for name in (OBSERVED, "best_fit")], seed=0)
+    command(cast("Asked", lambda: run), Path("out"))
+    said, _, table = capsys.readouterr().out.partition("404 containers, 3 nodes")
+    assert "best_fit leaves 1 of 404 containers without a node" in " ".join(said.split())
+    assert table

@@ -27,6 +27,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.answer.advice import sentence as advice
     from tracekit.replay.answer.decision import decision
     from tracekit.replay.answer.filled import filled
+    from tracekit.replay.answer.left_waiting import few_wait
     from tracekit.replay.answer.moved import bought
     from tracekit.replay.answer.overview import overview
     from tracekit.replay.answer.who_holds import who_holds
@@ -49,7 +50,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         print_paragraph(nodes)
     for sentence in bought(found):
         print_paragraph(f"{sentence.replace(NBSP, ' ').replace(MINUS, '-')}.")
-    for sentence in [*_movable(run), *_background(load)]:
+    waiting = filter(None, [few_wait(found)])
+    for sentence in [*waiting, *_movable(run), *_background(load)]:
         print_sentence(sentence)
     seen = overview(found)
     print_table(

@@ -119,4 +119,5 @@ def test_it_is_said_what_requests_know() -> None:
     said = background(found)
     assert "5.0 % of the CPU" in said
     assert "It keeps no CPU free" in said
+    assert ". The replay keeps no CPU free" in background({"background": {"cpu": 0.3}})
     assert background({}) == ""

@@ -23,12 +23,11 @@ def grown(load: Workload) -> str:
     """By how much use grew per week, and when the cluster would be full; or why it is not told."""
     if len(load.times_ms) < 2:
         return ""
-    days = _span_ms(load) // MS_PER_DAY
+    days = span_ms(load) // MS_PER_DAY
     used = load.quantities.get("use of containers") != ASSUMED
     if used and days < LEAST_DAYS:
-        recorded = duration(int(load.times_ms[-1] - load.times_ms[0]))
         return (
-            f"{recorded} of use is too short to tell growth:"
+            f"{duration(span_ms(load))} of use is too short to tell growth:"
             f" {LEAST_DAYS} days are needed, as the days of a week differ"
         )
     if why := _not_told(load):
@@ -78,7 +77,7 @@ def _full(words: str, means: FloatArray, found: FloatArray) -> str:
 def day_means(load: Workload) -> FloatArray:
     """Use of all nodes together over their capacity, the mean of each whole day; (2, days)."""
     day = (load.times_ms - load.times_ms[0]) // MS_PER_DAY
-    whole = _span_ms(load) // MS_PER_DAY
+    whole = span_ms(load) // MS_PER_DAY
     capacity = np.maximum(load.capacity[:, :2].sum(axis=0).astype(np.float64), 1.0)
     means = np.full((2, whole), np.nan)
     for at in range(whole):
@@ -89,7 +88,7 @@ def day_means(load: Workload) -> FloatArray:
     return _filled(means)
 
 
-def _span_ms(load: Workload) -> int:
+def span_ms(load: Workload) -> int:
     """From the first sample to the end of the last one's step."""
     return int(load.times_ms[-1] - load.times_ms[0]) + load.step_ms
 

@@ -50,8 +50,9 @@ def background(found: Mapping[str, Any]) -> str:
         said.append(f"The replay keeps {' and '.join(held)} free for it.")
     if free:
         said.append(
-            f"It keeps no {' and no '.join(free)} free for it, so policies that go by requests may"
-            " overload nodes (--assume reserved=background keeps it)."
+            f"{'It' if held else 'The replay'} keeps no {' and no '.join(free)} free for it, so"
+            " policies that go by requests may overload nodes (--assume reserved=background keeps"
+            " it)."
         )
     return " ".join(said)
 

@@ -42,8 +42,9 @@ def few(names: Sequence[str]) -> str:
 
 
 def plain_number(value: float) -> str:
-    """A mean of counts: whole where it is, else in four digits."""
-    return _plain(value, share=False)
+    """A mean of counts: whole where it is, else in four digits, and called an average."""
+    text = _plain(value, share=False)
+    return text if value == round(value) else f"an average of {text}"
 
 
 def _plain(value: float, *, share: bool) -> str:

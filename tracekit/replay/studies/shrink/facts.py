@@ -6,7 +6,7 @@ from typing import Any
 from tracekit.replay.answer.followed import LARGEST, how_large
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
-from tracekit.replay.runs.grown import grown
+from tracekit.replay.runs.grown import grown, span_ms
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
@@ -32,7 +32,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         "containers": load.containers,
         "containers_recorded": given.containers,
         "steps": len(load.times_ms),
-        "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
+        "span_ms": span_ms(load),
         "varying": varying(load),
         "assumptions": dict(load.assumptions),
         "quantities": dict(load.quantities),

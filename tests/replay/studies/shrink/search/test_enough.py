@@ -21,6 +21,7 @@ from tracekit.replay.studies.shrink.study import shrink_cluster
 from tracekit.replay.studies.shrink.words import drains_told
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.seeds import order_seed
+from tracekit.words import few
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
 EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)
@@ -52,7 +53,11 @@ def test_where_all_nodes_are_too_few_it_says_how_many_more_are_enough(
     assert f"No policy can do with fewer than {8 + more} like these." in words
     best = shrink_told.told(found)
     assert best is not None
-    assert drains_told.goes(best).startswith(f"{more} to add, like those that are there")
+    goes = drains_told.goes(best)
+    assert goes.startswith(f"{more} to add, like those that are there")
+    # others of their size may be tainted
+    assert f"(like {few(sorted(set(added['like_node'])))})" in goes
+    assert "the labels and taints of the node that it is like" in goes
 
 
 def test_a_cordoned_node_stays_where_others_are_added() -> None:

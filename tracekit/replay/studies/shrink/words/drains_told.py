@@ -1,6 +1,6 @@
 """Which nodes to drain, and which of them no drain gets empty, in words and for a document."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,6 +10,7 @@ from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB, size
+from tracekit.words import few, short_id
 
 #: So many nodes are named in the sentence; the table and the document have them all.
 _NAMED = 5
@@ -41,7 +42,8 @@ def goes(found: Told) -> str:
     if added.height:
         cost = _cost(added, found, "more")
         how, others = _options(found)
-        return f"{added.height:,} to add, {how}: {_listed(added)}{cost}.{others}"
+        each = " Each has the labels and taints of the node that it is like."
+        return f"{added.height:,} to add, {how}: {_listed(added)}{cost}.{others}{each}"
     gone = found.nodes.filter(~pl.col("kept"))
     if gone.is_empty():
         return ""
@@ -79,7 +81,8 @@ def _options(found: Told) -> tuple[str, str]:
     listed = [
         f"{row['more']:,} evenly over the sizes there are"
         if row[LIKE] is None
-        else f"{row['more']:,} with {_shape(shapes[row[LIKE]])}{_price_of(shapes, row)}"
+        else f"{row['more']:,} with {_shape(shapes[row[LIKE]])} (like {short_id(row[LIKE])}"
+        f"{_price_of(shapes, row)})"
         for row in kinds.filter(~pl.col("chosen")).iter_rows(named=True)
     ]
     alike = kinds.filter("chosen")[LIKE].to_list() not in ([None], [])
@@ -91,13 +94,16 @@ def _options(found: Told) -> tuple[str, str]:
 
 def _price_of(shapes: Mapping[str, Mapping[str, Any]], row: Mapping[str, Any]) -> str:
     price = shapes[row[LIKE]].get("price_per_hour")
-    return "" if price is None else f" ({price * row['more']:,.2f} per hour)"
+    return "" if price is None else f"; {price * row['more']:,.2f} per hour"
 
 
 def _listed(nodes: pl.DataFrame) -> str:
     """Nodes by shape, in words."""
     shapes = _by_shape(nodes)
-    listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
+    listed = [
+        f"{row['nodes']:,} with {row['shape']}{_like(row[LIKE])}"
+        for row in shapes.head(_SHAPES).to_dicts()
+    ]
     more = shapes.height - len(listed)
     listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
     return ", ".join(listed)
@@ -118,11 +124,18 @@ def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
 
 
 def _by_shape(nodes: pl.DataFrame) -> pl.DataFrame:
-    """How many nodes there are of each shape, the most first: shape, nodes."""
+    """How many nodes there are of each shape, and like which, the most first."""
     resources = [name for name in ("cpu_cores", "memory_bytes", "gpu") if name in nodes.columns]
-    rows = nodes.group_by(resources, maintain_order=True).len().sort("len", descending=True)
+    rows = nodes.group_by(resources, maintain_order=True).agg(pl.len(), pl.col(LIKE).unique())
+    rows = rows.sort("len", descending=True)
     shapes = [_shape(row) for row in rows.iter_rows(named=True)]
-    return pl.DataFrame({"shape": shapes, "nodes": rows["len"]})
+    return pl.DataFrame({"shape": shapes, "nodes": rows["len"], LIKE: rows[LIKE]})
+
+
+def _like(names: Sequence[str | None]) -> str:
+    """Which nodes those to add are like, in brackets: others of that size may be tainted."""
+    known = sorted(name for name in names if name is not None)
+    return f" (like {few([short_id(name) for name in known])})" if known else ""
 
 
 def _shape(row: Mapping[str, Any]) -> str:

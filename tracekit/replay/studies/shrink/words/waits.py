@@ -69,7 +69,7 @@ def _by_order(study: Study, row: Row) -> str:
         return ""
     held = pl.col("nodes") == row["nodes"]
     sizes = study.frames["sizes"].filter(held, policy=row["policy"]).sort("repeat")
-    left = [f"{some:,}" for some in sizes[WAITING[0]].to_list()]
+    left = [f"{some:,.0f}" for some in sizes[WAITING[0]].to_list()]
     return (
         f"On {count(row['nodes'], 'node')} {row['policy']} leaves {listed(left)} containers"
         " without a node, by order of arrival."
