@@ -38,8 +38,8 @@ def shrink(
             " 'observed' (production) and 'base' (the policy on all nodes). Default: overload as in"
             " production, or in 0.01 % of node-steps if that is more; and in at most 0.01 % more"
             " than with all nodes. Every container must be placed at once; where production placed"
-            " all, so many may wait as with all nodes, whichever they are up to 0.5 % of the"
-            " containers and of what they request of each resource.",
+            " all, as many may wait as with all nodes, but no more than 0.5 % of the containers"
+            " and of what they request of each resource.",
             names="--limit",
             completes="measures",
             metavar="[POLICY:] EXPRESSION",

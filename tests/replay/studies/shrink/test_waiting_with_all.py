@@ -106,7 +106,7 @@ def test_what_waits_in_any_order_is_left_out_of_the_bound() -> None:
     study = shrink_cluster(given_source(load), policies=["best_fit"], repeats=6, seed=1)
     row = study.frames["policies"].row(0, named=True)
     held = study.frames["sizes"].filter(nodes=row["nodes"]).sort("repeat")
-    left = held["pending"].to_list()
+    left = held["pending"].cast(int).to_list()
     assert (left[0], max(left)) == (0, 1)
     assert row["waits_with_all"] == 1
     assert row["bound"] <= row["nodes_low"]

@@ -225,7 +225,7 @@ def _overload_there(found: Told) -> str:
         else f" (in production {before:,.0f}, {number(column, usual['measures'].get(column))})"
     )
     return (
-        f" Nodes are then overloaded in {count(round(there), 'node-step')}, up to"
+        f" Nodes are then overloaded in {counted(round(there), 'node-step')}, up to"
         f" {number(column, peaks[highest])} {RESOURCES[highest]}{production}."
     )
 
