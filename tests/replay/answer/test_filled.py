@@ -47,3 +47,19 @@ def test_one_recorded_order_tells_its_counts() -> None:
 
 def test_elsewhere_nothing_is_told() -> None:
     assert told({}, quantities={"departures": "recorded"}) == ""
+
+
+def test_averages_have_one_decimal_and_the_most_stands_apart() -> None:
+    """It said 3.333 nodes, and "at most 130, under tssa" after a list of three."""
+    rows = pl.DataFrame(
+        {
+            "policy": [name for name in ("a", "b", "c", "d") for _ in range(3)],
+            "repeat": [0, 1, 2] * 4,
+            "nodes_used_end": [3.0, 3.0, 4.0, *[5.0] * 3, *[6.0] * 3, *[9.0] * 3],
+        }
+    )
+    load = {"nodes": 10, "quantities": {"departures": "absent"}}
+    found = Results({"workload": load}, rows.filter(repeat=0).drop("repeat"), rows)
+    assert filled(found).endswith(
+        ": 3.3 on average under a, 5 under b, 6 under c; the most is 9 under d."
+    )

@@ -142,7 +142,7 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
         more = " more than production does" if OBSERVED in found.policies else ""
         waits = [waits_too_much(found, one.names[0]) for one in ours]
         if waits and all(waits) and not maybe:
-            return _all_wait(found, [one.names[0] for one in ours])
+            return _all_wait(found, [min(one.names, key=OBSERVED.__eq__) for one in ours])
         either = " or leaves containers waiting" if any(waits) else ""
         return f"every policy overloads nodes{more}{either}, or may do so"
     if found.most_orders < FEWEST:

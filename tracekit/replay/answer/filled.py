@@ -6,7 +6,6 @@ from tracekit.replay.answer.fitness import left_out
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.shown import shown
 from tracekit.store.quantities import ABSENT
 
 _MEAN, _MOST, _END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
@@ -59,15 +58,16 @@ def _each(found: Results, name: str) -> str:
         return ""
     fit: Sequence[str] = [policy for policy in known if policy not in out] or known
     ordered = sorted(fit, key=lambda policy: float(found.of(policy, name).mean()))
-    measure = found.measures[name]
-    said = [
-        f"{shown(measure, float(found.of(policy, name).mean()), None)} under {policy}"
-        for policy in ordered[:_NAMED]
-    ]
-    if len(ordered) <= _NAMED:
+    said = [f"{_nodes(found, policy, name)} under {policy}" for policy in ordered]
+    if len(said) <= _NAMED:
         return ", ".join(said)
-    most = shown(measure, float(found.of(ordered[-1], name).mean()), None)
-    return f"{', '.join(said)}; the most is {most}, under {ordered[-1]}"
+    return f"{', '.join(said[:_NAMED])}; the most is {said[-1]}"
+
+
+def _nodes(found: Results, policy: str, name: str) -> str:
+    """How many, over the orders of arrival; an average in one decimal."""
+    mean = float(found.of(policy, name).mean())
+    return f"{mean:,.0f}" if mean == round(mean) else f"{mean:,.1f} on average"
 
 
 def _waiting(found: Results) -> str:
