@@ -257,7 +257,7 @@ def test_who_is_not_drawn_is_told() -> None:
     assert not left & set(frame["policy"])
     said = frame["missing"][0].replace("\u00a0", " ")
     assert said == (
-        "2 of 5 policies are not drawn, as they left containers waiting, and so used fewer nodes:"
+        "2 of 5 policies are not drawn, as they left containers waiting, and so carried less:"
         " first_fit and policy_0."
     )
     every = {*frame["policy"], *left} - {"observed"}

@@ -118,7 +118,7 @@ def _missing(used: Standings) -> str:
     if not names:
         return ""
     left = agreeing(len(names), f"of {of:,} policies [is|are] not drawn, as [it|they]")
-    return f"{left} left containers waiting, and so used fewer nodes: {few(names)}."
+    return f"{left} left containers waiting, and so carried less: {few(names)}."
 
 
 def _settled(data: Data) -> int:

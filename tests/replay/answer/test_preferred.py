@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -217,3 +219,26 @@ def test_a_yardstick_is_left_out_and_never_first() -> None:
     told = decision(both)
     assert told.chosen == ("tsbo",)
     assert told.left_out == ()
+
+
+def test_the_first_of_equal_ones_does_not_hang_on_the_order_that_was_asked_for() -> None:
+    """It said "Use best_fit" or "Use worst_fit" by which --policy came first."""
+    values = {"best_fit": 0.52, "worst_fit": 0.5, "first_fit": 0.52, "observed": 0.6}
+    for names in itertools.permutations(("best_fit", "worst_fit", "first_fit")):
+        rows = [
+            {
+                "policy": name,
+                "repeat": at,
+                "pending": 0.0,
+                "overloaded_node_steps": 100.0 if name == "observed" else 0.0,
+                # what differs is within chance
+                "memory_max_fraction": values[name] + 0.3 * ((at + (name == "worst_fit")) % 2),
+            }
+            for at in range(6)
+            for name in ("observed", *names)
+        ]
+        frame = pl.DataFrame(rows)
+        about = {"workload": {"nodes": 10, "steps": 100}, "seed": 0}
+        told = decision(Results(about, frame.filter(repeat=0).drop("repeat"), frame))
+        assert told.criterion == "overloaded_node_steps"
+        assert told.chosen == ("worst_fit", "best_fit", "first_fit")

@@ -65,3 +65,14 @@ def test_pools_add_up() -> None:
     own[6] = True
     assert bound_steps(load)[0]["nodes_used"] == 3
     assert bound_steps(_only_on(load, own))[0]["nodes_used"] == 4
+
+
+def test_who_ran_where_rules_bar_it_now_is_in_no_pool() -> None:
+    """Nodes were tainted while it ran there; it said that 7 nodes are needed where 3 carried it."""
+    load = workload([(100, 100)] * 9, [(0, 9000, 50, 1)] * 6)
+    own = np.zeros((6, 9), dtype=np.bool_)
+    own[:3, :4] = True
+    own[3:, 4:8] = True
+    for ran, needed in ((0, 4), (8, 3)):
+        there = dataclasses.replace(load, recorded_node=np.array([ran, 0, 0, 4, 4, 4]))
+        assert bound_steps(_only_on(there, own))[0]["nodes_used"] == needed

@@ -177,6 +177,10 @@ def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
     free, first = (dataclasses.replace(load, pinned=pins) for pins in (None, PINNED_FIRST))
     assert pinned_over_capacity(free) == 0
     assert [requests_respected(one) for one in (load, free, first)] == [False, True, True]
+    # no bound is of a placement that asks for more than a node has
+    rows = [replay(one, [parse_entrant("first_fit")], seed=0).summary for one in (load, free)]
+    known = [one.filter(policy="bound")["nodes_used_mean"].item() is not None for one in rows]
+    assert known == [False, True]
     assert not requests_respected(dataclasses.replace(load, pinned=PINNED_FIRST[::-1]))
 
 

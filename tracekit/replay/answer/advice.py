@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.left_waiting import carries_less, leaves
@@ -20,10 +22,8 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.words import count, counted, few, listed, spaced
 
-#: So many names are told, others counted.
-_NAMED = 3
-#: So many that get worse.
-_PRICES = 2
+#: So many names are told, and so many measures that get worse; others are counted.
+_NAMED, _PRICES = 3, 2
 #: What grows by more than this share beside production, of nodes and their cost, is told.
 _MUCH_MORE = 0.1
 #: What nodes that hold a container cost: no measure has a better end by it, and people pay it.
@@ -141,12 +141,21 @@ def alike(found: Results, told: Decision) -> str:
     measure = find_measure(told.criterion)
     if measure is None or not told.chosen:
         return ""
-    rows = standings(found, told.criterion)
+    rows, first = standings(found, told.criterion), told.chosen[0]
     others = [(name, rows.row(name)) for name in told.chosen[1:]]
-    named = [f"{name} ({standing_text(measure, row)})" for name, row in others if row]
+    ours = found.of(first, told.criterion)
+    same = [name for name, _ in others if np.array_equal(found.of(name, told.criterion), ours)]
+    named = [
+        f"{name} ({standing_text(measure, row)})"
+        for name, row in others
+        if row and name not in same
+    ]
     why = f"; it goes first, as {told.why_first}" if told.why_first else ""
-    first = told.chosen[0]
-    return f"Too few orders tell {first} from {few(named)}{why}." if named else ""
+    said = [f"Too few orders tell {first} from {few(named)}{why}."] if named else []
+    if same:
+        come = "comes" if len(same) == 1 else "come"
+        said.append(f"{few(same)} {come} to the same by {small(measure.title)} in every order.")
+    return " ".join(said)
 
 
 def _price(found: Results, told: Decision) -> tuple[str, bool]:

@@ -43,7 +43,8 @@ def preferred(found: Results, rows: Sequence[Standing]) -> tuple[Standing, ...]:
 
     Those go first for which chance rules out more overload than a policy may cause, of the others
     the least overloaded; of these those that leave the fewest waiting, then ``USUAL``, then simple
-    rules, then as they stand by the measure.
+    rules, then as they stand by the measure. Of equal ones the better by the other measures that
+    may answer goes first, one after another, then the first by name: never as they were asked for.
 
     Parameters
     ----------
@@ -67,6 +68,9 @@ def preferred(found: Results, rows: Sequence[Standing]) -> tuple[Standing, ...]:
             risks[row.names[0]],
             left(found, row.names[0]),
             _simplicity(names[row.names[0]][0]),
+            next((at for at, one in enumerate(rows) if one.mean == row.mean), len(rows)),
+            _by_others(found, row.names[0]),
+            names[row.names[0]],
         ),
     )
     return tuple(dataclasses.replace(row, names=names[row.names[0]]) for row in ordered)
@@ -113,12 +117,21 @@ def _simplicity(name: str) -> int:
     return 0 if name == USUAL else 1 if name in SIMPLE else 2
 
 
+def _by_others(found: Results, policy: str) -> list[float]:
+    """Its means by the measures that may answer, less is better; what is not known goes last."""
+    signs = {one.name: 1 if one.better == "low" else -1 for one in may_answer(found)}
+    return [
+        sign * float(found.of(policy, name).mean()) if found.known(policy, name) else float("inf")
+        for name, sign in signs.items()
+    ]
+
+
 def _run_by_somebody(found: Results, names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if not yardstick(found, name)] or names
 
 
 def _by_simplicity(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted(names, key=_simplicity))
+    return tuple(sorted(names, key=lambda name: (_simplicity(name), name)))
 
 
 def _beaten(

@@ -38,6 +38,10 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
     if found is None:
         return nothing
     opened, kind = found
+    # who ran where the rules of now bar it may be left there: it is in no pool
+    ran = load.recorded_node[at]
+    kept = (ran < 0) | opened[kind, ran]
+    at, kind = at[kept], kind[kept]
     choices = {tuple(map(bytes, pools)): pools for pools in (_joined(opened), _smallest(opened))}
     bounds = [nothing]
     for pools in choices.values():

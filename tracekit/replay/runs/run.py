@@ -10,7 +10,7 @@ from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
-from tracekit.replay.measures import all_measures, resources_in
+from tracekit.replay.measures import all_measures, measures_in, resources_in
 from tracekit.replay.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
 from tracekit.replay.policy.parse import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
@@ -131,6 +131,12 @@ def assembled(
     bound = bound_frame(proven.rows, step_schema(workload))
     bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}
     respected = requests_respected(workload)
+    if not respected:
+        # what stays where it ran asks for more than its node has: no bound is of such a placement
+        of_requests = {
+            n: None for n, one in measures_in(bound_row).items() if one.bound == "requests"
+        }
+        bound_row = {**bound_row, **of_requests}
     rows = [
         {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered and respected)}
         for policy, one in zip(policies, done, strict=True)

@@ -1,6 +1,7 @@
 """Limits within which fewer nodes are enough: on measures of the summary, and nobody waits."""
 
 import ast
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,12 +25,14 @@ PLACED_AS_WITH_ALL = tuple(f"{measure} <= base" for measure in WAITING)
 
 #: Where production fills nodes beyond what they have, fewer nodes may do so no more than the same
 #: policy does on all: what it gains by spreading out is not given up.
-_FULL_AS_WITH_ALL = "{name} <= max(1, base)"
+AS_WITH_ALL = "max(1, base)"
 
 #: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
 FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
 
 _DECIMALS = 9
+#: A hundredth of a percent.
+_SHOWN = 10_000
 
 Row = Mapping[str, Any]
 
@@ -242,12 +245,9 @@ def _usual(observed: Row | None, node_steps: int) -> list[str]:
     ``node_steps`` is the number of nodes times steps.
     """
     found = limits_of(observed, node_steps)
-    usual = [f"{name} <= {_written(most)}" for name, most in found.items()]
-    usual += [
-        _FULL_AS_WITH_ALL.format(name=name)
-        for name, most in found.items()
-        if name in FULL and most > 1
-    ]
+    most = {name: _up(one) if name in FULL else one for name, one in found.items()}
+    usual = [f"{name} <= {_written(one)}" for name, one in most.items()]
+    usual += [f"{name} <= {AS_WITH_ALL}" for name, one in found.items() if name in FULL and one > 1]
     more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
     beyond = f" + {_written(more)}" if more else ""
     return usual if more is None else [*usual, f"{OVERLOAD} <= base{beyond}"]
@@ -262,6 +262,11 @@ def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
     right = limit.condition.comparators[0]
     said = "" if isinstance(right, ast.Constant) else f" ({ast.unparse(right)})"
     return f"{word} {number(limit.measure, other)}{said}"
+
+
+def _up(share: float) -> float:
+    """A share as people read it; never below what it was."""
+    return math.ceil(round(share * _SHOWN, _DECIMALS)) / _SHOWN
 
 
 def _written(value: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.measures import find_measure, small
-from tracekit.replay.studies.shrink.search.limits import number, title_of
+from tracekit.replay.studies.shrink.search.limits import AS_WITH_ALL, number, title_of
 
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
@@ -14,6 +14,9 @@ _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": 
 
 def limit_words(text: str) -> str:
     """A limit with the title of its measure and the bound in words, as far as its form is plain."""
+    as_all = text.removesuffix(AS_WITH_ALL)
+    if as_all != text:
+        return f"{limit_words(f'{as_all}1')}, or what it is with all nodes"
     found = _PLAIN.fullmatch(text)
     measure = find_measure(found["measure"]) if found else None
     if found is None or measure is None:
