@@ -6,6 +6,9 @@ nodes, so that the sum of their volume bounds is a bound. Containers that may be
 are left out of it.
 """
 
+import itertools
+from collections.abc import Sequence
+
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
@@ -45,7 +48,15 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
     choices = {tuple(map(bytes, pools)): pools for pools in (_joined(opened), _smallest(opened))}
     bounds = [nothing]
     for pools in choices.values():
-        alone = [_needed(load, room[pool], at[_within(opened, pool)[kind]]) for pool in pools]
+        # containers side by side that are of one pool, those of none first
+        of = _pool_of(opened, pools)[kind]
+        order = np.argsort(of, kind="stable")
+        ends = np.searchsorted(of[order], np.arange(len(pools) + 1))
+        parts = zip(pools, itertools.pairwise(ends.tolist()), strict=True)
+        alone = [
+            volume_bounds(summed_at(load, at[order[first:last]]), room[pool])
+            for pool, (first, last) in parts
+        ]
         bounds.append(np.sum([nothing, *alone], axis=0))
     return np.asarray(np.max(bounds, axis=0))
 
@@ -93,13 +104,14 @@ def _smallest(opened: BoolArray) -> list[BoolArray]:
     return pools
 
 
-def _within(opened: BoolArray, pool: BoolArray) -> BoolArray:
-    """The kinds of containers that no node outside of a pool is open to, shape (kinds,)."""
-    return np.asarray(opened.any(axis=1) & ~(opened & ~pool).any(axis=1))
+def _pool_of(opened: BoolArray, pools: Sequence[BoolArray]) -> IntArray:
+    """The pool that holds all nodes open to each kind of container, (kinds,); -1 where none does.
 
-
-def _needed(load: Workload, room: IntArray, some: IntArray) -> IntArray:
-    """The volume bound of some containers alone on nodes with this room, shape (steps,)."""
-    theirs = np.zeros_like(load.request)
-    theirs[some] = load.request[some]
-    return volume_bounds(summed_at(load, theirs), room)
+    ``pools`` have no common node.
+    """
+    pool = np.full(opened.shape[1], -1, dtype=np.int64)
+    for number, mask in enumerate(pools):
+        pool[mask] = number
+    first = pool[opened.argmax(axis=1)]
+    one = opened.any(axis=1) & ~(opened & (pool != first[:, None])).any(axis=1)
+    return np.where(one, first, -1)

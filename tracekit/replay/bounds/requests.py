@@ -16,18 +16,18 @@ from tracekit.replay.workload.workload import Workload
 
 def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
     """Requests of all containers present, added up at every step, shape (steps, resources)."""
-    request = workload.request
+    counted = np.ones(workload.containers, dtype=np.bool_)
     if but_daemons and workload.daemon is not None:
-        request = request * ~workload.daemon[:, None]
-    return summed_at(workload, request)
+        counted = ~workload.daemon
+    return summed_at(workload, np.flatnonzero(counted))
 
 
-def summed_at(workload: Workload, request: IntArray) -> IntArray:
-    """The same of these requests of the containers, shape (containers, resources)."""
-    times = workload.times_ms
+def summed_at(workload: Workload, some: IntArray) -> IntArray:
+    """The same of some containers, by their positions."""
+    times, request = workload.times_ms, workload.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
-    np.add.at(changes, np.searchsorted(times, workload.arrival_ms), request)
-    np.subtract.at(changes, np.searchsorted(times, workload.departure_ms), request)
+    np.add.at(changes, np.searchsorted(times, workload.arrival_ms[some]), request)
+    np.subtract.at(changes, np.searchsorted(times, workload.departure_ms[some]), request)
     return np.asarray(changes[:-1].cumsum(axis=0))
 
 
