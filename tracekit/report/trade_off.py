@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.advice import sentence
-from tracekit.replay.answer.overload import OVERLOAD, most_overload
+from tracekit.replay.answer.overload import OVERLOAD, most_overload, node_steps
 from tracekit.replay.answer.preferred import NODES, USUAL
 from tracekit.replay.answer.standings import Standings
 from tracekit.replay.runs.run import OBSERVED
@@ -65,7 +65,7 @@ def points(data: Data) -> pl.DataFrame:
         return pl.DataFrame(schema=_SCHEMA)
     load = data.run["workload"]
     used, over = data.standings(NODES), data.standings(OVERLOAD)
-    samples = load["nodes"] * max(_settled(data), 1)
+    samples = max(node_steps(load), 1.0)
     usual = over.row(OBSERVED)
     allowed = most_overload(usual.mean if usual else None, samples) / samples
     rows: list[dict[str, Any]] = []
@@ -119,15 +119,6 @@ def _missing(used: Standings) -> str:
         return ""
     left = agreeing(len(names), f"of {of:,} policies [is|are] not drawn, as [it|they]")
     return f"{left} left containers waiting, and so carried less: {few(names)}."
-
-
-def _settled(data: Data) -> int:
-    """Steps over which overload was counted."""
-    steps = data.replay("steps")
-    if "settled" not in steps.columns:
-        return int((data.run or {})["workload"]["steps"])
-    counted = steps.filter(pl.col("settled"))
-    return int(counted["time_ms"].n_unique()) or int((data.run or {})["workload"]["steps"])
 
 
 def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> list[str]:

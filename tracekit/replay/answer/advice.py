@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
-from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.left_waiting import carries_less, leaves
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.answer.preferred import NODES, USUAL
@@ -51,6 +51,13 @@ def sentence(found: Results, told: Decision) -> str:
     return f"{_use(found, told, measure, row)}{_waits(found, first)}{_blind(found, told)}"
 
 
+def keeps_production(found: Results, told: Decision) -> bool:
+    """Whether the answer is to keep production: nothing is better, or has a price to be weighed."""
+    if OBSERVED not in found.policies:
+        return False
+    return bool(told.nearest) if not told.chosen else _price(found, told)[1]
+
+
 def _waits(found: Results, policy: str) -> str:
     """That the policy leaves containers waiting that production placed, a sentence; or nothing."""
     clause = leaves(found, policy) if policy else ""
@@ -73,9 +80,7 @@ def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str
         against_others = f"{_beside(found, told)}{_cost(found, told)}"
         return f"Use {first}: {title} {_verb(title)} {value}{against_others}."
     price, costs = _price(found, told)
-    # less overload is worth its price; what else costs something is for the reader to weigh
-    trade = costs and told.criterion not in CONDITIONS
-    advice = f"{_WEIGH}: under {first}" if trade else f"Use {first}:"
+    advice = f"{_WEIGH}: under {first}" if costs else f"Use {first}:"
     if against.apart:
         gained = f"{difference_text(measure, against)} against production{price}"
         return f"{advice} {title} {_verb(title)} {value}, {gained}."
@@ -106,23 +111,6 @@ def _any_of(told: Decision) -> str:
         f" beyond chance. Keep {first}, {why}."
         f" The other{'s' * (others != 1)} {do} not hold the load."
     )
-
-
-def runner_up(found: Results, told: Decision) -> str:
-    """The policy that the choice is compared with if production is unknown; empty for none.
-
-    The best simple rule; where one of them is the choice, the next best that may be chosen; where
-    none other may be chosen, the next best that may not.
-    """
-    if told.simple or not told.criterion:
-        return told.simple
-    ours = {*told.chosen, *told.unjudged}
-    barred = {name for one in told.left_out for name in one.names}
-    others = [
-        row.names for row in standings(found, told.criterion).rows if not ours & set(row.names)
-    ]
-    fit = [names for names in others if not barred & set(names)]
-    return next((names[0] for names in [*fit, *others]), "")
 
 
 def _beside(found: Results, told: Decision) -> str:
@@ -179,7 +167,9 @@ def _price(found: Results, told: Decision) -> tuple[str, bool]:
         left = max(left - len(some), 0)
     worse = f"; it is worse {', and '.join(said)}" if said else ""
     paid = _more(found, told, _COST)
-    return f"{worse}{_more(found, told, NODES)}{paid}", bool(sure or always or paid)
+    # less overload is worth its price; what else costs something is for the reader to weigh
+    trade = bool(sure or always or paid) and told.criterion not in CONDITIONS
+    return f"{worse}{_more(found, told, NODES)}{paid}", trade
 
 
 def _more(found: Results, told: Decision, name: str) -> str:

@@ -163,6 +163,23 @@ def _judged_of(found: Results, barred: Sequence[LeftOut]) -> tuple[LeftOut, ...]
     return tuple(one for one in barred if judged(found, one.names[0]))
 
 
+def runner_up(found: Results, told: Decision) -> str:
+    """The policy that the choice is compared with if production is unknown; empty for none.
+
+    The best simple rule; where one of them is the choice, the next best that may be chosen; where
+    none other may be chosen, the next best that may not.
+    """
+    if told.simple or not told.criterion:
+        return told.simple
+    ours = {*told.chosen, *told.unjudged}
+    barred = {name for one in told.left_out for name in one.names}
+    others = [
+        row.names for row in standings(found, told.criterion).rows if not ours & set(row.names)
+    ]
+    fit = [names for names in others if not barred & set(names)]
+    return next((names[0] for names in [*fit, *others]), "")
+
+
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:
     """The best of the simple rules that may be chosen, else of all; empty if one came first."""
     most = found.most_orders

@@ -15,6 +15,7 @@ from tracekit.replay.answer.overload import (
     more_than_with_all,
     most_full,
     most_overload,
+    node_steps,
     within,
 )
 from tracekit.replay.chance.student import apart, compare
@@ -216,9 +217,7 @@ def _usual(found: Results, name: str) -> float | None:
 
 
 def _node_steps(found: Results) -> float:
-    """How many node-steps a replay has; 0 where that is not known."""
-    load = found.manifest.get("workload", {})
-    return float((load.get("nodes") or 0) * (load.get("steps") or 0))
+    return node_steps(found.manifest.get("workload", {}))
 
 
 def _mean(found: Results, policy: str, name: str) -> float:

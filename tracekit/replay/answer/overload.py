@@ -16,6 +16,17 @@ FULL = tuple(f"{name}_p99_fraction" for name in RESOURCES)
 SLIGHT = 1e-4
 
 
+def node_steps(load: Mapping[str, Any]) -> float:
+    """In how many node-steps of a run overload could be counted; 0 where that is not known.
+
+    Parameters
+    ----------
+    load : mapping
+        What a manifest says of the workload. One of an earlier version has no ``settled_steps``.
+    """
+    return float((load.get("nodes") or 0) * (load.get("settled_steps") or load.get("steps") or 0))
+
+
 def most_overload(production: float | None, node_steps: float) -> float:
     """The number of node-steps in which nodes may be overloaded.
 
@@ -27,7 +38,7 @@ def most_overload(production: float | None, node_steps: float) -> float:
     production : float, optional
         In how many node-steps they are in production.
     node_steps : float
-        Nodes times steps.
+        Nodes times settled steps: see ``node_steps``.
     """
     if production is None:
         return 0.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.replay.answer.intervals import differences_of, interval_of
-from tracekit.replay.answer.left_waiting import carries_less, waits_too_much
+from tracekit.replay.answer.left_waiting import PENDING, carries_less, waits_too_much
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
@@ -160,7 +160,7 @@ def _carry_less(
 
     Too many of them, or any where the measure is of use and somebody placed all.
     """
-    if measure == "pending":
+    if measure == PENDING:
         return dict.fromkeys(groups, False)
     one = found.measures[measure]
     less = {names: carries_less(found, names[0], one) for names in groups}

@@ -6,6 +6,7 @@ from tracekit.arrays import IntArray
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
 from tracekit.replay.bounds.requests import least_cost
 from tracekit.replay.workload.resources import UNLIMITED
+from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 
 #: Background is spread in single precision: so much of a sum proves nothing.
@@ -64,7 +65,7 @@ def volumes(
     counted = np.isfinite(most)
     room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
     used, asked = [], []
-    settled = _settled(workload)
+    settled = settled_steps(workload.times_ms, workload.settled_ms)
     for step in settled[workload.times_ms[settled] >= since_ms]:
         there = workload.present_but_daemons(int(step))
         own = workload.background[:, step].sum(axis=1, dtype=np.float64)
@@ -87,7 +88,7 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
     the linear program at the one where it is largest: demand varies over time, and its peak
     decides.
     """
-    steps = _settled(workload)
+    steps = settled_steps(workload.times_ms, workload.settled_ms)
     needed = [volume_bound(*_demand(workload, int(step), most)) for step in steps]
     peak = int(steps[int(np.argmax(needed))])
     return max(*needed, linear_bound(*_demand(workload, peak, most)) or 0, 0)
@@ -103,7 +104,7 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
     if not np.isfinite(most).any():
         return 0
     used = np.zeros(2)
-    steps = _settled(workload)
+    steps = settled_steps(workload.times_ms, workload.settled_ms)
     for step in steps:
         there = workload.present_but_daemons(int(step))
         used += workload.background[:, step].sum(axis=1, dtype=np.float64)
@@ -114,12 +115,6 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
         value / cap for value, cap in zip(mean, most, strict=True) if np.isfinite(cap) and cap
     ]
     return int(np.ceil(max(needed, default=0.0) - _ROUNDING))
-
-
-def _settled(workload: Workload) -> IntArray:
-    """The settled steps, every one where none is."""
-    settled = np.flatnonzero(workload.times_ms >= workload.settled_ms)
-    return settled if len(settled) else np.arange(len(workload.times_ms))
 
 
 def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:

@@ -38,6 +38,7 @@ from tracekit.replay.bounds.requests import cost_bounds, further_bounds, request
 from tracekit.replay.measures import RESOURCES, measures_in, part_column
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
+from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 
 # Bounds are floats: what proves nothing through rounding is given away.
@@ -223,8 +224,7 @@ class _NodesUsed:
         summary.
         """
         load = self._load
-        settled = np.flatnonzero(load.times_ms >= load.settled_ms)
-        steps = settled if len(settled) else np.arange(len(load.times_ms))
+        steps = settled_steps(load.times_ms, load.settled_ms)
         asked = np.stack([*self.requested.T, self.by_volume])
         peaks = {int(steps[row[steps].argmax()]) for row in asked}
         found: dict[bytes, int | None] = {}

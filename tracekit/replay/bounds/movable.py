@@ -14,6 +14,7 @@ from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.view.further import further_use
 from tracekit.replay.view.room import measured_columns, measured_names
 from tracekit.replay.view.sampled import USED
+from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 
 
@@ -31,8 +32,7 @@ class MovableShare:
         self._fixed = _fixed(load, rebalanced=rebalanced)
         self._columns, self._names = measured_columns(load), measured_names(load)
         self._sums = np.zeros((len(self._columns), 2))
-        settled = load.times_ms >= load.settled_ms
-        self._counted = settled if settled.any() else np.ones_like(settled)
+        self._counted = frozenset(settled_steps(load.times_ms, load.settled_ms).tolist())
 
     def add(
         self, step: int, present: BoolArray, use: Sequence[FloatArray], own: Sequence[float]
@@ -44,7 +44,7 @@ class MovableShare:
         present : bool, shape (containers,)
         use : two of float64, shape (present,)
         """
-        if not self._counted[step]:
+        if step not in self._counted:
             return
         moves = None if self._fixed is None else ~self._fixed[present]
         for at, column in enumerate(self._columns):

@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.measures import RESOURCES
+from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 
 
@@ -53,7 +54,7 @@ def highest_use(load: Workload, node: IntArray) -> FloatArray:
     """
     capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
     highest = np.zeros((2, load.nodes))
-    for step in _settled(load):
+    for step in settled_steps(load.times_ms, load.settled_ms).tolist():
         there = np.flatnonzero(load.present(step) & (node >= 0))
         use = load.use_at(step)
         for resource in range(2):
@@ -62,12 +63,6 @@ def highest_use(load: Workload, node: IntArray) -> FloatArray:
             )
             highest[resource] = np.maximum(highest[resource], total)
     return np.asarray(highest / capacity)
-
-
-def _settled(load: Workload) -> list[int]:
-    """The steps that count; all of them where none is settled."""
-    steps = np.flatnonzero(load.times_ms >= load.settled_ms)
-    return (steps if len(steps) else np.arange(len(load.times_ms))).tolist()
 
 
 def _schema() -> dict[str, type[pl.DataType]]:
@@ -99,7 +94,7 @@ def _means(load: Workload) -> tuple[FloatArray, FloatArray]:
 
     A container counts 0 where it is not there, so that the means of those on a node add up.
     """
-    steps = _settled(load)
+    steps = settled_steps(load.times_ms, load.settled_ms).tolist()
     used = np.zeros((2, load.containers))
     background = np.zeros((2, load.nodes))
     for step in steps:

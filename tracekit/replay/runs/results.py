@@ -21,6 +21,7 @@ from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use, noted
 from tracekit.replay.runs.waiting import waiting
+from tracekit.replay.workload.series import settled_steps
 from tracekit.words import counted
 
 
@@ -149,6 +150,7 @@ def _about(run: Run) -> dict[str, Any]:
         "workload": {
             "nodes": run.workload.nodes,
             "steps": len(run.workload.times_ms),
+            "settled_steps": len(settled_steps(run.workload.times_ms, run.workload.settled_ms)),
             "containers": run.workload.containers,
             "movable": dict(run.movable),
             "quantities": dict(run.workload.quantities),

@@ -22,6 +22,7 @@ from tracekit.replay.runs.waiting import waiting
 from tracekit.replay.workload.changed.pinned import pinned_over_capacity
 from tracekit.replay.workload.loaders import respelled
 from tracekit.replay.workload.resources import lacking
+from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration
 
@@ -50,6 +51,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "time_min_ms": int(load.times_ms[0]),
             "time_max_ms": int(load.times_ms[-1]),
             "settled_ms": load.settled_ms,
+            "settled_steps": len(settled_steps(load.times_ms, load.settled_ms)),
             "resources": list(load.resources),
             "movable": dict(run.movable),
             **shares(load),

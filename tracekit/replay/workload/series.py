@@ -79,6 +79,12 @@ def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
     return np.arange(first_ms, last_ms + 1, step_ms, dtype=np.int64)
 
 
+def settled_steps(times_ms: IntArray, settled_ms: int) -> IntArray:
+    """The steps that are judged: from the time on at which the cluster is filled, else all."""
+    settled = np.flatnonzero(times_ms >= settled_ms)
+    return settled if len(settled) else np.arange(len(times_ms))
+
+
 def check_steps(first_ms: int, last_ms: int, step_ms: int) -> None:
     """Raise TracekitError for more steps than any trace has.
 

@@ -12,6 +12,7 @@ from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.trials import fixed_nodes, left_nodes
+from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import open_store
@@ -32,6 +33,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         "containers": load.containers,
         "containers_recorded": given.containers,
         "steps": len(load.times_ms),
+        "settled_steps": len(settled_steps(load.times_ms, load.settled_ms)),
         "span_ms": span_ms(load),
         "varying": varying(load),
         "assumptions": dict(load.assumptions),

@@ -13,6 +13,7 @@ from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.answer.left_waiting import placed_all
+from tracekit.replay.answer.overload import node_steps
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.studies.shrink.facts import given_again, of_production, orders_of
@@ -124,7 +125,7 @@ def shrink_cluster(
         cluster, facts, observed = reader.submit(known, lambda *_: None).result()
         task.advance(1, "production" if observed else "the workload")
         within = parse_limits(
-            limits, list(entrants), observed=observed, node_steps=facts["nodes"] * facts["steps"]
+            limits, list(entrants), observed=observed, node_steps=node_steps(facts)
         )
         orders, alone = orders_of(facts, repeats)
         by = what_is_least(least, within, cluster)

@@ -12,7 +12,7 @@ import polars as pl
 from scipy import stats
 
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.advice import sentence
+from tracekit.replay.answer.advice import keeps_production, sentence
 from tracekit.replay.answer.decision import Decision, decision
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS
@@ -28,8 +28,6 @@ SAME, BARRED, KEPT, OTHER, TRADE, UNTOLD = (
 )  # fmt: skip
 #: The answer turns over.
 TURNED = (BARRED, KEPT, OTHER, TRADE)
-#: How the sentence of a run begins where production is kept, also "unless this trade".
-_KEEPS = "Keep the placement of production"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +77,7 @@ def answered(found: Results, told: Decision | None = None) -> Answered:
     """The answer of a run with these results; ``told`` is its decision where that is known."""
     told = told or decision(found)
     said = sentence(found, told)
-    keeps = said.startswith(_KEEPS)
+    keeps = keeps_production(found, told)
     return Answered(
         names=(OBSERVED,) if keeps else told.chosen,
         trades=told.chosen if keeps else (),

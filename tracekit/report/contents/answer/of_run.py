@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.answer.advice import alike, meaning, runner_up, sentence
+from tracekit.replay.answer.advice import alike, meaning, sentence
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
-from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.filled import filled
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.preferred import USUAL

@@ -202,7 +202,7 @@ def parse_limits(
     policies: Sequence[str],
     *,
     observed: Row | None = None,
-    node_steps: int = 0,
+    node_steps: float = 0,
 ) -> Limits:
     """The limits given, or else those of ``decision``, and that every container is placed at once.
 
@@ -239,10 +239,10 @@ def parse_limits(
     return Limits(tuple(given), observed or {})
 
 
-def _usual(observed: Row | None, node_steps: int) -> list[str]:
+def _usual(observed: Row | None, node_steps: float) -> list[str]:
     """The limits of ``decision``, and those that keep what a policy is better by than production.
 
-    ``node_steps`` is the number of nodes times steps.
+    ``node_steps`` is as of ``overload.node_steps``.
     """
     found = limits_of(observed, node_steps)
     most = {name: _up(one) if name in FULL else one for name, one in found.items()}

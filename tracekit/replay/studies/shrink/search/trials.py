@@ -23,6 +23,7 @@ from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
+from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import percent
 
@@ -257,7 +258,7 @@ def _too_busy(load: Workload, most: tuple[float, float]) -> str:
     if not np.isfinite(most).any() or not load.containers:
         return ""
     peak = np.zeros((2, load.containers))
-    for step in np.flatnonzero(load.times_ms >= load.settled_ms).tolist():
+    for step in settled_steps(load.times_ms, load.settled_ms).tolist():
         there = load.present(step)
         np.maximum(peak, load.use_at(step), out=peak, where=there[None])
     for at, name in enumerate(RESOURCES):

@@ -84,7 +84,7 @@ def within(about: Mapping[str, Any]) -> str:
     if not about["limits_given"]:
         load = about["workload"]
         usual = about["observed"]["measures"][OVERLOAD] if about["observed"] else None
-        return f"while {overload.within_on_fewer(usual, load['nodes'] * load['steps'])}"
+        return f"while {overload.within_on_fewer(usual, overload.node_steps(load))}"
     return f"at the limit{'s' if len(given) > 1 else ''} {' and '.join(given)}"
 
 
@@ -213,7 +213,7 @@ def _overload_there(found: Told) -> str:
     usual, load = found.about["observed"], found.about["workload"]
     there = found.best.get(OVERLOAD)
     before = usual["measures"].get(OVERLOAD) if usual else None
-    little = overload.SLIGHT * load["nodes"] * load["steps"]
+    little = overload.SLIGHT * overload.node_steps(load)
     if there is None or there <= (little if before is None else min(little, before)):
         return ""
     peaks = {name: found.best.get(f"{name}_max_fraction") for name in RESOURCES}
