@@ -21,6 +21,7 @@ from kubernetes_support import (
 )
 from kubernetes_support import series as series_of
 
+from tracekit.replay.workload.requests.reserved import Fixed
 from tracekit.sizing.use import RecordedUse
 
 STEP_MS = 60_000
@@ -41,11 +42,17 @@ def random_use(seed: int, *, containers: int = 9, steps: int = 40) -> RecordedUs
     request[rng.random((containers, 2)) < 0.2] = np.nan
     limit = request * rng.uniform(1.0, 1.5, (containers, 2))
     limit[rng.random((containers, 2)) < 0.2] = np.nan
+    # every other container has init containers or overhead
+    init, overhead = (
+        np.where(rng.random((containers, 2)) < 0.5, np.nan_to_num(request) * share, 0.0)
+        for share in (1.0, 0.3)
+    )
     return RecordedUse(
         services=("a", "b", "c"),
         service=np.sort(rng.integers(0, 3, containers)),
         request=request,
         limit=limit,
+        fixed=Fixed(init=init * 0.7, overhead=overhead),
         arrival_ms=arrival * STEP_MS,
         departure_ms=departure * STEP_MS,
         times_ms=np.arange(steps) * STEP_MS,
@@ -67,14 +74,17 @@ def plain_judged(use: RecordedUse, recommended: Any, service: int, resource: int
         now = use.request[one, resource]
         now = 0.0 if math.isnan(now) else now
         told = recommended[service, resource]
-        request = now if math.isnan(told) else told
+        init, extra = use.fixed.init[one, resource], use.fixed.overhead[one, resource]
+        reserved = now if math.isnan(told) else max(told, init) + extra
+        own = now - extra
+        request = own if math.isnan(told) else told
         lives = max(min(use.departure_ms[one], end) - max(use.arrival_ms[one], begin), 0)
         lived_ms += lives
-        asked_ms += lives * request
+        asked_ms += lives * reserved
         now_ms += lives * now
         if one not in columns:
             continue
-        limit = use.limit[one, resource] * (request / now if now else 1.0)
+        limit = use.limit[one, resource] * (request / own if own else 1.0)
         for value in use.values[resource, :, columns[one]].astype(float).tolist():
             if math.isnan(value):
                 continue
@@ -91,6 +101,7 @@ def plain_judged(use: RecordedUse, recommended: Any, service: int, resource: int
         "containers": lived_ms / (end - begin),
         "freed": (now_ms - asked_ms) / (end - begin),
         "request_now": now_ms / lived_ms if now_ms else None,
+        "request_then": asked_ms / lived_ms if asked_ms else None,
         "above_share": above / steps if steps else None,
         "excess_mean": excess / above if above else None,
         "excess_max": most if steps else None,

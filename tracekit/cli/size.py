@@ -90,7 +90,8 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         return
     _output.print_paragraph(words.answer(study))
     first = [
-        say(study) for say in (words.both_ways, words.grown, words.risk, words.within, words.sure)
+        say(study)
+        for say in (words.both_ways, words.stays, words.grown, words.risk, words.within, words.sure)
     ]
     for sentence in filter(None, (*first, *words.warnings(study))):
         _output.print_sentence(sentence)
@@ -152,8 +153,8 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
             ]
             for one in rows.head(words.TOLD).to_dicts()
         ],
-        note="count: containers at the mean; now, then: request of one; freed: of all of them,"
-        " below 0 what is added",
+        note="count: containers at the mean; now: reserved for one; then: what it is to request;"
+        " freed: of all of them, below 0 what is added",
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import Float32Array, FloatArray, IntArray
+from tracekit.replay.workload.requests.reserved import Fixed
 
 #: The resources, in the order of every last axis, and what each is counted in.
 RESOURCES = (("cpu", "cores"), ("memory", "bytes"))
@@ -28,6 +29,8 @@ class RecordedUse:
     service : int64, shape (containers,)
     request, limit : float64, shape (containers, 2)
         Cores and bytes; NaN for none.
+    fixed : Fixed
+        Of the requests what stays whatever is recommended, in cores and bytes.
     arrival_ms, departure_ms : int64, shape (containers,)
     times_ms : int64, shape (steps,)
     values : float32, shape (2, steps, measured containers)
@@ -40,6 +43,7 @@ class RecordedUse:
     service: IntArray
     request: FloatArray
     limit: FloatArray
+    fixed: Fixed
     arrival_ms: IntArray
     departure_ms: IntArray
     times_ms: IntArray

@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from plain_requests import PlainHistogram
 from sizing_support import PERIOD_MS, set_of
 
+from tracekit.replay.workload.requests.reserved import nothing_fixed
 from tracekit.sizing.policies.vertical_pod_autoscaler import (
     CPU_BUCKETS,
     MEMORY_BUCKETS,
@@ -162,6 +163,7 @@ def one_service(cpu: dict[float, float], memory_bytes: float) -> RecordedUse:
         service=np.zeros(1, dtype=np.int64),
         request=np.full((1, 2), np.nan),
         limit=np.full((1, 2), np.nan),
+        fixed=nothing_fixed(1),
         arrival_ms=times[:1],
         departure_ms=times[-1:] + 60_000,
         times_ms=times,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tracekit.arrays import FloatArray
+from tracekit.replay.workload.requests.reserved import nothing_fixed
 from tracekit.sizing.requests import told as words
 from tracekit.sizing.requests.growing import frame_of, growing, growth_of
 from tracekit.sizing.requests.study import requests_of
@@ -50,6 +51,7 @@ def use_of(
         service=np.repeat(np.arange(services), 2),
         request=np.tile((4.0, 4e9), (containers, 1)),
         limit=np.full((containers, 2), np.nan),
+        fixed=nothing_fixed(containers),
         arrival_ms=begin,
         departure_ms=begin + steps * STEP_MS,
         times_ms=np.arange(steps) * STEP_MS,

@@ -13,7 +13,7 @@ from kubernetes_support import (
     container,
 )
 
-from tracekit.sources.own._kubernetes_requests import QuantityError, amount, effective
+from tracekit.sources.own._kubernetes_requests import QuantityError, amount, effective, fixed
 
 QUANTITIES = [
     ("100m", "0.1"),
@@ -158,3 +158,50 @@ def test_a_container_that_is_resized_in_place_counts_as_the_scheduler_counts_it(
     ]
     spec = {"containers": [container("1")], "initContainers": inits}
     assert effective(spec, status)["cpu"][0] == pytest.approx(cores)
+
+
+#: Pods, and of cpu and memory what init containers need and what is overhead.
+FIXED = [
+    ({"containers": [container("1")]}, {}),
+    (
+        {"containers": [container("1")], "initContainers": [container("3"), container("2")]},
+        {"cpu": (3.0, None)},
+    ),
+    (
+        {"containers": [container("1")], "overhead": {"cpu": "1500m", "memory": "1Gi"}},
+        {"cpu": (None, 1.5), "memory": (None, 2.0**30)},
+    ),
+    (
+        {
+            "containers": [container("1")],
+            "initContainers": [
+                {**container("500m"), "restartPolicy": "Always"},
+                container("2"),
+                {**container("4"), "restartPolicy": "Always"},
+            ],
+        },
+        {"cpu": (2.5, None)},
+    ),
+    (
+        {
+            "containers": [container("1")],
+            "initContainers": [container("3")],
+            "resources": {"requests": {"cpu": "2"}},
+            "overhead": {"cpu": "250m"},
+        },
+        {"cpu": (None, 0.25)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "expected"), FIXED)
+def test_what_init_containers_and_overhead_keep(
+    spec: dict[str, Any], expected: dict[str, tuple[float | None, float | None]]
+) -> None:
+    found = fixed(spec)
+    assert {name: found[name] for name in found if name in ("cpu", "memory")} == expected
+    # the scheduler's request is at least what they keep
+    for name, (init, overhead) in found.items():
+        asked = effective(spec)[name][0]
+        assert asked is not None
+        assert asked >= (init or 0.0) + (overhead or 0.0)

@@ -59,6 +59,9 @@ def test_every_form_says_the_same(
     assert found.rows("container_resource", "resource", "request", "limit", "unit") == [
         ("cpu", 2.125, None, "cores")
     ]
+    assert found.rows("fixed_request", "resource", "init", "overhead", "unit") == [
+        ("cpu", 2.0, 0.125, "cores")
+    ]
 
 
 @pytest.mark.parametrize(("word", "name", "form"), FORMS, ids=[case[1] for case in FORMS])

@@ -39,7 +39,9 @@ def answer(data: Data) -> Answer:
     return Answer(
         asked=words.QUESTION,
         sentence=spaced(words.answer(study)),
-        also=spaced(" ".join(filter(None, (words.both_ways(study), words.risk(study))))),
+        also=spaced(
+            " ".join(filter(None, (words.both_ways(study), words.stays(study), words.risk(study))))
+        ),
         warnings=words.warnings(study),
         told=[spaced(one) for one in notes if one],
         changes=_changes(study, subject),

@@ -46,6 +46,7 @@ def services_of(
                     "unit": unit,
                     "containers": lived[kept] / span,
                     "request_now": np.where(now > 0, _ratio(now, lived[kept]), np.nan),
+                    "request_then": np.where(asked > 0, _ratio(asked, lived[kept]), np.nan),
                     "recommended": advice.request[kept, at],
                     "lower": lower,
                     "upper": upper,

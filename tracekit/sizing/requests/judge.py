@@ -34,7 +34,8 @@ class Judged:
         Container-steps of those that have a limit, and those that would use more than it, were it
         moved as the request is.
     asked, asked_now : float64, likewise
-        What is requested, and what is requested now, each times the ms that containers live.
+        What is reserved, and what is reserved now, each times the ms that containers live: init
+        containers and overhead count, in which no container-step can be.
     lived_ms : float64, shape (windows, services)
     window_ms : float64, shape (windows,)
     """
@@ -63,12 +64,15 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
     Parameters
     ----------
     recommended : float64, shape (services, 2)
-        NaN leaves containers what they request now; none at all counts as a request of nothing.
+        What the containers of a pod ask for together. NaN leaves them what they request now; none
+        at all counts as a request of nothing.
     """
     windows = windows_of(use)
-    now = np.nan_to_num(use.request)
+    reserved_now = np.nan_to_num(use.request)
+    now = use.fixed.of_containers(reserved_now)
     own = recommended[use.service]
     request = np.where(np.isnan(own), now, own)
+    reserved = np.where(np.isnan(own), reserved_now, use.fixed.reserved(request))
     moved = np.divide(request, now, out=np.ones_like(now), where=now > 0)
     shape = (len(windows), len(use.services), len(RESOURCES))
     sums = {
@@ -84,7 +88,7 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
         length[at], lived[at] = end - begin, _by_service(use.service, alive, shape[1])
         for resource in range(len(RESOURCES)):
             column = (at, slice(None), resource)
-            for name, asked in (("asked", request), ("asked_now", now)):
+            for name, asked in (("asked", reserved), ("asked_now", reserved_now)):
                 sums[name][column] = _by_service(use.service, alive * asked[:, resource], shape[1])
             found = _of_window(use, window, resource, request[:, resource], use.limit * moved)
             for name, values in found.items():

@@ -9,6 +9,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
+from tracekit.replay.workload.requests.reserved import fixed_of
 from tracekit.replay.workload.resources import BASE, CPU
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.sized.amounts import amounts_of
@@ -82,6 +83,7 @@ def read_use(store: Store) -> RecordedUse:
         service=service,
         request=_amounts(request),
         limit=_amounts(limit),
+        fixed=fixed_of(store, rows["container"].to_list()).times(_UNITS),
         arrival_ms=rows["time_ms"].to_numpy().astype(np.int64),
         departure_ms=rows["departure_ms"].fill_null(end).to_numpy().astype(np.int64),
         times_ms=times,

@@ -98,6 +98,15 @@ def _by_service(study: Study) -> pl.DataFrame:
     ).drop("cpu_part", "memory_part")
 
 
+def kept(study: Study) -> pl.DataFrame:
+    """Rows of which more stays reserved than is recommended, what keeps most first."""
+    beyond = pl.col("request_then") - pl.col("recommended")
+    found = services(study).filter(beyond > _LITTLE * pl.col("request_then"))
+    whole = {name: one["requested_now"] or 1.0 for name, one in row(study, NOW).of.items()}
+    part = beyond * pl.col("containers") / pl.col("resource").replace_strict(whole)
+    return found.sort(part, descending=True, maintain_order=True)
+
+
 def at_risk(study: Study, policy: str = "") -> pl.DataFrame:
     """Services that use more than recommended too often, the worst first."""
     return (

@@ -14,6 +14,7 @@ from tracekit.sizing.requests.rows import (
     amount,
     at_risk,
     freeing_most,
+    kept,
     measured,
     needing_more,
     row,
@@ -42,6 +43,7 @@ __all__ = [
     "risk",
     "row",
     "services",
+    "stays",
     "sure",
     "warnings",
     "within",
@@ -112,6 +114,24 @@ def both_ways(study: Study) -> str:
 
 #: So many services that need more are named in a sentence.
 _NAMED_MORE = 3
+
+
+def stays(study: Study) -> str:
+    """Where init containers and overhead keep more of a request than its containers ask for."""
+    rows = kept(study)
+    if not rows.height:
+        return ""
+    named = [
+        f"{one['service']} {amount(one['request_then'], one['resource'])}"
+        f" {UNITS[one['resource']][1]} of {UNITS[one['resource']][0]} a pod, with"
+        f" {amount(one['recommended'], one['resource'])} for its containers"
+        for one in rows.head(_NAMED_MORE).to_dicts()
+    ]
+    many = rows["service"].n_unique()
+    return (
+        f"Init containers and overhead keep part of what is reserved for {_many(many)}, whatever"
+        f" containers request; no sum here counts it as freed: {'; '.join(named)}."
+    )
 
 
 def _net(freed: float, resource: str) -> str:
@@ -263,6 +283,7 @@ def lines(study: Study) -> list[str]:
     said = [
         answer(study),
         both_ways(study),
+        stays(study),
         grown(study),
         risk(study),
         within(study),

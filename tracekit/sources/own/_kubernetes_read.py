@@ -23,6 +23,7 @@ from tracekit.sources.own._kubernetes_requests import (
     amount,
     below_zero,
     effective,
+    fixed_rows,
     resource,
     unit,
 )
@@ -264,7 +265,8 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     }
     times = {"time_ms": arrival, "container": container}
     resources = [{**times, **asked, "line": line} for asked in _resource_rows(pod)]
-    return {"container": [row], "container_resource": resources}
+    kept = [{**times, **one, "line": line} for one in fixed_rows(spec)]
+    return {"container": [row], "container_resource": resources, "fixed_request": kept}
 
 
 def _resource_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

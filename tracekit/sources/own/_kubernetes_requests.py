@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tracekit.errors import TracekitError
@@ -94,6 +94,29 @@ def effective(
     return {name: (requests.get(name), limits.get(name)) for name in {**requests, **limits}}
 
 
+def fixed(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+    """What init containers need and the overhead of a pod, for each resource, by Kubernetes' names.
+
+    The request is the larger of the containers' and of the former, and the latter on top. What the
+    pod itself states, in ``spec.resources``, holds whatever its init containers need.
+
+    Raises QuantityError for a quantity that is none.
+    """
+    own = spec.get("resources") or {}
+    stated = _amounts(own.get("limits")) | _amounts(own.get("requests"))
+    _, peak = _stages(spec, _requests)
+    init = {name: value for name, value in peak.items() if value and name not in stated}
+    overhead = {name: value for name, value in _amounts(spec.get("overhead")).items() if value}
+    return {name: (init.get(name), overhead.get(name)) for name in {**init, **overhead}}
+
+
+def fixed_rows(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same in columns of the table ``fixed_request``."""
+    for name, (init, overhead) in fixed(spec).items():
+        found = resource(name)
+        yield {"resource": found, "init": init, "overhead": overhead, "unit": unit(found)}
+
+
 def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
     """The spec with the sizes of containers that are resized in place."""
     known = {
@@ -152,6 +175,11 @@ def below_zero(spec: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _whole(spec: Mapping[str, Any], stated: Any) -> Amounts:
     """The larger of what runs at last and of what any init container needs on the way."""
+    return _larger(*_stages(spec, stated))
+
+
+def _stages(spec: Mapping[str, Any], stated: Any) -> tuple[Amounts, Amounts]:
+    """What runs at last, sidecars too, and what any init container needs on the way."""
     sidecars: Amounts = {}
     peak: Amounts = {}
     for one in spec.get("initContainers") or ():
@@ -162,7 +190,7 @@ def _whole(spec: Mapping[str, Any], stated: Any) -> Amounts:
     running = sidecars
     for one in spec.get("containers") or ():
         running = _added(running, stated(one))
-    return _larger(running, peak)
+    return running, peak
 
 
 def _requests(container: Mapping[str, Any]) -> Amounts:

@@ -90,6 +90,8 @@ _NUMBERS = {
     "daemon": pl.Float64,
     "request": pl.Float64,
     "limit": pl.Float64,
+    "init": pl.Float64,
+    "overhead": pl.Float64,
     "amount": pl.Float64,
 }
 

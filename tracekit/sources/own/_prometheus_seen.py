@@ -42,7 +42,8 @@ def astray(opened: Opened, known: Roster) -> Iterator[Broken]:
 
 def described(opened: Opened, known: Roster) -> Rows:
     """Nodes and pods first seen in this file, as far as kubectl did not print them."""
-    rows: Rows = {"node": [], "node_resource": [], "container": [], "container_resource": []}
+    tables = ("node", "node_resource", "container", "container_resource", "fixed_request")
+    rows: Rows = {table: [] for table in tables}
     for name, node in known.state.nodes.items():
         if node.path == opened.path and name not in known.nodes:
             rows["node"] += _nodes(name, node, known)
@@ -52,6 +53,7 @@ def described(opened: Opened, known: Roster) -> Rows:
         if mine and (not seen.node[1] or known.knows_node(seen.node[1])):
             rows["container"].append(_pod(pod, uid, seen, known))
             rows["container_resource"] += _sizes(known.container(pod, uid), seen)
+            rows["fixed_request"] += _fixed(known.container(pod, uid), seen)
     return rows
 
 
@@ -121,9 +123,8 @@ def _arrival_ms(seen: PodSeen) -> int:
 def _sizes(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
     """Requests and limits of all its containers together, by the scheduler's rule."""
     requests, limits = _added(seen.requests), _added(seen.limits)
-    for one in seen.first_requests.values():
-        for what, (_, value) in one.items():
-            requests[what] = max(value, requests.get(what, 0.0))
+    for what, value in _init(seen).items():
+        requests[what] = max(value, requests.get(what, 0.0))
     sized = [name for name in seen.requests if name]
     for what in list(limits):
         # a container without a limit may take what it gets
@@ -143,6 +144,30 @@ def _sizes(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
             "unit": unit(what),
             "line": seen.line,
         }
+
+
+def _fixed(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
+    """What init containers and overhead keep of its request."""
+    init = _init(seen)
+    for what in {**init, **seen.overhead}:
+        yield {
+            "time_ms": _arrival_ms(seen),
+            "container": container,
+            "resource": what,
+            "init": init.get(what),
+            "overhead": seen.overhead.get(what),
+            "unit": unit(what),
+            "line": seen.line,
+        }
+
+
+def _init(seen: PodSeen) -> dict[str, float]:
+    """The most that one of its init containers asks for."""
+    most: dict[str, float] = {}
+    for one in seen.first_requests.values():
+        for what, (_, value) in one.items():
+            most[what] = max(value, most.get(what, 0.0))
+    return most
 
 
 def _added(sizes: dict[str, dict[str, tuple[int, float]]]) -> dict[str, float]:

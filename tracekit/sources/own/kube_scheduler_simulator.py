@@ -182,7 +182,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value)[:200]
 
 
-_TABLES = ("node", "node_resource", "container", "container_resource")
+_TABLES = ("node", "node_resource", "container", "container_resource", "fixed_request")
 
 SOURCE = ClusterSource(
     name="kube_scheduler_simulator",

@@ -67,7 +67,7 @@ def _measured(value: Any, line: int, known: Roster) -> tuple[str, list[dict[str,
     ]
 
 
-_DESCRIBED = ("node", "node_resource", "container", "container_resource")
+_DESCRIBED = ("node", "node_resource", "container", "container_resource", "fixed_request")
 _USED = ("container_amount", "node_amount")
 
 SOURCE = ClusterSource(

@@ -142,7 +142,7 @@ SOURCE = ClusterSource(
         ClusterFile(
             word="trace",
             title="changes of workload objects, and lives of their pods where recorded",
-            tables=("container", "container_resource"),
+            tables=("container", "container_resource", "fixed_request"),
             recognises=is_trace,
             read=read_trace,
             alone=True,

@@ -18,6 +18,7 @@ from tracekit.replay.workload.facts_told import CHOSEN, requests_rest_on
 from tracekit.replay.workload.request_choice import Choice, choice_of
 from tracekit.replay.workload.requests.asked import Asked, Told, overlaid, uniform
 from tracekit.replay.workload.requests.inferred import inferred
+from tracekit.replay.workload.requests.reserved import Fixed, fixed_of
 from tracekit.replay.workload.requests.table import listed
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
@@ -41,7 +42,11 @@ _LIMITS = "limits.parquet"
 
 
 def chosen(
-    choice: Choice, container_ids: Sequence[str], services: Sequence[str], full: FloatArray
+    choice: Choice,
+    store: Store,
+    container_ids: Sequence[str],
+    services: Sequence[str],
+    full: FloatArray,
 ) -> Told:
     """The requests that ``size`` chose for these containers; the limit is the request.
 
@@ -58,7 +63,9 @@ def chosen(
     """
     assert choice.place is not None  # noqa: S101 - sized has a folder
     if STUDY_FOLDER.holds(choice.place):
-        return _recommended(choice.place, choice.policy, container_ids, services)
+        return _recommended(
+            choice.place, choice.policy, container_ids, services, fixed_of(store, container_ids)
+        )
     limits = _limits(choice.place, choice.policy)
     shares = limits.group_by("container").agg(
         pl.col("limit_cores", "limit_gb").max() / NEED_AT_FULL_USE
@@ -88,9 +95,16 @@ def chosen(
 
 
 def _recommended(
-    folder: Path, policy: str | None, container_ids: Sequence[str], services: Sequence[str]
+    folder: Path,
+    policy: str | None,
+    container_ids: Sequence[str],
+    services: Sequence[str],
+    fixed: Fixed,
 ) -> Told:
-    """The requests that a study recommends, by its own choice of policy if none is named."""
+    """The requests that a study recommends, by its own choice of policy if none is named.
+
+    What init containers and overhead keep of a request comes with it.
+    """
     study = read_study(folder)
     if study.name != REQUESTS_STUDY:
         raise _no_result(folder)
@@ -107,7 +121,7 @@ def _recommended(
         raise _sizes_none(folder)
     return Told(
         resources=BASE,
-        request=amounts,
+        request=fixed.reserved(amounts),
         limit=np.full(amounts.shape, np.nan),
         whole=False,
         rests=CHOSEN,
@@ -219,7 +233,7 @@ def laid_over(
     if choice.kind == "inferred":
         told = inferred(store, services, capacity, limit_factor, of_use=of_use)
     elif choice.kind == "sized":
-        told = chosen(choice, container_ids, services, asked.full)
+        told = chosen(choice, store, container_ids, services, asked.full)
     elif choice.kind == "file":
         told = listed(choice, container_ids, services, whole=of_use)
     else:
