@@ -57,9 +57,9 @@ def recommend_requests(
         many there were at the mean of the judged time, ``request_now`` of one of them (null: none
         has one), ``recommended`` for its containers together (null: the service has no use to
         learn from, or its use grows, and it keeps what it has), ``request_then`` that is reserved
-        with it: init containers and overhead stay, ``lower`` and ``upper`` within which the policy would leave a
-        request, ``freed`` of all its containers (below 0: added), use of a container over all the
-        time,
+        with it: init containers and overhead stay, ``lower`` and ``upper`` within which the policy
+        would leave a request, ``freed`` of all its containers (below 0: added), use of a container
+        over all the time,
         ``above_share`` of judged container-steps with more in use than requested, by how much then
         (``excess_mean``, ``excess_max``), ``beyond_limit_share`` with more in use than the limit
         were it moved in proportion, and ``at_risk``.

@@ -39,12 +39,6 @@ from tracekit.sources.own._kubernetes_shape import (
 )
 
 _BATCH = 4096
-_GROUP_LABELS = (
-    "scheduling.x-k8s.io/pod-group",
-    "pod-group.scheduling.sigs.k8s.io",
-    "pod-group.scheduling.sigs.k8s.io/name",
-)
-_GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 
 class _PodError(ValueError):
@@ -239,7 +233,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     container = known.container(thing.name, thing.uid)
     daemon = owner_of(meta)[0] in ("DaemonSet", "Node")
     labels = meta.get("labels") or {}
-    gang = _gang(meta)
+    gang = rules.gang(meta)
     budgets = known.budgets_of(pod)
     volumes, unknown = known.volumes.of(pod)
     not_held = rules.all_not_held(pod, budgets, volumes_unknown=unknown and not daemon)
@@ -264,9 +258,12 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "line": line,
     }
     times = {"time_ms": arrival, "container": container}
-    resources = [{**times, **asked, "line": line} for asked in _resource_rows(pod)]
-    kept = [{**times, **one, "line": line} for one in fixed_rows(spec)]
-    return {"container": [row], "container_resource": resources, "fixed_request": kept}
+    return {"container": [row], **_sizes_of(pod, **times, line=line)}
+
+
+def _sizes_of(pod: Mapping[str, Any], **of: Any) -> Rows:
+    parts = {"container_resource": _resource_rows(pod), "fixed_request": fixed_rows(pod["spec"])}
+    return {table: [{**of, **one} for one in some] for table, some in parts.items()}
 
 
 def _resource_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -292,11 +289,3 @@ def _departure_ms(thing: Thing, known: Roster) -> int | None:
     over = None if status.get("conditions") else known.state.over_ms(thing.name, thing.uid)
     stated = [time_ms(one) for one in ends if one]
     return max(stated) if stated else max(last_change_ms(thing), over or 0)
-
-
-def _gang(meta: Mapping[str, Any]) -> str | None:
-    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
-    found = [labels.get(key) for key in _GROUP_LABELS]
-    found += [notes.get(key) for key in _GROUP_ANNOTATIONS]
-    name = next((one for one in found if one), None)
-    return f"{meta.get('namespace') or 'default'}/{name}" if name else None

@@ -15,6 +15,21 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 BUDGET = "PodDisruptionBudget"
 _AMOUNTS = ("minAvailable", "maxUnavailable")
 _AMONG = ("podAntiAffinity", "podAffinity")
+_GROUP_LABELS = (
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io",
+    "pod-group.scheduling.sigs.k8s.io/name",
+)
+_GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+
+
+def gang(meta: Mapping[str, Any]) -> str | None:
+    """The group whose pods run all or none, by what a scheduler for gangs puts on them."""
+    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+    found = [labels.get(key) for key in _GROUP_LABELS]
+    found += [notes.get(key) for key in _GROUP_ANNOTATIONS]
+    name = next((one for one in found if one), None)
+    return f"{meta.get('namespace') or 'default'}/{name}" if name else None
 
 
 def zone(labels: Mapping[str, str]) -> str | None:

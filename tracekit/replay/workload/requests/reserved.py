@@ -1,4 +1,4 @@
-"""What is reserved for a pod whose containers ask for another amount: the rest of its request stays.
+"""What is reserved for a pod whose containers ask for another amount.
 
 The scheduler reserves the larger of what containers ask for and of what init containers need, and
 the overhead on top. Source: k8s.io/component-helpers resource/helpers.go, v1.33.

@@ -1,0 +1,66 @@
+"""What requests free and what they add, and what stays reserved, in sentences."""
+
+import polars as pl
+
+from tracekit.replay.workload.requests.given import SUBJECT
+from tracekit.sizing.requests.rows import (
+    UNITS,
+    amount,
+    kept,
+    measured,
+    needing_more,
+    row,
+    services,
+)
+from tracekit.study import Study
+from tracekit.words import few
+
+
+def both_ways(study: Study) -> str:
+    """What is freed and what is added, where it is both: a net sum hides who needs more."""
+    subject, said = str(study.about[SUBJECT]), []
+    for name, found in row(study, subject).of.items():
+        change = services(study).filter(pl.col("resource") == name)["freed"]
+        less, more = change.filter(change > 0), change.filter(change < 0)
+        if name in measured(study) and len(more) and amount(float(more.sum()), name) != "0":
+            what, unit, _ = UNITS[name]
+            freed, added = (amount(abs(float(one.sum())), name) for one in (less, more))
+            said.append(
+                f"{freed} {unit} of {what} are freed of {_many(len(less))} and {added} added to"
+                f" {_many(len(more))}: net {_net(found['freed'], name)}"
+            )
+    if not said:
+        return ""
+    text = "; ".join(said)
+    named = few(needing_more(study)["service"].head(_NAMED_MORE).to_list())
+    return f"{text}. Most is added to {named}."
+
+
+#: So many services that need more are named in a sentence.
+_NAMED_MORE = 3
+
+
+def stays(study: Study) -> str:
+    """Where init containers and overhead keep more of a request than its containers ask for."""
+    rows = kept(study)
+    if not rows.height:
+        return ""
+    named = [
+        f"{one['service']} {amount(one['request_then'], one['resource'])}"
+        f" {UNITS[one['resource']][1]} of {UNITS[one['resource']][0]} a pod, with"
+        f" {amount(one['recommended'], one['resource'])} for its containers"
+        for one in rows.head(_NAMED_MORE).to_dicts()
+    ]
+    many = rows["service"].n_unique()
+    return (
+        f"Init containers and overhead keep part of what is reserved for {_many(many)}, whatever"
+        f" containers request; no sum here counts it as freed: {'; '.join(named)}."
+    )
+
+
+def _net(freed: float, resource: str) -> str:
+    return f"{amount(abs(freed), resource)} {'freed' if freed >= 0 else 'added'}"
+
+
+def _many(services_: int) -> str:
+    return f"{services_:,} service{'' if services_ == 1 else 's'}"
