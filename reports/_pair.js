@@ -119,12 +119,15 @@
     const neither = won.neither ? `, and of ${won.neither} neither end is better` : "";
     const met = (one, other) => (row) => row[0] === one && row[1] === other;
     const known = data.differences.some(met(a, b)) || data.differences.some(met(b, a));
+    const barred = [...new Set([a, b])]
+      .filter((name) => data.barred[name])
+      .map((name) => ` ${labels.get(name)} is not to be chosen: ${data.barred[name]}.`);
     at("two-said").textContent =
-      a === b
+      (a === b
         ? "Both are the same policy: choose another one."
         : known
           ? `Of ${of} measures ${labels.get(a)} is better in ${won.a} and ${labels.get(b)} in ${won.b}, beyond chance; in ${won.even} they cannot be told apart${neither}.`
-          : `Not both of these policies met several orders of arrival, so their differences may be chance: replay them with --repeat 20.`;
+          : `Not both of these policies met several orders of arrival, so their differences may be chance: replay them with --repeat 20.`) + barred.join("");
   }
 
   function layout(x, y, more) {

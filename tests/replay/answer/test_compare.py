@@ -129,6 +129,19 @@ def test_better_is_said_only_where_it_is() -> None:
     assert nodes == "Nodes used: it is 5 under every policy that is compared"
 
 
+def test_production_stands_beside_the_best_policy() -> None:
+    known = measured()
+    renamed = [
+        frame.with_columns(pl.col("policy").replace("b", "observed"))
+        for frame in (known.summary, known.repeats)
+        if frame is not None
+    ]
+    lines = sentences(Results({}, *renamed), ours=["a", "c"])
+    told = [line for line in lines if "lowest under" in line]
+    assert told
+    assert all("; production: " in line for line in told)
+
+
 def test_measures_that_tell_nothing_for_one_reason_are_one_sentence() -> None:
     (few,) = sentences(measured(repeats=2), ours=["b", "c"])
     assert few.startswith("Nodes used, Imbalance Z: policies met 2 orders of arrival")

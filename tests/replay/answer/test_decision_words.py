@@ -190,3 +190,20 @@ def test_once_is_no_number_of_times() -> None:
     assert blind_told({"lra": 1}) == [
         "lra reads use and decided once before any use had been measured"
     ]
+
+
+def test_more_overload_in_most_orders_is_told_beside_a_gain() -> None:
+    """Within the limit of 10 (0.01 % of 100,000 node-steps), and still more than production has."""
+    values: dict[str, tuple[float, float | list[float]]] = {
+        "observed": (0.8, 1.0),
+        "a": (0.5, [3.0, 1.0, 2.0, 9.0, 3.0, 8.0]),
+        "b": (0.8, 1.0),
+    }
+    found = run(values)
+    found.manifest["workload"]["steps"] = 10_000
+    told = sentence(found, decision(found))
+    assert "; overloaded node-steps are 4 " in told
+    assert ", 1 in production" in told
+    few = run({**values, "a": (0.5, [1.0, 1.0, 1.0, 9.0, 1.0, 1.0])})
+    few.manifest["workload"]["steps"] = 10_000
+    assert "overloaded node-steps" not in sentence(few, decision(few))

@@ -82,6 +82,22 @@ CASES = [
 ]
 
 
+def test_who_overloads_more_by_chance_alone_is_named_apart() -> None:
+    """One order of six is beyond what is allowed, so the mean is."""
+    found = run({"observed": HOLDS, "a": HOLDS, "b": HOLDS, "c": OVERLOADS})
+    assert found.repeats is not None
+    once = pl.when(pl.col("policy").eq("b") & pl.col("repeat").eq(2)).then(60.0)
+    name = "overloaded_node_steps"
+    found = Results(
+        found.manifest,
+        found.summary,
+        found.repeats.with_columns(once.otherwise(name).alias(name)),
+    )
+    said = who_holds(found, decision(found))
+    assert said.startswith("a may be chosen. b overloads more than allowed on average, which")
+    assert "neither ruled out nor recommended" in said
+
+
 @pytest.mark.parametrize(("values", "said"), CASES)
 def test_the_usual_policy_goes_first(values: dict[str, tuple[float, float]], said: str) -> None:
     found = run(values)

@@ -15,6 +15,7 @@ from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.chance.student import FEWEST, Compared
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.shown import few, shown
 from tracekit.words import counted
 
@@ -189,8 +190,10 @@ def _sentence(found: Results, stand: Standings) -> str:
     what = "lowest" if measure.first == "low" else "highest"
     others = [", ".join(row.names) for row in alike]
     tail = f"; within chance of it: {'; '.join(others)}" if others else "; all others differ"
+    usual = standings(found, stand.measure).row(OBSERVED) if OBSERVED in found.policies else None
+    beside = "" if usual is None else f"; production: {shown(measure, usual.mean, None, unit=True)}"
     return (
         f"{measure.title}: {what} under {', '.join(best.names)} ({value},"
         f" {counted(best.orders, 'order')})"
-        f"{tail}"
+        f"{tail}{beside}"
     )

@@ -22,6 +22,7 @@ from tracekit.replay.chance.student import apart, compare
 from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.units import percent
 
 #: What a policy is that is there to compare others with.
 STICK = "a yardstick, which no scheduler runs"
@@ -166,8 +167,9 @@ def _breach(found: Results, policy: str) -> str:
     if waits_too_much(found, policy):
         return "left containers waiting"
     for name, one in found.measures.items():
-        if name in FULL and _worse(found, policy, name, most_full(_usual(found, name))):
-            return f"{one.title} is {_mean(found, policy, name):.1%}"
+        limit = most_full(_usual(found, name)) if name in FULL else 0.0
+        if name in FULL and _worse(found, policy, name, limit):
+            return f"{one.title} is {percent(_mean(found, policy, name))}, above {percent(limit)}"
     most = most_overload(_usual(found, OVERLOAD), _node_steps(found))
     if _worse(found, policy, OVERLOAD, most):
         beside = f", production {_times(found, OBSERVED)}" if OBSERVED in found.policies else ""

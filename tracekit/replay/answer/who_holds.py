@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.fitness import YARDSTICK, yardstick
+from tracekit.replay.answer.fitness import YARDSTICK, above_on_average, yardstick
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.runs.results import Results
@@ -12,6 +12,8 @@ from tracekit.words import agreeing, counted, few, listed
 
 #: Up to so many policies that may be chosen are all named.
 _NAMED = 8
+#: What is said of policies whose mean alone is above a limit.
+_BY = " on average, which chance may explain: neither ruled out nor recommended."
 
 
 def who_holds(found: Results, told: Decision) -> str:
@@ -25,14 +27,22 @@ def who_holds(found: Results, told: Decision) -> str:
     ours = [name for name in found.policies if name != OBSERVED]
     out = {*barred, *told.unjudged}
     fit = [name for name in ours if name not in out and not yardstick(found, name)]
-    others = [name for name in fit if name != USUAL]
+    perhaps = [name for name in fit if above_on_average(found, name)]
+    others = [name for name in fit if name != USUAL and name not in perhaps]
     named = (listed if len(others) <= _NAMED else few)(others)
-    said = [_usual(barred, told) if USUAL in ours else ""]
-    if USUAL in fit:
+    said = [_usual(barred, told) if USUAL in ours and USUAL not in perhaps else ""]
+    if USUAL in fit and USUAL not in perhaps:
         said.append(f"So may {named}." if others else "No other policy may.")
     else:
         said.append(f"{named} may be chosen." if others else "")
+    if perhaps:
+        said.append(f"{_first(perhaps)} overload{'s' * (len(perhaps) == 1)} more than allowed{_BY}")
     return " ".join(filter(None, [*said, _barred(found, barred, len(ours))]))
+
+
+def _first(names: list[str]) -> str:
+    """Some names, what clusters run already first."""
+    return few(sorted(names, key=lambda name: name != USUAL))
 
 
 def _usual(barred: dict[str, str], told: Decision) -> str:

@@ -28,9 +28,20 @@ _FIRST, _ALSO = 3, "On the number of nodes: "
 def said(data: Data, told: Decision) -> str:
     """How many nodes are enough and how full they get then, or why it was not asked."""
     if NAME in data.studies and not of_another(data.studies[NAME], _load(data)):
-        return " ".join(_sentences(data, data.studies[NAME])[:_FIRST])
+        return _of_whom(told, data.studies[NAME]) + " ".join(
+            _sentences(data, data.studies[NAME])[:_FIRST]
+        )
     why = _unasked(data, told)
     return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
+
+
+def _of_whom(told: Decision, study: Study) -> str:
+    """That the count is of another policy than the answer; empty where it is of the same."""
+    found = shrink_told.told(study)
+    policy = "" if found is None else str(found.best["policy"])
+    if not policy or policy in told.chosen or policy == told.subject or not told.subject:
+        return ""
+    return f"The count of nodes is of {policy}, and was not asked of {told.subject}. "
 
 
 def held(data: Data) -> list[str]:

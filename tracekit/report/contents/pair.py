@@ -55,6 +55,7 @@ def document(data: Data) -> Markup:
             "policies": [{"name": name, "label": label(name)} for name in names],
             "first": first,
             "production": OBSERVED,
+            "barred": _barred(data),
             "bound": _values(rows[BOUND], measures) if BOUND in rows else None,
             "measures": [_measure(one) for one in measures],
             "values": {name: _means(data, name, rows[name], measures) for name in names},
@@ -82,6 +83,12 @@ def document(data: Data) -> Markup:
         }
     )
     return Markup(text)  # noqa: S704 - escaped by script_json
+
+
+def _barred(data: Data) -> dict[str, str]:
+    """Why policies are not to be chosen, of those that are not."""
+    told = data.decision.left_out if data.decision else ()
+    return {name: one.why for one in told for name in one.names}
 
 
 def _names(data: Data) -> list[str]:

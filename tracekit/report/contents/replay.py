@@ -11,7 +11,7 @@ from tracekit.replay.answer.amounts import standing_text, value_text
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.moved import bought, moved
 from tracekit.replay.answer.standings import Standings
-from tracekit.replay.measures import ENDS, FIRST, Measure, measures_in, part_column, small
+from tracekit.replay.measures import ENDS, FIRST, Measure, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import notes_of
@@ -20,7 +20,7 @@ from tracekit.report import ranks
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.data import Data
 from tracekit.report.measures import headline, present
-from tracekit.report.policies import in_order, label, tested
+from tracekit.report.policies import label, tested
 from tracekit.report.ranks import NEAREST, RISKY, UNJUDGED
 from tracekit.report.words import count, listed, spaced
 from tracekit.units import MS_PER_MINUTE, duration
@@ -216,25 +216,6 @@ def _left_out(data: Data) -> list[str]:
     who = listed([one["policy"] for one in policies])
     why = "This workload does not have them, so the policies decided without them."
     return [f"{who} also read {names}. {why}"]
-
-
-def gap_table(data: Data) -> Table | None:
-    """How far each policy stays above the lower bound; None when the run has no bound."""
-    summary = data.replay("summary")
-    measured = {part_column(name, "gap"): one for name, one in measures_in(summary.columns).items()}
-    gaps = [name for name in measured if name in summary.columns]
-    names = [name for name in in_order(summary) if name != BOUND]
-    if not gaps or BOUND not in summary["policy"].to_list():
-        return None
-    rows = summary.filter(pl.col("policy").is_in(names)).select("policy", *gaps)
-    ordered = pl.DataFrame({"policy": names}).join(rows, on="policy", maintain_order="left")
-    named = ordered.with_columns(pl.col("policy").replace({OBSERVED: label(OBSERVED)}))
-    made = table(named, "Distance above the lower bound (0: no placement can do better)")
-    columns = [
-        dataclasses.replace(one, label=measured[one.name].title) if one.name in measured else one
-        for one in made.columns
-    ]
-    return dataclasses.replace(made, columns=columns)
 
 
 def policy_table(data: Data) -> Table:

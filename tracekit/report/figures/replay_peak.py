@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.report import over_time
 from tracekit.report.figures import Figure
 from tracekit.report.policies import FULLEST, label, tested
@@ -20,8 +21,10 @@ def _takeaway(frame: pl.DataFrame) -> str:
     high = max(peaks, key=lambda name: (peaks[name], name))
     if peaks[high] - peaks[low] < 0.0005:
         return f"The fullest node reaches {percent(peaks[low], 1)} CPU whatever the policy."
+    usual = f"{percent(known[OBSERVED], 1)} CPU in production, " if OBSERVED in known else ""
+    cpu = "" if usual else " CPU"
     return (
-        f"The fullest node reaches {percent(peaks[low], 1)} CPU under {label(low)} and"
+        f"The fullest node reaches {usual}{percent(peaks[low], 1)}{cpu} under {label(low)} and"
         f" {percent(peaks[high], 1)} under {label(high)}, once the cluster is"
         " filled, in the first order of arrival."
     )
