@@ -4,7 +4,7 @@ from shlex import quote
 
 import polars as pl
 
-from tracekit.replay.answer.fitness import left_out
+from tracekit.replay.answer.fitness import above_on_average, left_out
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
@@ -19,15 +19,22 @@ _USED = ("nodes_used_mean", "nodes_used_max")
 
 
 def unasked(data: Data) -> list[str]:
-    """Policies of the run that the search did not try: the usual one, those not barred first."""
+    """Policies of the run that the search did not try: who surely holds the load first.
+
+    Of these the usual one; those that are barred come last.
+    """
     study = data.studies.get(NAME)
     if study is None or data.run is None or of_another(study, data.run["workload"]):
         return []
     studies = [study, *(one for _, one in data.other_studies if one.name == NAME)]
     asked = {name for one in studies for name in one.frames["policies"]["policy"]}
     names = [name for name in replayed(data) if name not in asked and name != OBSERVED]
-    barred = {name for one in left_out(data.results) for name in one.names} if data.results else ()
-    return sorted(names, key=lambda name: (name != USUAL, name in barred))
+    found = data.results
+    if found is None:
+        return sorted(names, key=lambda name: name != USUAL)
+    barred = {name for one in left_out(found) for name in one.names}
+    doubt = {name for name in names if above_on_average(found, name)}
+    return sorted(names, key=lambda name: (name in barred, name in doubt, name != USUAL))
 
 
 def said(data: Data) -> str:

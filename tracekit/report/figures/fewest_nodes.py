@@ -112,7 +112,7 @@ def _stays(figure: go.Figure, at: int, row: dict[str, Any], shade: str) -> None:
 def _mark(figure: go.Figure, at: int, nodes: int, name: str) -> None:
     """A dashed line across a bar; the name above the bar stays clear of it."""
     line = {"color": color(name), "width": 2, "dash": "dash"}
-    figure.add_shape(type="line", x0=nodes, x1=nodes, y0=at - 0.25, y1=at + 0.4, line=line)
+    figure.add_shape(type="line", x0=nodes, x1=nodes, y0=at - 0.12, y1=at + 0.4, line=line)
 
 
 def _takeaway(frame: pl.DataFrame) -> str:

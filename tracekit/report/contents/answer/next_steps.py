@@ -3,6 +3,7 @@
 from shlex import quote
 
 from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import standings
@@ -89,11 +90,16 @@ def _varied(data: Data, told: Decision) -> tuple[str, str]:
 
 
 def _runners_up(data: Data, told: Decision) -> list[str]:
-    """Those that may be chosen too, the best first: who else could be the answer."""
-    if data.results is None:
+    """Those that may be chosen too, the best first: who else could be the answer.
+
+    Those that chance alone may keep from being barred come last.
+    """
+    found = data.results
+    if found is None:
         return []
-    rows = standings(data.results, told.criterion, among=may_be_chosen(data.results)).rows
-    return [name for row in rows if row.orders >= FEWEST for name in row.names]
+    rows = standings(found, told.criterion, among=may_be_chosen(found)).rows
+    names = [name for row in rows if row.orders >= FEWEST for name in row.names]
+    return sorted(names, key=lambda name: above_on_average(found, name))
 
 
 def in_turn(data: Data) -> list[str]:
