@@ -117,7 +117,7 @@ def test_piped_verbs_say_what_they_do(
     assert re.search(r"    [\d,]+ rows of 4 new files are stored", said)
     assert run(["replay", store, "--policy", "first_fit", "--out", out]) == 0
     said = capsys.readouterr().err
-    assert "  read the workload; next: replay\n" in said
+    assert "  reading the workload; next: replay\n" in said
     assert re.search(r"    first_fit: \d+ steps in [\d.]+ s\n", said)
     assert said.splitlines()[-1].endswith("  replay is done")
 

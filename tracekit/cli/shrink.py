@@ -209,9 +209,12 @@ def _use(row: Mapping[str, Any]) -> list[str]:
 def _limits(study: Study) -> str:
     """The limits, and the reason for them where none was given."""
     from tracekit.replay.studies.shrink.words import waits
+    from tracekit.replay.studies.shrink.words.broken import limit_words
 
-    about = study.about
-    said = f"Limits: {'; '.join(filter(None, [waits.limit(study), ', '.join(about['limits'])]))}."
-    if about["limits_given"]:
+    given, known = study.about["limits_given"], study.about["limits"]
+    # what somebody wrote is told as it was written
+    told = [", ".join(known)] if given else map(limit_words, known)
+    said = f"Limits: {'; '.join(filter(None, [waits.limit(study), *told]))}."
+    if given:
         return said
     return f"{said} What is not given is what a policy may be chosen by; --limit sets another."

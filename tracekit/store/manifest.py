@@ -114,7 +114,8 @@ def read_manifest(folder: Path) -> Manifest:
         kind = str(document["schema"]).split("/")[1]
         raise TracekitError(
             f"{folder} is a folder of tracekit {kind}, not a store",
-            hint="give the store it was made from, whose report shows this folder, too",
+            hint=f"give the store it was made from{_store_of(folder, document)}, whose report shows"
+            " this folder, too",
         )
     if not isinstance(document, dict) or not {"format_version", "sources"} & set(document):
         raise _damaged(path, "it is no manifest of a store")
@@ -133,6 +134,14 @@ def read_manifest(folder: Path) -> Manifest:
         if version < since and manifest.parts(table):
             raise _other_format(folder, version, f", whose table {table} lacks columns")
     return manifest
+
+
+def _store_of(folder: Path, document: dict[str, Any]) -> str:
+    """The store that a result names, as far as it is still there."""
+    load = document.get("workload")
+    named = load.get("store") if isinstance(load, dict) else None
+    store = Path(os.path.normpath(folder / named)) if isinstance(named, str) else None
+    return f", {quote(str(store))}" if store is not None and is_store(store) else ""
 
 
 def is_store(folder: Path) -> bool:

@@ -71,7 +71,7 @@ def replay_by(
     check_spelled([*policies, *repeat_policies], rebalance)
     calls = any(PARAMETER in text for text in policies)
     source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
-    progress.stage("read the workload", then="replay")
+    progress.stage("reading the workload", then="replay")
     load = source.load()
     progress.told(
         f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')},"

@@ -45,6 +45,6 @@ def report(
     # what draws figures takes seconds to load
     from tracekit.report import render
 
-    progress.stage("read what is to be shown", then="pages")
+    progress.stage("reading what is to be shown", then="pages")
     shown = [Path(one) for one in studies]
     return render(Path(source), Path(out), studies=shown, progress=progress)

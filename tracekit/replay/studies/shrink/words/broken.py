@@ -9,6 +9,8 @@ from tracekit.replay.studies.shrink.search.limits import AS_WITH_ALL, number, ti
 
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
+#: No more, or hardly more, than the same policy on all nodes.
+_SAME = re.compile(r"(?P<measure>\w+) <= base( \+ (?P<more>[0-9.]+))?")
 _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
 
 
@@ -17,6 +19,10 @@ def limit_words(text: str) -> str:
     as_all = text.removesuffix(AS_WITH_ALL)
     if as_all != text:
         return f"{limit_words(f'{as_all}1')}, or what it is with all nodes"
+    same = _SAME.fullmatch(text)
+    if same is not None:
+        more = f"at most {float(same['more']):,.0f} more" if same["more"] else "no more"
+        return f"{title_of(same['measure'])} {more} than with all nodes"
     found = _PLAIN.fullmatch(text)
     measure = find_measure(found["measure"]) if found else None
     if found is None or measure is None:
