@@ -120,8 +120,14 @@ def test_the_cheapest_room_bounds_the_cost() -> None:
         workload([(100, 100)] * 3, [(0, 9000, 90, 10), (0, 9000, 60, 10)], steps=1),
         price_per_hour=np.array([3.0, 1.0, 2.0]),
     )
-    # 150 of cpu: the node for 1, and half of the node for 2
-    assert bound_steps(load)[0]["cost_per_hour"] == pytest.approx(2.0)
+    # 150 of cpu: two nodes, for 1 and 2; of parts of nodes half of the second would do
+    assert bound_steps(load)[0]["cost_per_hour"] == pytest.approx(3.0)
+    small = dataclasses.replace(load, price_per_hour=np.array([3.0, 1.0, 2.0]) * [1, 1, 9])
+    assert bound_steps(small)[0]["cost_per_hour"] == pytest.approx(4.0)
+    shapes = workload([(150, 100), (100, 100)], [(0, 9000, 90, 10), (0, 9000, 60, 10)], steps=1)
+    one = dataclasses.replace(shapes, price_per_hour=np.array([9.0, 5.0]))
+    # one node has the room; by parts it is cheaper: all of the one for 5, a third of the other
+    assert bound_steps(one)[0]["cost_per_hour"] == pytest.approx(8.0)
 
 
 def test_bounds_by_hand() -> None:

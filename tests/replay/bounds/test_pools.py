@@ -6,12 +6,13 @@ import dataclasses
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.replay.bounds.measures import bound_steps
-from tracekit.replay.bounds.pools import pool_bounds
+from tracekit.replay.bounds.measures import bound_steps, bounds_of
+from tracekit.replay.bounds.pools import pool_bounds, pool_costs
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.workload import Workload
@@ -39,18 +40,23 @@ def pooled(draw: some.DrawFn) -> tuple[Workload, np.ndarray]:
 
 @settings(max_examples=80)
 @given(pooled())
-def test_no_placement_is_on_fewer_nodes(made: tuple[Workload, np.ndarray]) -> None:
+def test_no_placement_is_on_fewer_nodes_or_cheaper_ones(made: tuple[Workload, np.ndarray]) -> None:
     load, masks = made
     assert load.daemon is not None
     assert load.pinned is not None
     bound = int(pool_bounds(load, load.allocatable)[0])
+    price = np.round(1.0 + load.capacity[:, 0] % 7, 1)
+    least = bounds_of(dataclasses.replace(load, price_per_hour=price)).rows[0]["cost_per_hour"]
+    pools = pool_costs(load, load.allocatable, price)[0]
     for nodes in itertools.product(range(load.nodes), repeat=load.containers):
         at = np.where(load.daemon, load.pinned, np.array(nodes))
         requested = np.zeros_like(load.capacity)
         np.add.at(requested, at, load.request)
         allowed = masks[np.arange(load.containers), at] | load.daemon
         if allowed.all() and (requested <= load.capacity).all():
-            assert len(set(at[~load.daemon].tolist())) >= bound
+            used = np.unique(at[~load.daemon])
+            assert len(used) >= bound
+            assert price[used].sum() >= max(pools, least) - 1e-6
 
 
 def test_pools_add_up() -> None:
@@ -76,3 +82,17 @@ def test_who_ran_where_rules_bar_it_now_is_in_no_pool() -> None:
     for ran, needed in ((0, 4), (8, 3)):
         there = dataclasses.replace(load, recorded_node=np.array([ran, 0, 0, 4, 4, 4]))
         assert bound_steps(_only_on(there, own))[0]["nodes_used"] == needed
+
+
+def test_costs_of_pools_add_up() -> None:
+    """Two of four nodes at 3 for three of 50, and two of four at 5; the cheap one takes none."""
+    load = workload([(100, 100)] * 9, [(0, 9000, 50, 1)] * 6)
+    own = np.zeros((6, 9), dtype=np.bool_)
+    own[:3, :4] = True
+    own[3:, 4:8] = True
+    prices = np.array([3.0] * 4 + [5.0] * 4 + [1.0])
+    priced = dataclasses.replace(_only_on(load, own), price_per_hour=prices)
+    assert bound_steps(priced)[0]["cost_per_hour"] == pytest.approx(16.0)
+    assert bound_steps(dataclasses.replace(load, price_per_hour=prices))[0][
+        "cost_per_hour"
+    ] == pytest.approx(7.0)

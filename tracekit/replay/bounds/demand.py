@@ -4,7 +4,9 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
+from tracekit.replay.bounds.pools import pool_costs
 from tracekit.replay.bounds.requests import least_cost
+from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
@@ -44,13 +46,17 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
     """A lower bound on what nodes cost per hour that carry all load; None without all prices.
 
-    As ``load_bound``, by the room that is cheapest, of which parts of nodes may be had.
+    As ``load_bound``, by the room that is cheapest, of which parts of nodes may be had; with
+    ``requests`` also pool by pool.
     """
     prices = workload.prices
     if prices is None:
         return None
     both = volumes(workload, most)[: 2 if requests else 1]
     found = [least_cost(asked, room, prices).max(initial=0.0) for asked, room in both]
+    if requests:
+        room = room_beside_daemons(workload)
+        found.append(pool_costs(workload, room, prices).max(initial=0.0))
     return float(max(found))
 
 

@@ -16,7 +16,8 @@ resource:
   every step, of the whole cluster and of its pools (``pools.py``), and by linear programming at the
   steps where most is requested;
 - what these nodes cost is at least what the volume requested costs where it is cheapest, of the
-  resource where that is most: nodes, and parts of one, in order of their price for each unit.
+  resource where that is most: nodes, and parts of one, in order of their price for each unit; what
+  as many nodes cost as the volume needs, the cheapest first; and either of pools, added up.
 
 Of a further resource W is on the nodes that have it; what counts as used of it says
 ``tracekit.replay.view.further``.
@@ -29,12 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.bounds.movable import MovableShare
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.placeable import placeable
-from tracekit.replay.bounds.pools import pool_bounds
-from tracekit.replay.bounds.requests import cost_bounds, further_bounds, requested_at
+from tracekit.replay.bounds.pools import pool_bounds, pool_costs
+from tracekit.replay.bounds.requests import further_bounds, least_cost, requested_at
 from tracekit.replay.measures import RESOURCES, measures_in, part_column
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
@@ -96,7 +97,7 @@ def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
     nodes = _NodesUsed(workload)
     capacity = [_Capacity(workload.capacity[:, resource]) for resource in range(2)]
     further = further_bounds(workload)
-    cost = cost_bounds(nodes.requested, workload)
+    cost = nodes.cost()
     share = MovableShare(workload, rebalanced=rebalanced)
     rows = []
     for step in range(len(workload.times_ms)):
@@ -216,6 +217,14 @@ class _NodesUsed:
         self._room = room_beside_daemons(workload)
         whole = volume_bounds(self.requested, self._room)
         self.by_volume = np.maximum(whole, pool_bounds(workload, self._room))
+
+    def cost(self) -> FloatArray | None:
+        """The least that nodes in use cost, (steps,); None where not all have prices."""
+        prices = self._load.prices
+        if prices is None:
+            return None
+        whole = least_cost(self.requested, self._room, prices)
+        return np.maximum(whole, pool_costs(self._load, self._room, prices))
 
     def by_program(self) -> list[tuple[int, int]]:
         """Steps where most is requested, of some resource, with the bound of the program there.

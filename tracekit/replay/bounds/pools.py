@@ -1,19 +1,19 @@
-"""How many nodes are in use at least, pool by pool.
+"""How many nodes are in use at least, and what these cost, pool by pool.
 
 A pool is a set of nodes that some containers may not leave: selectors and taints close all others
 to them, or no other node has what they ask for. Of pools without a common node each needs its own
-nodes, so that the sum of their volume bounds is a bound. Containers that may be in several pools
-are left out of it.
+nodes, so that the sum of what each needs at least is a bound. Containers that may be in several
+pools are left out of it.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.bounds.nodes import volume_bounds
-from tracekit.replay.bounds.requests import summed_at
+from tracekit.replay.bounds.requests import least_cost, summed_at
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.workload import Workload
 
@@ -29,7 +29,22 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
     room : int64, shape (nodes, resources)
         What requests may take of each node.
     """
-    nothing = np.zeros(len(load.times_ms), dtype=np.int64)
+    found = _added(load, room, lambda asked, pool: volume_bounds(asked, room[pool]))
+    return found.astype(np.int64)
+
+
+def pool_costs(load: Workload, room: IntArray, price: FloatArray) -> FloatArray:
+    """The same of what nodes in use cost, shape (steps,); ``price`` is of each node."""
+    return _added(load, room, lambda asked, pool: least_cost(asked, room[pool], price[pool]))
+
+
+#: What the nodes of a pool need at every step, by sums of requests and the pool.
+_Least = Callable[[IntArray, BoolArray], IntArray | FloatArray]
+
+
+def _added(load: Workload, room: IntArray, least: _Least) -> FloatArray:
+    """The sum over pools, of the choice of pools where it is largest."""
+    nothing = np.zeros(len(load.times_ms))
     counted = np.ones(load.containers, dtype=np.bool_)
     # who is put on its node is there whatever is closed
     for put in (load.daemon, None if load.pinned is None else load.pinned >= 0):
@@ -54,8 +69,7 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
         ends = np.searchsorted(of[order], np.arange(len(pools) + 1))
         parts = zip(pools, itertools.pairwise(ends.tolist()), strict=True)
         alone = [
-            volume_bounds(summed_at(load, at[order[first:last]]), room[pool])
-            for pool, (first, last) in parts
+            least(summed_at(load, at[order[first:last]]), pool) for pool, (first, last) in parts
         ]
         bounds.append(np.sum([nothing, *alone], axis=0))
     return np.asarray(np.max(bounds, axis=0))

@@ -6,6 +6,7 @@ They hold for placements of all containers that respect requests.
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.bounds.nodes import volume_bounds
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.view.further import further_use
 from tracekit.replay.view.room import measured_columns, measured_names
@@ -73,19 +74,11 @@ def _used_at(workload: Workload, column: int) -> FloatArray:
     return found
 
 
-def cost_bounds(requested: IntArray, workload: Workload) -> FloatArray | None:
-    """The least that nodes with this much room cost, (steps,); None where not all have prices.
-
-    Parameters
-    ----------
-    requested : int64, shape (steps, resources)
-    """
-    prices = workload.prices
-    return None if prices is None else least_cost(requested, workload.allocatable, prices)
-
-
 def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
-    """The least cost of parts of nodes with room for the requests, shape (steps,).
+    """The least cost of nodes with room for the requests, shape (steps,).
+
+    By parts of nodes, in order of their price for each unit of a resource; and by the cheapest of
+    as many nodes as the volume needs.
 
     Parameters
     ----------
@@ -103,4 +96,5 @@ def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArra
         filled = np.concatenate([[0.0], np.cumsum(room[order])])
         paid = np.concatenate([[0.0], np.cumsum(price[order])])
         least = np.maximum(least, np.interp(asked[:, column], filled, paid))
-    return least
+    whole = np.concatenate([[0.0], np.cumsum(np.sort(price))])
+    return np.asarray(np.maximum(least, whole[volume_bounds(asked, rooms)]))

@@ -39,6 +39,10 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
     return by
 
 
+#: What a sum of prices is off by, in hundredths.
+_ROUNDING = 1e-6
+
+
 def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
     """What the nodes that stay cost of all, a sentence; empty where prices are not known.
 
@@ -62,7 +66,11 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
     if least != COST:
         cheaper = f": fewer nodes were searched for, not cheaper ones (--least {COST} does that)"
         return f"{said}{cheaper if unlike(nodes) and cost <= there else ''}."
-    proven = "" if bound is None else f"; none can cost less than {_down(bound):,.2f} (proven)"
+    proven = ""
+    if bound is not None:
+        least_of_all = _down(bound)
+        than = "" if least_of_all >= round(cost, 2) else f" than {least_of_all:,.2f}"
+        proven = f"; none can cost less{than} (proven)"
     return f"{said}, the least that was found{proven}."
 
 
@@ -81,5 +89,5 @@ def of_all(nodes: pl.DataFrame) -> pl.Series | None:
 
 
 def _down(value: float) -> float:
-    """Rounded down, as a bound is."""
-    return float(np.floor(value * 100) / 100)
+    """Rounded down to hundredths, as a bound is; what sums of floats are off by is none."""
+    return float(np.floor(value * 100 + _ROUNDING) / 100)
