@@ -12,6 +12,7 @@ from tracekit.replay.workload.budgets import Budgets, budgets_of
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.allowed import nowhere, told_of
 from tracekit.replay.workload.constraints.build import not_held
+from tracekit.replay.workload.constraints.ran import barred_now, barred_told
 from tracekit.replay.workload.facts_told import (
     ASSUMED,
     further_rests_on,
@@ -63,7 +64,11 @@ def workload_from_sizes(
     rules, budgets = _rules(who, assumptions), budgets_of(rows["rules"])
     pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
-    told = _told(store, who, budgets, shut_out), _further_told(store, who, used, assumptions)
+    told, further = (
+        _told(store, who, budgets, shut_out),
+        _further_told(store, who, used, assumptions),
+    )
+    barred = _barred_told(who, rules, pinned, shut_out)
     load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -95,7 +100,7 @@ def workload_from_sizes(
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(*told[0], *told[1], *unpriced_told(rules.price_per_hour)),
+        told=(*told, *barred, *further, *unpriced_told(rules.price_per_hour)),
         left_out=_left_out(who, shut_out),
         facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
     )
@@ -161,6 +166,19 @@ def _told(
         *_left_out(who, shut_out),
         *(() if budgets is None else budgets.told()),
     )
+
+
+def _barred_told(
+    who: Replayed, rules: Rules, pinned: IntArray | None, shut_out: list[tuple[int, str]]
+) -> tuple[str, ...]:
+    """Who ran where nobody may place them now, as nodes were tainted or labelled anew since."""
+    ran = who.recorded if pinned is None else np.where(pinned >= 0, -1, who.recorded)
+    if rules.daemon is not None:
+        ran = np.where(rules.daemon, -1, ran)
+    ran = ran.copy()
+    ran[[at for at, _ in shut_out]] = -1
+    found = barred_now(rules.constraints, ran)
+    return barred_told(found, ran, who.rows["container"].to_list(), who.nodes)
 
 
 def _further(who: Replayed, used: Used) -> list[str]:
