@@ -64,11 +64,8 @@ def workload_from_sizes(
     rules, budgets = _rules(who, assumptions), budgets_of(rows["rules"])
     pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
-    told, further = (
-        _told(store, who, budgets, shut_out),
-        _further_told(store, who, used, assumptions),
-    )
-    barred = _barred_told(who, rules, pinned, shut_out)
+    told = [*_told(store, who, budgets, shut_out), *_barred_told(who, rules, pinned, shut_out)]
+    told += _further_told(store, who, used, assumptions)
     load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -100,7 +97,7 @@ def workload_from_sizes(
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(*told, *barred, *further, *unpriced_told(rules.price_per_hour)),
+        told=(*told, *unpriced_told(rules.price_per_hour)),
         left_out=_left_out(who, shut_out),
         facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
     )
