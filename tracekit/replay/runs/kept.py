@@ -31,6 +31,10 @@ _TEXTS = ("policy", "parameters")
 _NUMBERS = {"Int64", "Float64"}
 
 
+#: What is written as it is, alone and in a list.
+_WRITTEN = (str, bytes, int, float, type(None))
+
+
 class DamagedReplayError(ValueError):
     """A kept replay is damaged."""
 
@@ -201,17 +205,32 @@ def fingerprint(load: Workload) -> str:
     return digest.hexdigest()
 
 
+def replays_alike(load: Workload) -> str:
+    """A hash that is the same where every replay is: without what a workload says of itself."""
+    return fingerprint(
+        dataclasses.replace(load, assumptions={}, facts={}, quantities={}, told=(), left_out=())
+    )
+
+
 def _feed(digest: hashlib.blake2b, value: Any) -> None:
-    """Add a value; arrays by their bytes, all else as it is written."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
+    """Add a value; arrays by their bytes, parts one by one, all else as it is written."""
+    if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).data)
+        # as it is written a large array has its ends alone
+        if value.dtype == object:
+            _feed(digest, value.tolist())
+        else:
+            digest.update(np.ascontiguousarray(value).data)
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             digest.update(f"{field.name}=".encode())
             _feed(digest, getattr(value, field.name))
     elif isinstance(value, Mapping):
         _feed(digest, sorted(value.items()))
+    elif isinstance(value, list | tuple) and not all(isinstance(one, _WRITTEN) for one in value):
+        digest.update(f"{len(value)}:".encode())
+        for one in value:
+            _feed(digest, one)
     else:
         digest.update(repr(value).encode(errors="surrogatepass"))
         digest.update(b";")

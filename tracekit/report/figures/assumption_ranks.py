@@ -48,7 +48,7 @@ def _prepare(data: Data) -> pl.DataFrame:
     usual = vary_told.subject(data.studies[NAME])
     rows = [
         {**row, "usual_answer": usual, "stands": _STANDS[row["stands"]]}
-        for row in changes.filter(pl.col("stands").is_not_null()).iter_rows(named=True)
+        for row in changes.filter(pl.col("stands").is_in(list(_STANDS))).iter_rows(named=True)
     ]
     # what turns the answer over comes first, as in the study
     return pl.DataFrame([{name: row[name] for name in _SCHEMA} for row in rows], schema=_SCHEMA)

@@ -4,7 +4,7 @@ What decides is what a run says, ``decision`` and ``advice``: who is barred, who
 whether production is kept, also where a policy is a trade for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ from tracekit.replay.runs.run import OBSERVED
 SAME, BARRED, KEPT, OTHER, TRADE, UNTOLD = (
     "same", "barred", "production kept", "another policy", "another trade", "not told",
 )  # fmt: skip
+#: The change leaves the workload as it is.
+NOTHING = "nothing changes"
 #: The answer turns over.
 TURNED = (BARRED, KEPT, OTHER, TRADE)
 
@@ -230,7 +232,10 @@ def _rank(found: Results, stand: Standings, row: Standing) -> float:
 
 
 def moved_by(
-    ranks: pl.DataFrame, answers: Mapping[str, Answered], problems: Mapping[str, str]
+    ranks: pl.DataFrame,
+    answers: Mapping[str, Answered],
+    problems: Mapping[str, str],
+    unchanged: Sequence[str] = (),
 ) -> pl.DataFrame:
     """The effect of each change on the answer and the ranks; the largest first."""
     usual = answers[BASE]
@@ -252,8 +257,9 @@ def moved_by(
                 "problem": None,
             }
         )
+    rows += [{"change": change, "stands": NOTHING} for change in unchanged]
     rows += [{"change": change, "problem": what} for change, what in problems.items()]
-    known = {one: at for at, one in enumerate((*TURNED, UNTOLD, SAME))}
+    known = {one: at for at, one in enumerate((*TURNED, UNTOLD, SAME, NOTHING))}
     order = pl.col("stands").replace_strict(known, default=len(known), return_dtype=pl.Int64)
     return pl.DataFrame(rows, schema=_MOVES).sort(order, "agreement", "change", nulls_last=True)
 

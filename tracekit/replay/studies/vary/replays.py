@@ -12,6 +12,7 @@ from tracekit.replay.answer.followed import LARGEST
 from tracekit.replay.answer.repeat import row_of
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.kept import replays_alike
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.one import digest_of, in_order, replay_one
 from tracekit.replay.runs.replayer import Planned
@@ -39,17 +40,45 @@ class Met:
 
 
 @dataclass(frozen=True)
+class Unchanged:
+    """The result of ``Orders`` where the workload is as without the change: nothing is replayed."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The hash of a workload, by which another is known to replay alike; can be sent elsewhere."""
+
+    source: WorkloadSource
+
+    def run(self, on_progress: OnProgress) -> str:
+        """Load it, and work out the hash."""
+        on_progress(1, 0, 0)
+        return _loaded(self.source)[1]
+
+
+@dataclass(frozen=True)
 class Orders:
-    """One policy under one change, in so many orders of arrival; can be sent elsewhere."""
+    """One policy under one change, in so many orders of arrival; can be sent elsewhere.
+
+    Parameters
+    ----------
+    usual : str
+        The hash of the workload without the change; empty where it is replayed in any case.
+    """
 
     source: WorkloadSource
     policy: str
     seed: int
     repeats: int | None
+    usual: str = ""
 
-    def run(self, on_progress: OnProgress) -> Met | None:
+    def run(self, on_progress: OnProgress) -> Met | Unchanged | None:
         """Replay them; None for production where its placement is not recorded."""
-        load, entrant = _loaded(self.source), parse_entrant(self.policy)
+        load, known = _loaded(self.source)
+        if known == self.usual:
+            on_progress(1, 0, 0)
+            return Unchanged()
+        entrant = parse_entrant(self.policy)
         varies, repeats = varying(load), self.repeats
         if self.policy == OBSERVED and not load.recorded:
             on_progress(1, 0, 0)
@@ -68,8 +97,9 @@ class Orders:
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded(source: WorkloadSource) -> Workload:
-    return source.load()
+def _loaded(source: WorkloadSource) -> tuple[Workload, str]:
+    load = source.load()
+    return load, replays_alike(load)
 
 
 def _about(load: Workload, varies: list[str]) -> dict[str, Any]:

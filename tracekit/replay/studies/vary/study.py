@@ -9,7 +9,7 @@ beside that, and decide nothing; ``told`` has the words.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import BASE, Answered, answered, moved_by, ranked
-from tracekit.replay.studies.vary.replays import Met, Orders, results_of
+from tracekit.replay.studies.vary.replays import Known, Met, Orders, Unchanged, results_of
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of
 from tracekit.store import Store, open_store
@@ -114,8 +114,9 @@ def vary_assumptions(
         defaults (a policy, or to keep production) is the answer here (``same``; it may be within
         chance of the first), is barred (``barred``), gives way to production (``production kept``)
         or to another policy (``another policy``), or production is kept, but the trade for it is
-        another (``another trade``), or nothing is told; ``answer`` is the answer here, ``why`` what
-        turned it, ``decided_by`` the measure that decided. Beside it how far ranks agree (Kendall's
+        another (``another trade``), nothing is told, or the workload is the same (``nothing
+        changes``, and nothing was replayed); ``answer`` is the answer here, ``why`` what turned it,
+        ``decided_by`` the measure that decided. Beside it how far ranks agree (Kendall's
         tau-b, 1 the same, -1 the opposite), the first by ``measure``, and who moved by how many
         places. A change under which nothing can be replayed has its problem
         there.
@@ -142,7 +143,7 @@ def vary_assumptions(
         _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
         for text in ("", *(changes or usual))
     ]
-    found, problems = _replayed(
+    tried = _replayed(
         cases,
         [OBSERVED, *names],
         repeats=repeats,
@@ -150,6 +151,7 @@ def vary_assumptions(
         crew=crew or Alone(),
         progress=progress,
     )
+    found, problems = tried.found, tried.problems
     if BASE in problems:
         raise TracekitError(problems[BASE])
     measure = measure or _that_tells(found[BASE])
@@ -172,7 +174,7 @@ def vary_assumptions(
             "best": [name for row in base.best for name in row.names],
             "why_not": base.why_not,
         },
-        frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems)},
+        frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems, tried.unchanged)},
     )
 
 
@@ -196,6 +198,14 @@ def _usual(store: Store) -> tuple[str, ...]:
     return RECORDED_CHANGES if used_by_others(store) else SIZED_CHANGES
 
 
+class _Tried(NamedTuple):
+    """The results under each change; what could not be replayed, and why; what changes nothing."""
+
+    found: dict[str, Results]
+    problems: dict[str, str]
+    unchanged: list[str]
+
+
 def _replayed(
     cases: Sequence[_Case],
     names: Sequence[str],
@@ -204,26 +214,42 @@ def _replayed(
     seed: int,
     crew: Crew,
     progress: Progress,
-) -> tuple[dict[str, Results], dict[str, str]]:
-    """The results under each change, and the problems of changes that cannot be replayed."""
+) -> _Tried:
+    """Replay all policies under each change, where the workload is another one under it."""
     met: dict[str, dict[str, Met]] = {}
     problems: dict[str, str] = {}
+    unchanged: dict[str, None] = {}
     with progress.task("assumptions", len(cases) * len(names), "policies") as task:
+        usual = _known(cases[0], crew)
         running = [
-            (case, name, crew.submit(Orders(case.source, name, seed, repeats), lambda *_: None))
+            (case, name, crew.submit(_orders(case, name, seed, repeats, usual), lambda *_: None))
             for case in cases
             for name in names
         ]
         for case, name, future in running:
             try:
                 one = future.result()
-                if one is not None:
+                if isinstance(one, Unchanged):
+                    unchanged[case.change] = None
+                elif one is not None:
                     met.setdefault(case.change, {})[name] = one
             except TracekitError as error:
                 problems.setdefault(case.change, error.what)
             task.advance(1, case.change)
     found = {change: results_of(one) for change, one in met.items() if change not in problems}
-    return found, problems
+    return _Tried(found, problems, list(unchanged))
+
+
+def _known(case: _Case, crew: Crew) -> str:
+    """The hash of a workload; empty where it cannot be loaded, which its replays tell."""
+    try:
+        return crew.submit(Known(case.source), lambda *_: None).result()
+    except TracekitError:
+        return ""
+
+
+def _orders(case: _Case, name: str, seed: int, repeats: int | None, usual: str) -> Orders:
+    return Orders(case.source, name, seed, repeats, "" if case.change == BASE else usual)
 
 
 def _check(measure: str) -> None:

@@ -11,6 +11,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import (
     BARRED,
     KEPT,
+    NOTHING,
     SAME,
     TRADE,
     TURNED,
@@ -18,7 +19,7 @@ from tracekit.replay.studies.vary.answers import (
     decided_by,
 )
 from tracekit.study import Study
-from tracekit.words import counted, few
+from tracekit.words import counted, few, listed
 
 #: So many orders are asked for where six tell nothing.
 _MORE = 20
@@ -32,14 +33,23 @@ _NAMED = 5
 
 def question(study: Study) -> str:
     """The question of the study."""
-    changes = study.frames["changes"].height
+    changes = study.frames["changes"].height - len(_changes(study, NOTHING))
     keep = ", or to keep production" if study.about["beside_production"] else ""
     return (
         "Does the answer hang on an assumption: which of"
         f" {counted(len(study.about['policies']), 'policy')}"
         f" to choose{keep}? {changes} {'was' if changes == 1 else 'were'} changed, one at a time,"
-        " each judged as a run is."
+        f" each judged as a run is.{_nothing(study)}"
     )
+
+
+def _nothing(study: Study) -> str:
+    """Which changes leave the workload as it is, a sentence; or nothing."""
+    same = [row["change"] for row in _changes(study, NOTHING)]
+    if not same:
+        return ""
+    change = "changes" if len(same) == 1 else "change"
+    return f" {len(same)} more {change} nothing in this workload: {listed(same)}."
 
 
 def answer(study: Study, *, most: int = 3) -> str:
@@ -54,6 +64,9 @@ def answer(study: Study, *, most: int = 3) -> str:
             "Nothing can be told: no changed assumption could be replayed; the reasons are below."
         )
     usual = subject(study)
+    if len(_changes(study, NOTHING)) == study.frames["changes"].height:
+        same = listed([row["change"] for row in _changes(study, NOTHING)])
+        return f"The answer is {usual}, and hangs on none of these: {same} change nothing here."
     turned, told = _changes(study, *TURNED), _changes(study, *TURNED, SAME)
     if not told:
         return (
@@ -95,7 +108,7 @@ def _turned(study: Study, row: dict[str, str]) -> str:
 
 def outcome(row: Mapping[str, str]) -> str:
     """The answer under a change, in a word or two."""
-    if row["stands"] in {SAME, UNTOLD}:
+    if row["stands"] in {SAME, UNTOLD, NOTHING}:
         return str(row["stands"])
     return f"barred: {row['answer']}" if row["stands"] == BARRED else str(row["answer"])
 
