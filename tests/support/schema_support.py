@@ -63,8 +63,9 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("replay", "store", "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "6",
      "--out", "run"),
     ("compare", "once", "run", "--fail-if", "pending > 100", "--out", "comparison"),
+    # one change that changes the workload, and one that does not
     ("vary", "store", "--policy", "first_fit", "--policy", "worst_fit", "--change",
-     "node_cpu_cores=52"),
+     "background=none", "--change", "node_cpu_cores=52"),
     # one policy with an answer and no bound, and one without an answer
     ("shrink", "store", "--policy", "best_fit", "--policy", "random", "--limit",
      "pending_container_steps <= 9", "--limit", "random: cpu_max_fraction <= 0", "--repeat", "1"),
