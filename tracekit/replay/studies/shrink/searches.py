@@ -47,6 +47,7 @@ class Asked:
     repeats: int
     by: str
     may_wait: bool
+    as_a_run: bool
     subject: str
 
     def of(
@@ -63,6 +64,7 @@ class Asked:
             asks=asks,
             beside=beside,
             may_wait=self.may_wait,
+            as_a_run=self.as_a_run,
             # beside another's answer it is enough that all nodes are too few
             further=self.subject in {"", str(policy)},
         )

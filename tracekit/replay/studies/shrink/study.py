@@ -131,7 +131,7 @@ def shrink_cluster(
         by = what_is_least(least, within, cluster)
         # where production placed all, it is the policy that lets some wait, not the nodes
         may_wait = placed_all(observed) and scale == 1
-        asked = Asked(source, scale, within, seed, orders, by, may_wait, subject)
+        asked = Asked(source, scale, within, seed, orders, by, may_wait, not limits, subject)
         found, problems = ended(begun(asked, entrants, crew, kept, task), task)
     if not found and not anyway:
         raise no_answer(problems, observed or {}, facts["nodes"])

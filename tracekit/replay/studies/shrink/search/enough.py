@@ -1,5 +1,6 @@
 """How many nodes are enough: of those there are, or with further ones like them."""
 
+import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from tracekit.arrays import IntArray
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.may_wait import most_waiting
 from tracekit.replay.studies.shrink.search.added import Adding
+from tracekit.replay.studies.shrink.search.at_the_mean import at_the_mean
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
@@ -40,6 +42,7 @@ def enough_nodes(
     asks: Callable[[Workload], Ask] | None = None,
     beside: int = 1,
     may_wait: bool = False,
+    as_a_run: bool = False,
     further: bool = True,
 ) -> Fewest:
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
@@ -52,6 +55,8 @@ def enough_nodes(
     may_wait : bool
         Whether as many containers may wait on all nodes as ``runs.may_wait`` allows; then as many
         may on fewer, order by order.
+    as_a_run : bool
+        Whether limits are those by which a run chooses policies, at the mean of its orders.
     further : bool
         Whether more nodes are searched for where all there are are too few.
     by : {'nodes', 'cost'}
@@ -79,6 +84,12 @@ def enough_nodes(
             found = _with_some_waiting(search, load, policy, limits, most)
             if found is not None:
                 return found
+        if as_a_run and repeats > 1:
+            rows = Trials(load, policy, limits, seed, ask).on_all_nodes(range(repeats))
+            as_far = at_the_mean(limits, rows)
+            if as_far is not None:
+                with contextlib.suppress(TooFewError):
+                    return search(limits=as_far)
         if not further:
             raise
 

@@ -14,7 +14,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
 from tracekit.units import percent
 
-_OPTION = "--limit"
+OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every
 #: container gets a node, and gets it at once. A cluster whose containers queue is too small.
 PLACED = tuple(f"{measure} == 0" for measure in WAITING)
@@ -94,7 +94,7 @@ class Limits:
         """All that hold for a policy: every container is placed, then those given."""
         given = self._given(policy)
         named = {name for one in given for name in one.measures}
-        placed = [parse_threshold(text, _OPTION) for text in self.placed]
+        placed = [parse_threshold(text, OPTION) for text in self.placed]
         return [*(one for one in placed if one.measure not in named), *given]
 
     def _given(self, policy: str) -> list[Threshold]:
@@ -218,7 +218,7 @@ def parse_limits(
     """
     recorded = observed is not None
     usual_ones = _usual(observed, node_steps)
-    given = [parse_threshold(text, _OPTION, typed=bool(texts)) for text in texts or usual_ones]
+    given = [parse_threshold(text, OPTION, typed=bool(texts)) for text in texts or usual_ones]
     usual = dict.fromkeys(["placed", *all_measures()])
     for one in given:
         # the names are looked up as they will be in the rows, which may have further resources
@@ -227,13 +227,13 @@ def parse_limits(
         one.sides(row, row, row)
         if one.speaks_of(OBSERVED) and not recorded:
             raise TracekitError(
-                f"{_OPTION} '{one.text}': the workload does not record where production ran its"
+                f"{OPTION} '{one.text}': the workload does not record where production ran its"
                 " containers, so 'observed' is not known",
                 hint="compare with a number, or with 'base', the same policy on all nodes",
             )
         if one.policy is not None and one.policy not in policies:
             raise TracekitError(
-                f"{_OPTION} '{one.text}': policy '{one.policy}' is not replayed",
+                f"{OPTION} '{one.text}': policy '{one.policy}' is not replayed",
                 hint=f"policies: {', '.join(policies)}",
             )
     return Limits(tuple(given), observed or {})
@@ -246,10 +246,10 @@ def _usual(observed: Row | None, node_steps: float) -> list[str]:
     """
     found = limits_of(observed, node_steps)
     most = {name: _up(one) if name in FULL else one for name, one in found.items()}
-    usual = [f"{name} <= {_written(one)}" for name, one in most.items()]
+    usual = [f"{name} <= {written(one)}" for name, one in most.items()]
     usual += [f"{name} <= {AS_WITH_ALL}" for name, one in found.items() if name in FULL and one > 1]
     more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
-    beyond = f" + {_written(more)}" if more else ""
+    beyond = f" + {written(more)}" if more else ""
     return usual if more is None else [*usual, f"{OVERLOAD} <= base{beyond}"]
 
 
@@ -269,7 +269,7 @@ def _up(share: float) -> float:
     return math.ceil(round(share * _SHOWN, _DECIMALS)) / _SHOWN
 
 
-def _written(value: float) -> str:
+def written(value: float) -> str:
     """A number as an expression holds it, exactly."""
     return f"{value:.0f}" if value == round(value) else repr(value)
 

@@ -131,6 +131,10 @@ class Trials:
             error.only_waits = all(one.limit in PLACED for one in broken)
             raise error
 
+    def on_all_nodes(self, orders: Iterable[int]) -> list[dict[str, Any]]:
+        """What the policy comes to on all nodes, a row of the summary for each order."""
+        return [self._base_of(order) for order in orders]
+
     def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
         """Whether all limits hold on so many nodes in every order of arrival."""
         return all(self.holds(order, nodes) for order in orders)

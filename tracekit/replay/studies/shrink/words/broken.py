@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.measures import find_measure, small
-from tracekit.replay.studies.shrink.search.limits import AS_WITH_ALL, number, title_of
+from tracekit.replay.studies.shrink.search.limits import number, title_of
 
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
+#: No more than a number, or than the same policy on all nodes.
+_AS_WITH_ALL = re.compile(r"(.+ )max\(([0-9.e+-]+), base\)")
 #: No more, or hardly more, than the same policy on all nodes.
 _SAME = re.compile(r"(?P<measure>\w+) <= base( \+ (?P<more>[0-9.]+))?")
 _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
@@ -16,9 +18,9 @@ _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": 
 
 def limit_words(text: str) -> str:
     """A limit with the title of its measure and the bound in words, as far as its form is plain."""
-    as_all = text.removesuffix(AS_WITH_ALL)
-    if as_all != text:
-        return f"{limit_words(f'{as_all}1')}, or what it is with all nodes"
+    as_all = _AS_WITH_ALL.fullmatch(text)
+    if as_all is not None:
+        return f"{limit_words(f'{as_all[1]}{as_all[2]}')}, or what it is with all nodes"
     same = _SAME.fullmatch(text)
     if same is not None:
         more = f"at most {float(same['more']):,.0f} more" if same["more"] else "no more"

@@ -25,6 +25,7 @@ from tracekit.replay.studies.shrink.words.cautions import (
     nodes_aside,
     not_counted,
 )
+from tracekit.replay.studies.shrink.words.over_orders import beyond_in_some
 from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.study import Study
 from tracekit.words import count, counted, short_id
@@ -137,15 +138,22 @@ def _enough(found: Told) -> str:
         return f"{too_few}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
         which = f"{named(about, row['policy'])}{load}{every if orders == 1 else ''}"
-        return f"{_every(row)} {which}.{waits.either(row, about)}{beside}"
+        return f"{_every(row)} {which}.{waits.either(row, about)}{_beyond(found)}{beside}"
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{aside}{not_counted(about['workload'])}"
-        f"{waits.either(row, about)}{_overload_there(found)}{nearly_full(*_memory(found))}{beside}"
+        f"{waits.either(row, about)}{_overload_there(found)}{_beyond(found)}"
+        f"{nearly_full(*_memory(found))}{beside}"
     )
+
+
+def _beyond(found: Told) -> str:
+    """Which limits hold at the mean of the orders alone, after a space; or nothing."""
+    said = beyond_in_some(found.study, found.best)
+    return f" {said}" if said else ""
 
 
 def _memory(found: Told) -> tuple[float | None, float | None]:
@@ -237,7 +245,9 @@ def short_within(study: Study) -> str:
     some = found is not None and found.best.get(WAITS_WITH_ALL) is not None
     nothing = "no more containers wait than with all" if some else "nothing waits"
     many = "that many nodes" if found is None else counted(found.best["nodes"], "node")
-    said = f"On {many} {nothing}{in_each}, {within(study.about)}"
+    mean = found is not None and beyond_in_some(study, found.best)
+    at = " at the mean" if mean else ""
+    said = f"On {many} {nothing}{in_each}, {within(study.about)}{at}"
     if found is None or found.best["fails"] is None:
         return f"{said}."
     what = comes_to(found.best)
