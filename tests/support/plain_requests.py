@@ -42,17 +42,22 @@ def random_use(seed: int, *, containers: int = 9, steps: int = 40) -> RecordedUs
     request[rng.random((containers, 2)) < 0.2] = np.nan
     limit = request * rng.uniform(1.0, 1.5, (containers, 2))
     limit[rng.random((containers, 2)) < 0.2] = np.nan
-    # every other container has init containers or overhead
+    # every other container has init containers or overhead beside what it asks for
+    known = rng.random((containers, 2)) < 0.5
     init, overhead = (
-        np.where(rng.random((containers, 2)) < 0.5, np.nan_to_num(request) * share, 0.0)
-        for share in (1.0, 0.3)
+        np.where(known, rng.uniform(0.0, most, (containers, 2)) * (1.0, GIB), 0.0)
+        for most in (2.0, 0.5)
     )
+    reserved = np.maximum(np.nan_to_num(request), init) + overhead
     return RecordedUse(
         services=("a", "b", "c"),
         service=np.sort(rng.integers(0, 3, containers)),
         request=request,
         limit=limit,
-        fixed=Fixed(init=init * 0.7, overhead=overhead),
+        reserved=np.where(reserved > 0, reserved, np.nan),
+        fixed=Fixed(
+            known=known, init=init, overhead=overhead, own_request=request, own_limit=limit
+        ),
         arrival_ms=arrival * STEP_MS,
         departure_ms=departure * STEP_MS,
         times_ms=np.arange(steps) * STEP_MS,
@@ -65,7 +70,7 @@ def random_use(seed: int, *, containers: int = 9, steps: int = 40) -> RecordedUs
 def plain_judged(use: RecordedUse, recommended: Any, service: int, resource: int) -> dict[str, Any]:
     """What requests of one service come to over all the time, sample by sample."""
     steps = above = limited = beyond = 0
-    excess = most = asked_ms = now_ms = lived_ms = 0.0
+    excess = most = asked_ms = now_ms = own_ms = lived_ms = 0.0
     begin, end = int(use.times_ms[0]), int(use.times_ms[-1]) + STEP_MS
     columns = {int(one): at for at, one in enumerate(use.measured)}
     for one in range(len(use.service)):
@@ -75,16 +80,17 @@ def plain_judged(use: RecordedUse, recommended: Any, service: int, resource: int
         now = 0.0 if math.isnan(now) else now
         told = recommended[service, resource]
         init, extra = use.fixed.init[one, resource], use.fixed.overhead[one, resource]
-        reserved = now if math.isnan(told) else max(told, init) + extra
-        own = now - extra
-        request = own if math.isnan(told) else told
+        reserved_now = max(now, init) + extra
+        request = now if math.isnan(told) else told
+        reserved = reserved_now if math.isnan(told) else max(told, init) + extra
         lives = max(min(use.departure_ms[one], end) - max(use.arrival_ms[one], begin), 0)
         lived_ms += lives
         asked_ms += lives * reserved
-        now_ms += lives * now
+        now_ms += lives * reserved_now
+        own_ms += lives * now
         if one not in columns:
             continue
-        limit = use.limit[one, resource] * (request / own if own else 1.0)
+        limit = use.limit[one, resource] * (request / now if now else 1.0)
         for value in use.values[resource, :, columns[one]].astype(float).tolist():
             if math.isnan(value):
                 continue
@@ -100,8 +106,9 @@ def plain_judged(use: RecordedUse, recommended: Any, service: int, resource: int
         "judged_container_steps": steps,
         "containers": lived_ms / (end - begin),
         "freed": (now_ms - asked_ms) / (end - begin),
-        "request_now": now_ms / lived_ms if now_ms else None,
-        "request_then": asked_ms / lived_ms if asked_ms else None,
+        "request_now": own_ms / lived_ms if own_ms else None,
+        "reserved_now": now_ms / lived_ms if now_ms else None,
+        "reserved_then": asked_ms / lived_ms if asked_ms else None,
         "above_share": above / steps if steps else None,
         "excess_mean": excess / above if above else None,
         "excess_max": most if steps else None,

@@ -28,9 +28,12 @@ class RecordedUse:
         A container without a service is one of its own.
     service : int64, shape (containers,)
     request, limit : float64, shape (containers, 2)
-        Cores and bytes; NaN for none.
+        What containers ask for and may use, in cores and bytes; NaN for none. Of a pod it is that
+        of its containers, without init containers and overhead.
+    reserved : float64, likewise
+        What the scheduler reserves for it now.
     fixed : Fixed
-        Of the requests what stays whatever is recommended, in cores and bytes.
+        What stays reserved whatever is recommended, in cores and bytes.
     arrival_ms, departure_ms : int64, shape (containers,)
     times_ms : int64, shape (steps,)
     values : float32, shape (2, steps, measured containers)
@@ -43,6 +46,7 @@ class RecordedUse:
     service: IntArray
     request: FloatArray
     limit: FloatArray
+    reserved: FloatArray
     fixed: Fixed
     arrival_ms: IntArray
     departure_ms: IntArray

@@ -1,4 +1,4 @@
-"""What a request keeps, whatever the containers of a pod ask for."""
+"""What a request keeps, whatever the containers of a pod ask for, and what these ask for."""
 
 from tracekit.tables import Column, Table
 from tracekit.tables._columns import RESOURCE, UNIT
@@ -27,6 +27,24 @@ TABLE = Table(
             kind="number",
             unit="see unit",
             description="What is reserved on top of its containers, init containers too.",
+            required=False,
+            often_absent=True,
+            minimum=0,
+        ),
+        Column(
+            name="own_request",
+            kind="number",
+            unit="see unit",
+            description="What its containers ask for together while they run.",
+            required=False,
+            often_absent=True,
+            minimum=0,
+        ),
+        Column(
+            name="own_limit",
+            kind="number",
+            unit="see unit",
+            description="What these may use at most together.",
             required=False,
             often_absent=True,
             minimum=0,

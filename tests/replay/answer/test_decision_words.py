@@ -207,3 +207,25 @@ def test_more_overload_in_most_orders_is_told_beside_a_gain() -> None:
     few = run({**values, "a": (0.5, [1.0, 1.0, 1.0, 9.0, 1.0, 1.0])})
     few.manifest["workload"]["steps"] = 10_000
     assert "overloaded node-steps" not in sentence(few, decision(few))
+
+
+def test_overload_in_few_orders_is_judged_without_production() -> None:
+    """It ended in an error, as there is nothing to compare with beyond chance."""
+    found = run({"a": (0.5, [3.0, 0.0, 0.0, 0.0, 0.0, 0.0]), "b": (0.6, 0.0)})
+    told = decision(found)
+    assert not told.left_out
+    assert sentence(found, told)
+
+
+def test_nodes_and_cost_that_grow_in_each_order_are_a_price() -> None:
+    """However widely they scatter, so that chance may explain how much."""
+    found = run({"observed": (0.9, 0.0), "a": (0.4, 0.0)})
+    assert found.repeats is not None
+    usual = pl.col("policy") == "observed"
+    cost = pl.when(usual).then(2.0).otherwise(4.0 + 40.0 * (pl.col("repeat") == 1))
+    priced = [one.with_columns(cost.alias("cost_per_hour")) for one in (found.summary.with_columns(
+        repeat=pl.lit(0)), found.repeats)]  # fmt: skip
+    told = Results(found.manifest, priced[0].drop("repeat"), priced[1])
+    said = sentence(told, decision(told))
+    assert said.startswith("Keep the placement of production, unless this trade is worth it")
+    assert "cost of nodes in use per hour" in said

@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.replay.bounds.demand import bound_after_losses, demand_bound, load_bound
+from tracekit.replay.bounds.demand import bound_after_losses, cost_bound, demand_bound, load_bound
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.workload.changed.on_nodes import on_nodes
+from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.workload import Losses, Workload
 
 sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
@@ -147,3 +149,29 @@ def test_what_is_there_after_a_loss_is_on_the_nodes_that_are_left() -> None:
     assert bound_after_losses(after, (np.inf, np.inf), requests=False) == 0
     limits = parse_limits(["cpu_max_fraction <= 1"], ["best_fit"])
     assert least_nodes(after, parse_policy("best_fit"), limits) == 4
+
+
+def test_what_no_limit_speaks_of_bounds_nothing() -> None:
+    """Each container uses a whole node of CPU, and a twentieth of the memory of one."""
+    load = workload([(100, 1000)] * 6, [(0, 9000, 100, 50)] * 6, used_share=1.0)
+    assert demand_bound(load, (float("inf"), 0.8)) == 1
+    assert demand_bound(load, (1.0, 0.8)) == 6
+
+
+def test_nodes_cost_what_the_judged_time_needs() -> None:
+    """Six are there while the cluster fills, and one afterwards, which is when nodes are judged."""
+    rows = [(0, 1000, 100, 10)] * 5 + [(0, 9000, 100, 10)]
+    load = workload([(100, 100)] * 6, rows, used_share=1.0)
+    masks = np.ones((6, 6), dtype=np.bool_)
+    masks[:, 5] = False
+    part = Allowed(label="selector", of=np.arange(6), mask=masks)
+    load = dataclasses.replace(
+        load,
+        settled_ms=2000,
+        price_per_hour=np.full(6, 4.0),
+        constraints=Constraints(parts=(part,)),
+    )
+    assert cost_bound(load, (1.0, 1.0), requests=True) == pytest.approx(4.0)
+    assert cost_bound(dataclasses.replace(load, settled_ms=0), (1.0, 1.0), requests=True) == (
+        pytest.approx(20.0)
+    )

@@ -163,6 +163,7 @@ def one_service(cpu: dict[float, float], memory_bytes: float) -> RecordedUse:
         service=np.zeros(1, dtype=np.int64),
         request=np.full((1, 2), np.nan),
         limit=np.full((1, 2), np.nan),
+        reserved=np.full((1, 2), np.nan),
         fixed=nothing_fixed(1),
         arrival_ms=times[:1],
         departure_ms=times[-1:] + 60_000,

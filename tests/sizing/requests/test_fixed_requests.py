@@ -73,8 +73,9 @@ def test_what_stays_is_not_freed(sized: Study) -> None:
     for name, (_, now, then) in SERVICES.items():
         row = found[name]
         assert row["recommended"] == pytest.approx(USED)
-        assert row["request_now"] == pytest.approx(now), name
-        assert row["request_then"] == pytest.approx(then), name
+        assert row["request_now"] == pytest.approx(1.0), name
+        assert row["reserved_now"] == pytest.approx(now), name
+        assert row["reserved_then"] == pytest.approx(then), name
         assert row["freed"] == pytest.approx(now - then), name
     total = sized.frames["policies"].filter(policy=MAXIMUM, resource="cpu").row(0, named=True)
     assert total["freed"] == pytest.approx(sum(now - then for _, now, then in SERVICES.values()))
@@ -101,4 +102,5 @@ def test_the_store_has_both_parts(store: Path) -> None:
     rows = read(open_store(store), "fixed_request")
     assert rows["overhead"].drop_nulls().sort().to_list() == [1.0, 1.5]
     assert rows["init"].drop_nulls().sort().to_list() == [0.1, 0.5, 2.0, 3.0]
+    assert set(rows["own_request"]) == {1.0}
     assert set(rows["unit"]) == {"cores"}

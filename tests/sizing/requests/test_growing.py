@@ -51,6 +51,7 @@ def use_of(
         service=np.repeat(np.arange(services), 2),
         request=np.tile((4.0, 4e9), (containers, 1)),
         limit=np.full((containers, 2), np.nan),
+        reserved=np.tile((4.0, 4e9), (containers, 1)),
         fixed=nothing_fixed(containers),
         arrival_ms=begin,
         departure_ms=begin + steps * STEP_MS,

@@ -199,9 +199,9 @@ def test_what_init_containers_and_overhead_keep(
     spec: dict[str, Any], expected: dict[str, tuple[float | None, float | None]]
 ) -> None:
     found = fixed(spec)
-    assert {name: found[name] for name in found if name in ("cpu", "memory")} == expected
-    # the scheduler's request is at least what they keep
-    for name, (init, overhead) in found.items():
-        asked = effective(spec)[name][0]
-        assert asked is not None
-        assert asked >= (init or 0.0) + (overhead or 0.0)
+    known = {name: one for name, one in found.items() if name in ("cpu", "memory")}
+    assert {name: (one.init, one.overhead) for name, one in known.items()} == expected
+    # they and the containers' own make the scheduler's request
+    for name, one in found.items():
+        own = max(one.own_request or 0.0, one.init or 0.0)
+        assert effective(spec)[name][0] == own + (one.overhead or 0.0)

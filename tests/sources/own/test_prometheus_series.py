@@ -59,9 +59,8 @@ def test_every_form_says_the_same(
     assert found.rows("container_resource", "resource", "request", "limit", "unit") == [
         ("cpu", 2.125, None, "cores")
     ]
-    assert found.rows("fixed_request", "resource", "init", "overhead", "unit") == [
-        ("cpu", 2.0, 0.125, "cores")
-    ]
+    parts = ("resource", "init", "overhead", "own_request", "own_limit", "unit")
+    assert found.rows("fixed_request", *parts) == [("cpu", 2.0, 0.125, 0.75, None, "cores")]
 
 
 @pytest.mark.parametrize(("word", "name", "form"), FORMS, ids=[case[1] for case in FORMS])

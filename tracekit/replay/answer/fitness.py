@@ -196,6 +196,8 @@ def _worse(found: Results, policy: str, name: str, most: float) -> bool:
 @functools.lru_cache(maxsize=4)
 def _beyond_chance(found: Results) -> frozenset[tuple[str, str]]:
     """By which measures of overload a policy differs from production, all of these one family."""
+    if OBSERVED not in found.policies:
+        return frozenset()
     names = [one for one in (OVERLOAD, *FULL) if found.known(OBSERVED, one)]
     usual = found.orders(OBSERVED)
     rivals = [group[0] for group in found.groups if OBSERVED not in group]

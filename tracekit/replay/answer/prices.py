@@ -72,7 +72,9 @@ def _more(found: Results, told: Decision, name: str) -> str:
     first, measure = told.chosen[0], found.measures.get(name)
     by = difference(found, first, OBSERVED, name) if measure is not None else None
     free = not background(found.manifest.get("workload", {}))
-    if measure is None or by is None or not (by.apart and free) or told.criterion == name:
+    if measure is None or by is None or not free or told.criterion == name:
+        return ""
+    if not (by.apart or _in_every_order(found, first, measure)):
         return ""
     usual = float(found.of(OBSERVED, name).mean())
     if by.mean <= _MUCH_MORE * usual:

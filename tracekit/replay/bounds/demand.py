@@ -56,7 +56,8 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     found = [least_cost(asked, room, prices).max(initial=0.0) for asked, room in both]
     if requests:
         room = room_beside_daemons(workload)
-        found.append(pool_costs(workload, room, prices).max(initial=0.0))
+        steps = settled_steps(workload.times_ms, workload.settled_ms)
+        found.append(pool_costs(workload, room, prices)[steps].max(initial=0.0))
     return float(max(found))
 
 
@@ -128,9 +129,9 @@ def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[I
     present = workload.present_but_daemons(step)
     use = np.floor(workload.use_at(step)[:, present].T).astype(np.int64)
     own = np.floor(workload.background[:, step].T).astype(np.int64)
-    asked = np.hstack([use, workload.request[present, 2:]])
     counted = np.isfinite(most)
     use[:, ~counted] = 0
+    asked = np.hstack([use, workload.request[present, 2:]])
     share = np.where(counted, most, 1.0)
     limited = np.minimum(np.ceil(workload.capacity[:, :2] * share), UNLIMITED)
     usable = np.maximum(limited.astype(np.int64) - own, 0)

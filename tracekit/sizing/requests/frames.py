@@ -27,10 +27,10 @@ def services_of(
     kept = np.flatnonzero((lived > 0) | (found.steps.sum(axis=(0, 2)) > 0))
     frames = []
     for at, (resource, unit) in enumerate(RESOURCES):
-        steps, above, excess, limited, beyond, asked, now = (
+        steps, above, excess, limited, beyond, asked, now, stated = (
             one[:, kept, at].sum(axis=0)
             for one in (found.steps, found.above, found.excess, found.limited, found.beyond,
-                        found.asked, found.asked_now)
+                        found.asked, found.asked_now, found.stated_now)
         )  # fmt: skip
         none = np.full(len(kept), np.nan)
         lower, upper = (
@@ -45,8 +45,9 @@ def services_of(
                     "resource": resource,
                     "unit": unit,
                     "containers": lived[kept] / span,
-                    "request_now": np.where(now > 0, _ratio(now, lived[kept]), np.nan),
-                    "request_then": np.where(asked > 0, _ratio(asked, lived[kept]), np.nan),
+                    "request_now": np.where(stated > 0, _ratio(stated, lived[kept]), np.nan),
+                    "reserved_now": np.where(now > 0, _ratio(now, lived[kept]), np.nan),
+                    "reserved_then": np.where(asked > 0, _ratio(asked, lived[kept]), np.nan),
                     "recommended": advice.request[kept, at],
                     "lower": lower,
                     "upper": upper,

@@ -46,7 +46,7 @@ def stays(study: Study) -> str:
     if not rows.height:
         return ""
     named = [
-        f"{one['service']} {amount(one['request_then'], one['resource'])}"
+        f"{one['service']} {amount(one['reserved_then'], one['resource'])}"
         f" {UNITS[one['resource']][1]} of {UNITS[one['resource']][0]} a pod, with"
         f" {amount(one['recommended'], one['resource'])} for its containers"
         for one in rows.head(_NAMED_MORE).to_dicts()

@@ -36,6 +36,8 @@ class Judged:
     asked, asked_now : float64, likewise
         What is reserved, and what is reserved now, each times the ms that containers live: init
         containers and overhead count, in which no container-step can be.
+    stated_now : float64, likewise
+        What containers ask for now, likewise times the ms that they live.
     lived_ms : float64, shape (windows, services)
     window_ms : float64, shape (windows,)
     """
@@ -48,6 +50,7 @@ class Judged:
     beyond: FloatArray
     asked: FloatArray
     asked_now: FloatArray
+    stated_now: FloatArray
     lived_ms: FloatArray
     window_ms: FloatArray
 
@@ -68,8 +71,7 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
         at all counts as a request of nothing.
     """
     windows = windows_of(use)
-    reserved_now = np.nan_to_num(use.request)
-    now = use.fixed.of_containers(reserved_now)
+    now, reserved_now = np.nan_to_num(use.request), np.nan_to_num(use.reserved)
     own = recommended[use.service]
     request = np.where(np.isnan(own), now, own)
     reserved = np.where(np.isnan(own), reserved_now, use.fixed.reserved(request))
@@ -77,8 +79,9 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
     shape = (len(windows), len(use.services), len(RESOURCES))
     sums = {
         name: np.zeros(shape)
-        for name in ("steps", "above", "excess", "limited", "beyond", "asked", "asked_now")
-    }
+        for name in ("steps", "above", "excess", "limited", "beyond", "asked", "asked_now",
+                     "stated_now")
+    }  # fmt: skip
     most, lived = np.zeros(shape[1:]), np.zeros(shape[:2])
     length = np.zeros(len(windows))
     for at, window in enumerate(windows):
@@ -88,7 +91,9 @@ def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
         length[at], lived[at] = end - begin, _by_service(use.service, alive, shape[1])
         for resource in range(len(RESOURCES)):
             column = (at, slice(None), resource)
-            for name, asked in (("asked", reserved), ("asked_now", reserved_now)):
+            for name, asked in (
+                ("asked", reserved), ("asked_now", reserved_now), ("stated_now", now),
+            ):  # fmt: skip
                 sums[name][column] = _by_service(use.service, alive * asked[:, resource], shape[1])
             found = _of_window(use, window, resource, request[:, resource], use.limit * moved)
             for name, values in found.items():

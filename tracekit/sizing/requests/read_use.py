@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
-from tracekit.replay.workload.requests.reserved import fixed_of
+from tracekit.replay.workload.requests.reserved import Fixed, fixed_of
 from tracekit.replay.workload.resources import BASE, CPU
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.sized.amounts import amounts_of
@@ -81,9 +82,7 @@ def read_use(store: Store) -> RecordedUse:
     return RecordedUse(
         services=services,
         service=service,
-        request=_amounts(request),
-        limit=_amounts(limit),
-        fixed=fixed_of(store, rows["container"].to_list()).times(_UNITS),
+        **_asked(fixed_of(store, rows["container"].to_list()), request, limit),
         arrival_ms=rows["time_ms"].to_numpy().astype(np.int64),
         departure_ms=rows["departure_ms"].fill_null(end).to_numpy().astype(np.int64),
         times_ms=times,
@@ -91,6 +90,18 @@ def read_use(store: Store) -> RecordedUse:
         values=values,
         measured=_positions(spoken),
     )
+
+
+def _asked(kept: Fixed, request: IntArray, limit: IntArray) -> dict[str, Any]:
+    """What containers ask for themselves, what is reserved for them, and what of it stays."""
+    fixed, reserved = kept.times(_UNITS), _amounts(request)
+    own = np.where(fixed.own_request > 0, fixed.own_request, np.nan)
+    return {
+        "request": np.where(fixed.known, own, reserved),
+        "limit": np.where(fixed.known, fixed.own_limit, _amounts(limit)),
+        "reserved": reserved,
+        "fixed": fixed,
+    }
 
 
 def _ran(store: Store) -> Sizes:

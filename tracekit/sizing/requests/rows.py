@@ -100,8 +100,8 @@ def _by_service(study: Study) -> pl.DataFrame:
 
 def kept(study: Study) -> pl.DataFrame:
     """Rows of which more stays reserved than is recommended, what keeps most first."""
-    beyond = pl.col("request_then") - pl.col("recommended")
-    found = services(study).filter(beyond > _LITTLE * pl.col("request_then"))
+    beyond = pl.col("reserved_then") - pl.col("recommended")
+    found = services(study).filter(beyond > _LITTLE * pl.col("reserved_then"))
     whole = {name: one["requested_now"] or 1.0 for name, one in row(study, NOW).of.items()}
     part = beyond * pl.col("containers") / pl.col("resource").replace_strict(whole)
     return found.sort(part, descending=True, maintain_order=True)

@@ -54,12 +54,12 @@ def recommend_requests(
     -------
     Study
         ``services``: policy x service x resource, the policy ``now`` first. ``containers`` how
-        many there were at the mean of the judged time, ``request_now`` of one of them (null: none
-        has one), ``recommended`` for its containers together (null: the service has no use to
-        learn from, or its use grows, and it keeps what it has), ``request_then`` that is reserved
-        with it: init containers and overhead stay, ``lower`` and ``upper`` within which the policy
-        would leave a request, ``freed`` of all its containers (below 0: added), use of a container
-        over all the time,
+        many there were at the mean of the judged time, ``request_now`` of one (null: none has one;
+        of a pod that of its containers together), ``recommended`` in its place (null: the service
+        has no use to learn from, or its use grows, and it keeps what it has), ``lower`` and
+        ``upper`` within which the policy would leave a request; ``reserved_now`` and
+        ``reserved_then`` by the scheduler, with what init containers and overhead keep, ``freed``
+        of that by all its containers (below 0: added); use of a container over all the time,
         ``above_share`` of judged container-steps with more in use than requested, by how much then
         (``excess_mean``, ``excess_max``), ``beyond_limit_share`` with more in use than the limit
         were it moved in proportion, and ``at_risk``.

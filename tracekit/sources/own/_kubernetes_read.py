@@ -262,7 +262,10 @@ def _pod(thing: Thing, known: Roster) -> Rows:
 
 
 def _sizes_of(pod: Mapping[str, Any], **of: Any) -> Rows:
-    parts = {"container_resource": _resource_rows(pod), "fixed_request": fixed_rows(pod["spec"])}
+    parts = {
+        "container_resource": _resource_rows(pod),
+        "fixed_request": fixed_rows(pod["spec"], pod.get("status")),
+    }
     return {table: [{**of, **one} for one in some] for table, some in parts.items()}
 
 

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracekit.errors import TracekitError
 
@@ -79,14 +79,9 @@ def effective(
     """
     spec = _with_status(spec, status if isinstance(status, Mapping) else {})
     requests = _whole(spec, _requests)
-    limits = {
-        name: value
-        for name, value in _whole(spec, _limits).items()
-        if all(name in _limits(one) for one in spec.get("containers") or ())
-    }
+    limits = _limits_of(spec, _whole(spec, _limits))
     own = spec.get("resources") or {}
     requests |= _amounts(own.get("limits")) | _amounts(own.get("requests"))
-    limits |= _amounts(own.get("limits"))
     for name, extra in _amounts(spec.get("overhead")).items():
         requests[name] = requests.get(name, 0.0) + extra
         if name in limits:
@@ -94,27 +89,49 @@ def effective(
     return {name: (requests.get(name), limits.get(name)) for name in {**requests, **limits}}
 
 
-def fixed(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+class Fixed(NamedTuple):
+    """Of one resource what init containers need, the overhead, and what containers ask for."""
+
+    init: float | None
+    overhead: float | None
+    own_request: float | None
+    own_limit: float | None
+
+
+def fixed(spec: Mapping[str, Any], status: object = None) -> dict[str, Fixed]:
     """What init containers need and the overhead of a pod, for each resource, by Kubernetes' names.
 
     The request is the larger of the containers' and of the former, and the latter on top. What the
-    pod itself states, in ``spec.resources``, holds whatever its init containers need.
+    pod itself states, in ``spec.resources``, holds whatever its init containers need. Resources of
+    which there is neither are not among them.
 
     Raises QuantityError for a quantity that is none.
     """
+    spec = _with_status(spec, status if isinstance(status, Mapping) else {})
     own = spec.get("resources") or {}
     stated = _amounts(own.get("limits")) | _amounts(own.get("requests"))
-    _, peak = _stages(spec, _requests)
+    running, peak = _stages(spec, _requests)
     init = {name: value for name, value in peak.items() if value and name not in stated}
     overhead = {name: value for name, value in _amounts(spec.get("overhead")).items() if value}
-    return {name: (init.get(name), overhead.get(name)) for name in {**init, **overhead}}
+    requests, limits = running | stated, _limits_of(spec, _stages(spec, _limits)[0])
+    return {
+        name: Fixed(init.get(name), overhead.get(name), requests.get(name), limits.get(name))
+        for name in {**init, **overhead}
+    }
 
 
-def fixed_rows(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _limits_of(spec: Mapping[str, Any], added: Amounts) -> Amounts:
+    """Limits that hold: those of the pod, else where each of its containers has one."""
+    every = spec.get("containers") or ()
+    known = {name: one for name, one in added.items() if all(name in _limits(c) for c in every)}
+    return known | _amounts((spec.get("resources") or {}).get("limits"))
+
+
+def fixed_rows(spec: Mapping[str, Any], status: object = None) -> Iterator[dict[str, Any]]:
     """The same in columns of the table ``fixed_request``."""
-    for name, (init, overhead) in fixed(spec).items():
+    for name, one in fixed(spec, status).items():
         found = resource(name)
-        yield {"resource": found, "init": init, "overhead": overhead, "unit": unit(found)}
+        yield {"resource": found, **one._asdict(), "unit": unit(found)}
 
 
 def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:

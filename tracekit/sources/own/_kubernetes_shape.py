@@ -92,6 +92,8 @@ _NUMBERS = {
     "limit": pl.Float64,
     "init": pl.Float64,
     "overhead": pl.Float64,
+    "own_request": pl.Float64,
+    "own_limit": pl.Float64,
     "amount": pl.Float64,
 }
 

@@ -1,6 +1,7 @@
 """Rows of nodes and pods that kube-state-metrics recorded and kubectl did not print."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tracekit.sources._cluster import Broken, Opened
@@ -120,54 +121,98 @@ def _arrival_ms(seen: PodSeen) -> int:
     return seen.first_ms if seen.created_ms is None else seen.created_ms
 
 
-def _sizes(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
-    """Requests and limits of all its containers together, by the scheduler's rule."""
-    requests, limits = _added(seen.requests), _added(seen.limits)
-    for what, value in _init(seen).items():
-        requests[what] = max(value, requests.get(what, 0.0))
+@dataclass(frozen=True)
+class _Parts:
+    """What a pod asks for, by resource: its containers and sidecars, init containers, the rest.
+
+    ``asked`` is the request by the scheduler's rule.
+    """
+
+    running: dict[str, float]
+    init: dict[str, float]
+    overhead: dict[str, float]
+    asked: dict[str, float]
+
+
+def _parts(seen: PodSeen) -> _Parts:
+    """The order of init containers is not recorded: each counts with all sidecars beside it.
+
+    What the scheduler itself counts as requested holds. A part below 0 makes the request that,
+    so that it is told as broken.
+    """
+    beside = {name: one for name, one in seen.first_requests.items() if name in seen.sidecars}
+    first = [one for name, one in seen.first_requests.items() if name not in seen.sidecars]
+    sidecars = _added(beside)
+    running = _added({**seen.requests, **{f"init {name}": one for name, one in beside.items()}})
+    init: dict[str, float] = {}
+    for sizes in first:
+        for what, (_, value) in sizes.items():
+            init[what] = max(value + sidecars.get(what, 0.0), init.get(what, 0.0))
+    asked = {
+        what: max(running.get(what, 0.0), init.get(what, 0.0)) + seen.overhead.get(what, 0.0)
+        for what in {**running, **init, **seen.overhead}
+    }
+    asked |= {what: value for what, (_, value) in seen.whole_requests.items()}
+    asked |= {what: least for what, least in _least(seen).items() if least < 0}
+    room = {what: one - seen.overhead.get(what, 0.0) for what, one in asked.items()}
+    kept = {what: min(one, room[what]) for what, one in init.items()}
+    return _Parts(running, kept, seen.overhead, asked)
+
+
+def _least(seen: PodSeen) -> dict[str, float]:
+    """The least that any part of a pod states of each resource."""
+    least = dict(seen.overhead)
+    for one in (*seen.requests.values(), *seen.first_requests.values()):
+        for what, (_, value) in one.items():
+            least[what] = min(value, least.get(what, value))
+    return least
+
+
+def _limits(seen: PodSeen) -> dict[str, float]:
+    """The limits of all its containers together."""
+    limits = _added(seen.limits)
     sized = [name for name in seen.requests if name]
     for what in list(limits):
         # a container without a limit may take what it gets
         if any(what not in seen.limits.get(name, {}) for name in sized):
             del limits[what]
-    for what, extra in seen.overhead.items():
-        requests[what] = requests.get(what, 0.0) + extra
-    requests |= {what: value for what, (_, value) in seen.whole_requests.items()}
-    limits |= {what: value for what, (_, value) in seen.whole_limits.items()}
+    return limits | {what: value for what, (_, value) in seen.whole_limits.items()}
+
+
+def _sizes(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
+    """Requests and limits of all its containers together, by the scheduler's rule."""
+    requests, limits = _parts(seen).asked, _limits(seen)
     for what in {**requests, **limits}:
         yield {
-            "time_ms": _arrival_ms(seen),
-            "container": container,
-            "resource": what,
+            **_place(container, what, seen),
             "request": requests.get(what),
             "limit": limits.get(what),
-            "unit": unit(what),
-            "line": seen.line,
         }
 
 
 def _fixed(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
     """What init containers and overhead keep of its request."""
-    init = _init(seen)
-    for what in {**init, **seen.overhead}:
+    parts, limits = _parts(seen), _limits(seen)
+    for what in {**parts.init, **parts.overhead}:
+        if parts.asked[what] < 0:
+            continue
         yield {
-            "time_ms": _arrival_ms(seen),
-            "container": container,
-            "resource": what,
-            "init": init.get(what),
-            "overhead": seen.overhead.get(what),
-            "unit": unit(what),
-            "line": seen.line,
+            **_place(container, what, seen),
+            "init": parts.init.get(what),
+            "overhead": parts.overhead.get(what),
+            "own_request": parts.running.get(what),
+            "own_limit": limits.get(what),
         }
 
 
-def _init(seen: PodSeen) -> dict[str, float]:
-    """The most that one of its init containers asks for."""
-    most: dict[str, float] = {}
-    for one in seen.first_requests.values():
-        for what, (_, value) in one.items():
-            most[what] = max(value, most.get(what, 0.0))
-    return most
+def _place(container: str, what: str, seen: PodSeen) -> dict[str, Any]:
+    return {
+        "time_ms": _arrival_ms(seen),
+        "container": container,
+        "resource": what,
+        "unit": unit(what),
+        "line": seen.line,
+    }
 
 
 def _added(sizes: dict[str, dict[str, tuple[int, float]]]) -> dict[str, float]:

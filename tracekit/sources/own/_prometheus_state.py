@@ -50,8 +50,9 @@ _S = TypeVar("_S", bound=Seen)
 class PodSeen(Seen):
     """A life of a pod; sizes are ``{container: {resource: (time_ms, value)}}``.
 
-    ``whole`` sizes are those of the pod, as the scheduler itself counts them. ``over_ms`` is when
-    it was first seen to have failed or succeeded.
+    ``sidecars`` are the init containers that go on running. ``whole`` sizes are those of the pod,
+    as the scheduler itself counts them. ``over_ms`` is when it was first seen to have failed or
+    succeeded.
     """
 
     node: tuple[int, str] = (-1, "")
@@ -62,6 +63,7 @@ class PodSeen(Seen):
     requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
     limits: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
     first_requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
+    sidecars: set[str] = field(default_factory=set)
     overhead: dict[str, float] = field(default_factory=dict)
     whole_requests: dict[str, tuple[int, float]] = field(default_factory=dict)
     whole_limits: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -220,9 +222,6 @@ class _Reader:
             pod.completed_ms = round(self._last[1] * 1000)
         elif name == "kube_pod_status_phase":
             self._phase(pod)
-        elif name.startswith("kube_pod_overhead"):
-            kind = "cpu" if name.endswith("cores") else "memory"
-            pod.overhead[kind] = self._last[1]
         else:
             self._size(name, pod)
 
@@ -236,6 +235,13 @@ class _Reader:
     def _size(self, name: str, pod: PodSeen) -> None:
         """A request or limit; of several samples the last one holds."""
         labels, what = self._labels, resource(self._labels.get("resource", ""))
+        if name == "kube_pod_init_container_info":
+            if labels.get("restart_policy") == "Always":
+                pod.sidecars.add(labels.get("container", ""))
+            return
+        if name.startswith("kube_pod_overhead"):
+            pod.overhead["cpu" if name.endswith("cores") else "memory"] = self._last[1]
+            return
         if labels.get("node"):
             pod.node = max(pod.node, (self._last[0], labels["node"]))
         if name.startswith("kube_pod_resource_"):
@@ -286,6 +292,7 @@ def _fill(pod: PodSeen, stray: PodSeen) -> None:
     pod.requests = pod.requests or stray.requests
     pod.limits = pod.limits or stray.limits
     pod.first_requests = pod.first_requests or stray.first_requests
+    pod.sidecars |= stray.sidecars
     pod.overhead = pod.overhead or stray.overhead
     pod.whole_requests = pod.whole_requests or stray.whole_requests
     pod.whole_limits = pod.whole_limits or stray.whole_limits

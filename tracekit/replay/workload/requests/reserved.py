@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.amounts import in_columns
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.store import Store
 from tracekit.store.views import read
 
-_PARTS = ("init", "overhead")
+_PARTS = ("init", "overhead", "own_request", "own_limit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,30 +28,37 @@ class Fixed:
 
     Parameters
     ----------
-    init, overhead : float64, shape (containers, 2)
-        CPU and memory, in the unit of the requests beside; 0 for none.
+    known : bool, shape (containers, 2)
+        Whether there is any such part, of CPU and of memory.
+    init, overhead : float64, likewise
+        In the unit of the requests beside; 0 for none.
+    own_request, own_limit : float64, likewise
+        What the containers of a pod ask for and may use, where it is ``known``; NaN for none.
     """
 
+    known: BoolArray
     init: FloatArray
     overhead: FloatArray
+    own_request: FloatArray
+    own_limit: FloatArray
 
     def reserved(self, request: FloatArray) -> FloatArray:
         """What is reserved where containers ask for ``request``; NaN stays NaN."""
         return np.asarray(np.maximum(request, self.init) + self.overhead)
 
-    def of_containers(self, reserved: FloatArray) -> FloatArray:
-        """What containers ask for at most, where so much is reserved; NaN stays NaN."""
-        return np.asarray(np.maximum(reserved - self.overhead, 0.0))
-
     def times(self, unit: FloatArray) -> Fixed:
         """The same in other units."""
-        return Fixed(init=self.init * unit, overhead=self.overhead * unit)
+        return Fixed(known=self.known, **{name: getattr(self, name) * unit for name in _PARTS})
 
 
 def nothing_fixed(containers: int) -> Fixed:
     """Of containers whose requests may change altogether."""
     shape = containers, len(BASE)
-    return Fixed(init=np.zeros(shape), overhead=np.zeros(shape))
+    return Fixed(
+        known=np.zeros(shape, dtype=np.bool_),
+        **dict.fromkeys(("init", "overhead"), np.zeros(shape)),
+        **dict.fromkeys(("own_request", "own_limit"), np.full(shape, np.nan)),
+    )
 
 
 def fixed_of(store: Store, container_ids: Sequence[str]) -> Fixed:
@@ -62,8 +69,12 @@ def fixed_of(store: Store, container_ids: Sequence[str]) -> Fixed:
     row = pl.DataFrame({"container": list(container_ids)}).with_row_index("row")
     column = pl.DataFrame({"column": BASE}).with_row_index("of")
     rows = rows.join(row, on="container").join(column, on="column")
-    found = nothing_fixed(len(container_ids))
+    rows = rows.with_columns(pl.col("init", "overhead").fill_null(0.0))
     at = rows["row"].to_numpy(), rows["of"].to_numpy()
-    found.init[at] = rows["init"].fill_null(0.0).to_numpy()
-    found.overhead[at] = rows["overhead"].fill_null(0.0).to_numpy()
-    return found
+    none = nothing_fixed(len(container_ids))
+    known = none.known.copy()
+    known[at] = True
+    parts = {name: getattr(none, name).copy() for name in _PARTS}
+    for name, values in parts.items():
+        values[at] = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return Fixed(known=known, **parts)
