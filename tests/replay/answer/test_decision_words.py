@@ -229,3 +229,16 @@ def test_nodes_and_cost_that_grow_in_each_order_are_a_price() -> None:
     said = sentence(told, decision(told))
     assert said.startswith("Keep the placement of production, unless this trade is worth it")
     assert "cost of nodes in use per hour" in said
+
+
+def test_a_node_that_is_used_four_times_over_bars_a_policy() -> None:
+    """In fewer node-steps than production overloads a little: it was the answer."""
+    found = run({"observed": (1.05, 180.0), "a": (3.99, 60.0), "b": (1.02, 170.0)})
+    told = decision(found)
+    assert [one.names for one in told.left_out] == [("a",)]
+    assert told.left_out[0].why == "Highest CPU use is 399.0 %, above 200.0 %"
+    assert "no node uses more than twice what it has, or more than production's fullest" in (
+        told.rule
+    )
+    once = run({"observed": (4.5, 180.0), "a": (3.99, 60.0)})
+    assert not decision(once).left_out

@@ -60,6 +60,7 @@ def test_the_default_limits_are_the_rule() -> None:
         "overloaded_node_steps": 18.0,
         "cpu_p99_fraction": 1.25,
         "memory_p99_fraction": 1.0,
+        "cpu_max_fraction": 2.0,
     }
     limits = parse_limits([], ["cwt"], observed=observed, node_steps=187_200)
     for name, most in rule.items():

@@ -173,5 +173,5 @@ def test_nodes_cost_what_the_judged_time_needs() -> None:
     )
     assert cost_bound(load, (1.0, 1.0), requests=True) == pytest.approx(4.0)
     assert cost_bound(dataclasses.replace(load, settled_ms=0), (1.0, 1.0), requests=True) == (
-        pytest.approx(20.0)
+        pytest.approx(24.0)
     )

@@ -11,9 +11,10 @@ from tracekit.replay.answer.left_waiting import OF_WHAT, may_wait, waits_too_muc
 from tracekit.replay.answer.overload import (
     FULL,
     OVERLOAD,
+    PEAK,
     limits_of,
     more_than_with_all,
-    most_full,
+    most_of,
     most_overload,
     node_steps,
     within,
@@ -46,7 +47,8 @@ def rule(found: Results) -> str:
     """Which policies may be chosen, a sentence."""
     usual = _usual(found, OVERLOAD)
     full = (
-        ", and the 99th percentile of use stays within capacity, or below production's"
+        ", the 99th percentile of use stays within capacity, or below production's, and no node"
+        " uses more than twice what it has, or more than production's fullest"
         if usual is not None
         else ""
     )
@@ -71,7 +73,7 @@ def allowed(found: Results) -> float | None:
 
 def limits(found: Results) -> dict[str, float]:
     """The most that each measure of overload may be, of those that the run knows."""
-    usual = {name: _usual(found, name) for name in (OVERLOAD, *FULL)}
+    usual = {name: _usual(found, name) for name in (OVERLOAD, *FULL, *PEAK)}
     known = usual if usual[OVERLOAD] is not None else None
     most = limits_of(known, _node_steps(found))
     return {name: value for name, value in most.items() if name in found.measures}
@@ -167,8 +169,8 @@ def _breach(found: Results, policy: str) -> str:
     if waits_too_much(found, policy):
         return "left containers waiting"
     for name, one in found.measures.items():
-        limit = most_full(_usual(found, name)) if name in FULL else 0.0
-        if name in FULL and _worse(found, policy, name, limit):
+        limit = most_of(name, _usual(found, name))
+        if limit is not None and _worse(found, policy, name, limit):
             return f"{one.title} is {percent(_mean(found, policy, name))}, above {percent(limit)}"
     most = most_overload(_usual(found, OVERLOAD), _node_steps(found))
     if _worse(found, policy, OVERLOAD, most):

@@ -12,6 +12,10 @@ from tracekit.replay.measures import RESOURCES
 OVERLOAD = "overloaded_node_steps"
 #: The use of the 99th of 100 nodes; of other resources only requests are known.
 FULL = tuple(f"{name}_p99_fraction" for name in RESOURCES)
+#: The highest use of any node at any time, which few node-steps of overload do not bound.
+PEAK = tuple(f"{name}_max_fraction" for name in RESOURCES)
+#: So many times what it has a node may use at a peak: what waits for it then takes twice as long.
+TWICE = 2.0
 #: Overload of this share of all node-steps ends no policy's chances by itself.
 SLIGHT = 1e-4
 
@@ -64,6 +68,17 @@ def most_full(production: float | None) -> float:
     return 1.0 if production is None else max(1.0, production)
 
 
+def most_peak(production: float | None) -> float:
+    """How full any node may ever be: ``TWICE`` what it has, or as full as in production."""
+    return max(TWICE, production or 0.0)
+
+
+def most_of(name: str, production: float | None) -> float | None:
+    """How full a node may be, by a measure of ``FULL`` or ``PEAK``; None of others."""
+    known = most_full if name in FULL else most_peak if name in PEAK else None
+    return None if known is None else known(production)
+
+
 def limits_of(production: Mapping[str, Any] | None, node_steps: float) -> dict[str, float]:
     """The most that each measure of overload may be.
 
@@ -77,6 +92,7 @@ def limits_of(production: Mapping[str, Any] | None, node_steps: float) -> dict[s
     return {
         OVERLOAD: most_overload(production.get(OVERLOAD), node_steps),
         **{name: most_full(production.get(name)) for name in FULL},
+        **{name: most_peak(one) for name in PEAK if (one := production.get(name)) is not None},
     }
 
 

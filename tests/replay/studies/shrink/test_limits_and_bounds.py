@@ -84,6 +84,7 @@ def test_a_limit_may_speak_of_production() -> None:
     usual = shrunk(load, policies=["worst_fit"]).about["limits"]
     assert usual == [
         "overloaded_node_steps <= 0", "cpu_p99_fraction <= 1", "memory_p99_fraction <= 1",
+        "cpu_max_fraction <= 2", "memory_max_fraction <= 2",
     ]  # fmt: skip
     more = shrunk(load, "cpu_max_fraction >= 0.6")
     assert more.about["observed"]["breaks"] == ["cpu_max_fraction >= 0.6"]

@@ -245,7 +245,7 @@ def _usual(observed: Row | None, node_steps: float) -> list[str]:
     ``node_steps`` is as of ``overload.node_steps``.
     """
     found = limits_of(observed, node_steps)
-    most = {name: _up(one) if name in FULL else one for name, one in found.items()}
+    most = {name: one if name == OVERLOAD else _up(one) for name, one in found.items()}
     usual = [f"{name} <= {written(one)}" for name, one in most.items()]
     usual += [f"{name} <= {AS_WITH_ALL}" for name, one in found.items() if name in FULL and one > 1]
     more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
