@@ -56,8 +56,9 @@ def run(
         ({"observed": (0,)}, (0, 6), 0, True),
         ({"observed": (0,)}, (5,), 5 * STEPS, False),
         ({"observed": (0,)}, (5,), 5 * STEPS + 1, True),
-        # nothing says that all have room
-        ({"observed": (1,)}, (1,), 0, True),
+        # as many as in production, and no more: nothing says that all have room
+        ({"observed": (1,)}, (1,), 0, False),
+        ({"observed": (1,)}, (2,), 0, True),
         ({}, (1,), 0, True),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.replay.answer.left_waiting import OF_WHAT, may_wait, waits_too_much
+from tracekit.replay.answer.left_waiting import OF_WHAT, left, may_wait, waits_too_much
 from tracekit.replay.answer.overload import (
     FULL,
     OVERLOAD,
@@ -54,7 +54,9 @@ def rule(found: Results) -> str:
     )
     most = may_wait(found)
     share = f"{OF_WHAT}, as production placed all"
+    usual_left = left(found, OBSERVED) if OBSERVED in found.policies else 0
     waiting = f"at most {most:,} waiting ({share})" if most else "nothing waiting"
+    waiting = f"no more waiting than production ({usual_left:,})" if usual_left else waiting
     return (
         f"A policy may be chosen that leaves {waiting} while"
         f" {within(usual, _node_steps(found))}{full}. One that overloads more only on average, so"

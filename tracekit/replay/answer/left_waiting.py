@@ -53,12 +53,17 @@ def carries_less(found: Results, policy: str, measure: Measure) -> bool:
 
 
 def waits_too_much(found: Results, policy: str) -> bool:
-    """Whether a policy left more waiting than it may: it carried less load, and is not compared."""
+    """Whether a policy left more waiting than it may: it carried less load, and is not compared.
+
+    As many may wait as production itself left waiting.
+    """
     if not found.waited(policy):
         return False
     steps = found.manifest.get("workload", {}).get("steps") or 0
-    most = may_wait(found)
-    return left(found, policy) > most or _steps(found, policy) > most * steps
+    most, usual = may_wait(found), OBSERVED in found.policies
+    allowed = max(most, left(found, OBSERVED) if usual else 0)
+    allowed_steps = max(most * steps, _steps(found, OBSERVED) if usual else 0.0)
+    return left(found, policy) > allowed or _steps(found, policy) > allowed_steps
 
 
 def left(found: Results, policy: str) -> int:
@@ -91,7 +96,7 @@ def few_wait(found: Results) -> str:
         return ""
     most, first = may_wait(found), f"{told[0][0]} {told[0][1]}"
     others = f"; so {'does' if len(told) == 2 else 'do'} {few([name for name, _ in told[1:]])}"
-    return (
-        f"Where production placed all, a policy may leave up to {most:,} waiting ({OF_WHAT}):"
-        f" {first}{others * (len(told) > 1)}."
-    )
+    usual = left(found, OBSERVED) if OBSERVED in found.policies else 0
+    may = f"Where production placed all, a policy may leave up to {most:,} waiting ({OF_WHAT})"
+    may = f"A policy may leave as many waiting as production did ({usual:,})" if usual else may
+    return f"{may}: {first}{others * (len(told) > 1)}."

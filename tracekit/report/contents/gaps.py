@@ -39,7 +39,8 @@ def gap_table(data: Data) -> Table | None:
     columns = [_above(one) for one in measures]
     return Table(
         caption="Distance above the lower bound, mean of the orders (0: no placement can do"
-        " better); none of what left containers waiting",
+        " better); a dash where the bound is not one for it: bounds on nodes hold for who keeps to"
+        " requests, and all of them for who places everything",
         columns=[Column(name="policy", label="Policy", kind="text"), *columns],
         rows=rows,
     )

@@ -67,10 +67,10 @@ def _load(data: Data) -> Mapping[str, Any]:
 
 
 def _answer(data: Data, study: Study) -> str:
-    """The answer of a study, and what it assumes that the run does not."""
+    """The answer of a study, after what it assumes and the run does not."""
     otherwise = assumed_otherwise(study, _load(data))
-    but = f" This study assumes {listed(otherwise)}; the run does not." if otherwise else ""
-    return spaced(f"{shrink_told.short(study)}{but}")
+    given = f"With {listed(otherwise)}, which this run does not assume: " if otherwise else ""
+    return spaced(f"{given}{shrink_told.short(study)}")
 
 
 def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
