@@ -242,3 +242,28 @@ def test_a_node_that_is_used_four_times_over_bars_a_policy() -> None:
     )
     once = run({"observed": (4.5, 180.0), "a": (3.99, 60.0)})
     assert not decision(once).left_out
+
+
+def test_an_equal_policy_beside_it_changes_no_answer() -> None:
+    """Two that place alike in worth are both better than production; it was no answer."""
+    values: dict[str, tuple[float, float | list[float]]] = {
+        "observed": (0.9, 0.0), "a": (0.45, 0.0), "b": (0.45, 0.0), "c": (0.9, 0.0),
+    }  # fmt: skip
+    for names in (["a"], ["a", "b"], ["b", "a"], ["a", "b", "c"]):
+        found = run({name: values[name] for name in ("observed", *names)})
+        said = sentence(found, decision(found))
+        assert said.startswith(("Use a: highest CPU use is 4", "Use b: highest CPU use is 4"))
+
+
+def test_one_policy_alone_may_save_nodes_or_cost() -> None:
+    """It was said not to differ from production."""
+    for name in ("nodes_used_mean", "cost_per_hour"):
+        found = run({"observed": (0.5, 0.0), "a": (0.5, 0.0)})
+        assert found.repeats is not None
+        value = pl.when(pl.col("policy") == "observed").then(16.0).otherwise(4.0).alias(name)
+        less = Results(
+            found.manifest, found.summary.with_columns(value), found.repeats.with_columns(value)
+        )
+        told = decision(less)
+        assert told.criterion == name
+        assert "are 4" in sentence(less, told) or "is 4" in sentence(less, told)

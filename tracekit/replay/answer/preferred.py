@@ -29,6 +29,8 @@ from tracekit.replay.runs.run import OBSERVED
 
 #: Decides where no policy is better than production by a measure that has a better end.
 NODES = "nodes_used_mean"
+#: What nodes that hold a container cost, which people pay.
+COST = "cost_per_hour"
 #: What clusters run already: to keep it costs nobody anything.
 USUAL = "default_scheduler"
 #: Rules that need no knowledge of use: what anything cleverer has to be better than.
@@ -197,8 +199,8 @@ def best_of(
             (PENDING, _placing_more(found, among)),
             (OVERLOAD, _relieving(found, among)),
             *((one.name, _first(found, stand.best, one.name)) for one, stand in tells),
-            _alone_better(found, held(found, among)),
-            (NODES, _fewer_nodes(found, among)),
+            _alike_and_better(found, held(found, among), apart=bool(tells)),
+            *((name, _fewer(found, among, name)) for name in (NODES, COST)),
         ):
             if rows:
                 return by, rows
@@ -241,16 +243,16 @@ def _placing_more(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Stand
     return _first(found, stand.best or stand.rows, PENDING)
 
 
-def _alone_better(
-    found: Results, fit: Sequence[tuple[str, ...]]
+def _alike_and_better(
+    found: Results, fit: Sequence[tuple[str, ...]], *, apart: bool
 ) -> tuple[str, tuple[Standing, ...]]:
-    """The first measure by which the only policy that may be chosen is better than production."""
-    if len(fit) != 1 or OBSERVED not in found.policies:
+    """The first measure by which policies that nothing tells ``apart`` are better than now."""
+    if (apart and len(fit) != 1) or OBSERVED not in found.policies:
         return "", ()
     for one in may_answer(found):
-        better = _better_rows(found, standings(found, one.name, among=fit).rows, one.name)
-        if better:
-            return one.name, tuple(better)
+        rows = [row for row in standings(found, one.name, among=fit).rows if row.orders >= FEWEST]
+        if better := _better_rows(found, rows, one.name):
+            return one.name, preferred(found, better)
     return "", ()
 
 
@@ -281,17 +283,18 @@ def _less_overload(found: Results, policy: str) -> bool:
     return told is not None and told.apart and told.mean < 0
 
 
-def _fewer_nodes(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
-    """The policies with the fewest nodes, if production uses more beyond chance."""
-    if not (found.known(OBSERVED, NODES) and fit):
+def _fewer(found: Results, fit: Sequence[tuple[str, ...]], name: str) -> tuple[Standing, ...]:
+    """The policies with the fewest nodes, or cheapest, if production has more beyond chance."""
+    if not (found.known(OBSERVED, name) and fit):
         return ()
     # a node that holds no container is in use by what no container explains: it cannot go
     if background(found.manifest.get("workload", {})):
         return ()
-    best = standings(found, NODES, among=fit).best
-    if not best:
+    stand = standings(found, name, among=fit)
+    best = stand.best or stand.rows * (not stand.tells)
+    if not best or best[0].orders < FEWEST:
         return ()
-    told = difference(found, best[0].names[0], OBSERVED, NODES)
-    usual = float(found.of(OBSERVED, NODES).mean())
+    told = difference(found, best[0].names[0], OBSERVED, name)
+    usual = float(found.of(OBSERVED, name).mean())
     fewer = told is not None and told.apart and told.mean < -MATERIAL * usual
-    return preferred(found, _better_rows(found, best, NODES)) if fewer else ()
+    return preferred(found, _better_rows(found, best, name)) if fewer else ()

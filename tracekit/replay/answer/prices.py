@@ -8,7 +8,7 @@ from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.left_waiting import carries_less
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.answer.preferred import NODES
+from tracekit.replay.answer.preferred import COST, NODES
 from tracekit.replay.answer.standings import Difference, difference, standings
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import Measure, find_measure, small
@@ -21,8 +21,6 @@ from tracekit.words import count, listed
 _PRICES = 2
 #: What grows by more than this share beside production, of nodes and their cost, is told.
 _MUCH_MORE = 0.1
-#: What nodes that hold a container cost: no measure has a better end by it, and people pay it.
-_COST = "cost_per_hour"
 #: More overload than in production in more than this share of the orders is told.
 _MOSTLY = 0.5
 
@@ -47,7 +45,7 @@ def price(found: Results, told: Decision) -> tuple[str, bool]:
         said += [f"{how}by {_named(some, left)}"] if some else []
         left = max(left - len(some), 0)
     worse = f"; it is worse {', and '.join(said)}" if said else ""
-    paid = _more(found, told, _COST)
+    paid = _more(found, told, COST)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = bool(sure or always or paid) and told.criterion not in CONDITIONS
     return f"{worse}{_overload(found, told)}{_more(found, told, NODES)}{paid}", trade
