@@ -98,3 +98,24 @@ def test_a_taint_of_a_later_time_holds_all_the_time(tmp_path: Path) -> None:
     closed = dict(constraints.keeper(workload(store).nodes, "first").closed(0))
     at = workload(store).node_ids.index("n2")
     assert closed["taints"][at]
+
+
+def test_a_second_list_keeps_when_it_was_closed(tmp_path: Path) -> None:
+    """Of two daily lists the first tells since when; it was closed from its creation."""
+    made = tmp_path / "cluster"
+    made.mkdir()
+    for day, time in enumerate(("2026-01-01T02:00:00Z", "2026-01-02T02:00:00Z"), 1):
+        closed = _cordoned("2026-01-01T01:05:00Z")
+        closed["status"]["conditions"] = [
+            {"type": "Ready", "status": "True", "lastHeartbeatTime": time}
+        ]
+        pods = [pod("p", nodeName="n2", containers=[container("1")])]
+        written(made / f"{day}.json", listed(node("n1"), closed, *pods))
+    times = [(CREATED_MS // 1000 + 3600 + 60 * at, 0.5) for at in range(10)]
+    use = [series(None, times, namespace="default", pod="p")]
+    written(made / "container_cpu_in_use.json", answer(*use))
+    ingest(made, tmp_path / "store")
+    rows = read(open_store(tmp_path / "store"), "node").filter(node="n2").sort("time_ms")
+    assert rows.select("time_ms", "state").rows() == [
+        (CREATED_MS, "ready"), (CREATED_MS + 65 * 60_000, "closed"),
+    ]  # fmt: skip

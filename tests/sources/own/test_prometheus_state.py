@@ -104,6 +104,47 @@ def test_sizes_that_the_scheduler_states_hold(tmp_path: Path) -> None:
     assert found.rows("container_resource", "container", "request") == [("default/web-1", 3.0)]
 
 
+#: What is recorded of init containers beside 0.5 and 0.25 cores of two containers, 0.125 of
+#: overhead and an init container of 2: request, init, own request.
+SIDECARS: list[tuple[list[Made], float, float, float]] = [
+    ([], 2.125, 2.0, 0.75),
+    ([("kube_pod_init_container_info", of_pod(container="init", uid="u", restart_policy="Never"),
+       at_times(1, 1))], 2.125, 2.0, 0.75),
+    # it goes on running, and leaves no init container
+    ([("kube_pod_init_container_info", of_pod(container="init", uid="u", restart_policy="Always"),
+       at_times(1, 1))], 2.875, 0.0, 2.75),
+    # one more that goes on: the other counts beside it
+    ([("kube_pod_init_container_info", of_pod(container="proxy", uid="u", restart_policy="Always"),
+       at_times(1, 1)),
+      ("kube_pod_init_container_resource_requests",
+       of_pod(container="proxy", uid="u", resource="cpu"), at_times(0.5, 0.5))], 2.625, 2.5, 1.25),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "request_cores", "init_cores", "own_cores"), SIDECARS)
+def test_sidecars_are_no_init_containers(
+    tmp_path: Path, more: list[Made], request_cores: float, init_cores: float, own_cores: float
+) -> None:
+    found = read(NAME, written(tmp_path / "all.json", as_range([*CLUSTER, *more])))
+    assert found.rows("container_resource", "request") == [(request_cores,)]
+    init = init_cores or None
+    assert found.rows("fixed_request", "init", "overhead", "own_request") == [
+        (init, 0.125, own_cores)
+    ]
+
+
+def test_a_part_below_zero_makes_the_request_a_reject(tmp_path: Path) -> None:
+    """It was taken off the rest."""
+    less: Made = (
+        "kube_pod_container_resource_requests",
+        of_pod(container="odd", uid="u", resource="cpu"),
+        at_times(-0.5, -0.5),
+    )
+    found = read(NAME, written(tmp_path / "all.json", as_range([*CLUSTER, less])))
+    assert found.rows("container_resource", "request") == [(-0.5,)]
+    assert "fixed_request" not in found.tables
+
+
 def test_a_node_is_closed_from_the_time_on_at_which_it_was_cordoned(tmp_path: Path) -> None:
     """Two Prometheus saw it; n2 is opened again, n3 was closed all the time."""
     taint = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}

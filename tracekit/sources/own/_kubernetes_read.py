@@ -115,10 +115,15 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) 
     seen[key_of(thing)] = thing.number
     rows = _rows(thing, known)
     before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
-    if before is None or isinstance(rows, Broken):
-        return rows if isinstance(rows, Broken) or not known.series else dated(rows, thing)
-    states = ((replace(one, number=thing.number), _rows(one, known)) for one in [*before, thing])
-    return over_lists([(one, state) for one, state in states if not isinstance(state, Broken)])
+    if isinstance(rows, Broken):
+        return rows
+    every = [*(replace(one, number=thing.number) for one in before or ()), thing]
+    known_ones = ((one, _rows(one, known)) for one in every)
+    states = [(one, state) for one, state in known_ones if not isinstance(state, Broken)]
+    (first, begun), *later = states
+    # a list tells of the time before it, too
+    begun = dated(begun, first) if known.series else begun
+    return over_lists([(first, begun), *later]) if later else begun
 
 
 def _extend(rows: Rows, found: Rows) -> None:
