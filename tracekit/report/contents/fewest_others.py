@@ -32,7 +32,7 @@ def unasked(data: Data) -> list[str]:
     found = data.results
     if found is None:
         return sorted(names, key=lambda name: name != USUAL)
-    barred = {name for one in left_out(found) for name in one.names}
+    barred = _barred(data)
     doubt = {name for name in names if above_on_average(found, name)}
     return sorted(names, key=lambda name: (name in barred, name in doubt, name != USUAL))
 
@@ -50,8 +50,14 @@ def said(data: Data) -> str:
 
 
 def first(data: Data) -> str:
-    """The one that the command asks about."""
-    return unasked(data)[0]
+    """The one that the command asks about; empty where all of them are barred."""
+    others = unasked(data)
+    return next((name for name in others if name not in _barred(data)), "")
+
+
+def _barred(data: Data) -> set[str]:
+    found = data.results
+    return {name for one in left_out(found) for name in one.names} if found is not None else set()
 
 
 def command(data: Data) -> str:
