@@ -124,7 +124,7 @@ def _print_policies(study: Study) -> None:
             *(_row(row, by_cost) for row in _answers(study)),
         ],
         note="CPU, memory: highest use of any node; overload: node-steps above what a node has"
-        f"{_to_add(study)}{_sticks(study)}",
+        f"{_costs(by_cost)}{_to_add(study)}{_sticks(study)}",
     )
 
 
@@ -170,6 +170,10 @@ def _row(row: Mapping[str, Any], by_cost: bool) -> list[Any]:
 def _to_add(study: Study) -> str:
     more = any(row["nodes"] > row["of"] for row in _answers(study))
     return "; can go: +N are nodes to add" if more else ""
+
+
+def _costs(by_cost: bool) -> str:
+    return "; cost/h: of the nodes that stay; of production, of those in use" if by_cost else ""
 
 
 def _sticks(study: Study) -> str:

@@ -78,7 +78,9 @@ def _by_order(study: Study, row: Row) -> str:
 
 def limit(study: Study) -> str:
     """What holds of containers that wait besides the limits given, a clause; or nothing."""
-    placed, rows = _placed(study.about["measures"]), study.frames["policies"]
+    load, rows = study.about["workload"], study.frames["policies"]
+    judged = load.get("settled_steps", load.get("steps")) == load.get("steps")
+    placed = _placed(study.about["measures"], all_judged=judged)
     # a study of an earlier version does not say it
     known = WAITS_WITH_ALL in rows.columns
     some = rows.filter(pl.col(WAITS_WITH_ALL).is_not_null()) if known else rows.clear()
@@ -90,7 +92,7 @@ def limit(study: Study) -> str:
     return f"{placed}; under {few(some['policy'].to_list())} {no_more}"
 
 
-def _placed(given: Sequence[str]) -> str:
+def _placed(given: Sequence[str], *, all_judged: bool) -> str:
     """What holds of those of ``WAITING`` that no limit speaks of."""
     never, steps = (name in given for name in WAITING)
     if never and steps:
@@ -100,7 +102,10 @@ def _placed(given: Sequence[str]) -> str:
             f"no container waits in any step, one that is never placed either ({WAITING[1]} == 0,"
             " as no limit speaks of it)"
         )
-    return "every container is placed in the end" if steps else "every container is placed at once"
+    if steps:
+        return "every container is placed in the end"
+    placed = "every container is placed"
+    return f"{placed} at once" if all_judged else f"{placed}, at once in the time that is judged"
 
 
 def _up_to(about: Mapping[str, Any]) -> str:
