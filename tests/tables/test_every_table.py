@@ -12,6 +12,7 @@ def test_the_base_tables_are_these() -> None:
         "container_amount",
         "container_resource",
         "container_usage",
+        "fixed_request",
         "node",
         "node_amount",
         "node_resource",
