@@ -83,12 +83,12 @@ def beyond_in_some(study: Study, row: Mapping[str, Any]) -> str:
         name, most, worst = limit.measure, limit.ceiling, row.get(limit.measure)
         measure = find_measure(name)
         if measure is not None and most is not None and worst is not None and worst > most:
-            mean = f"mean {number(name, sure[name].mean)}, " if name in sure else ""
-            allowed = f"({mean}and {number(name, most)} at the mean may be)"
-            said.append(f"{small(measure.title)} {number(name, worst)} {allowed}")
+            mean = f"{number(name, sure[name].mean)} at the mean, " if name in sure else ""
+            allowed = f"({mean}where {number(name, most)} may be)"
+            said.append(f"{number(name, worst)} by {small(measure.title)} {allowed}")
     if not said:
         return ""
     return (
-        f"The worst order comes to {' and to '.join(said)}: with fewer nodes no order comes to more"
+        f"The worst order comes to {' and to '.join(said)}; with fewer nodes none comes to more"
         " than with all."
     )

@@ -138,15 +138,15 @@ def _enough(found: Told) -> str:
         return f"{too_few}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
         which = f"{named(about, row['policy'])}{load}{every if orders == 1 else ''}"
-        return f"{_every(row)} {which}.{waits.either(row, about)}{_beyond(found)}{beside}"
+        return f"{_every(row)} {which}.{waits.either(row, about)}{beside}{_beyond(found)}"
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{aside}{not_counted(about['workload'])}"
-        f"{waits.either(row, about)}{_overload_there(found)}{_beyond(found)}"
-        f"{nearly_full(*_memory(found))}{beside}"
+        f"{waits.either(row, about)}{_overload_there(found)}"
+        f"{nearly_full(*_memory(found))}{beside}{_beyond(found)}"
     )
 
 
