@@ -1,5 +1,7 @@
 """Columns that several tables share."""
 
+from collections.abc import Mapping
+
 from tracekit.tables import Column, Table
 
 #: The columns that name a resource and the unit of its amounts.
@@ -58,3 +60,34 @@ SERVICE_OF_CONTAINER = Column(
     description="The service the container belongs to.",
     required=False,
 )
+
+
+def parts_of_requests(name: str, title: str, parts: Mapping[str, str]) -> Table:
+    """A table of what containers ask for, from a time on; ``parts``: descriptions of its amounts.
+
+    Many containers state none of them.
+    """
+    order = ("container", "resource", "time_ms")
+    amounts = (
+        Column(
+            name=part,
+            kind="number",
+            unit="see unit",
+            description=description,
+            required=False,
+            often_absent=True,
+            minimum=0,
+        )
+        for part, description in parts.items()
+    )
+    since = Column(name="time_ms", kind="time", unit="ms", description="From when on.")
+    return Table(
+        name=name,
+        title=title,
+        grain="container x resource x time of change",
+        columns=(since, CONTAINER, RESOURCE, *amounts, UNIT),
+        key=order,
+        order=order,
+        entity="container",
+        step=False,
+    )
