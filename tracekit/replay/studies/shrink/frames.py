@@ -12,7 +12,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import FULLEST, compared, find_measure
-from tracekit.replay.studies.shrink.search.fewest import MIXED, Fewest, Option
+from tracekit.replay.studies.shrink.search.found import MIXED, Fewest, Option
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.workload.changed.more_nodes import numbered
@@ -27,6 +27,8 @@ LIKE = "like_node"
 
 #: The column of how many containers find no node with all nodes either; null where none waits.
 WAITS_WITH_ALL = "waits_with_all"
+#: The columns of the measure whose limit breaks on all nodes and holds on fewer, and of its value.
+BREAKS_WITH_ALL = ("breaks_with_all_measure", "breaks_with_all_value")
 
 _POLICIES = {
     "policy": pl.String,
@@ -43,6 +45,8 @@ _POLICIES = {
     "fails_measure": pl.String,
     "fails_value": pl.Float64,
     WAITS_WITH_ALL: pl.Int64,
+    BREAKS_WITH_ALL[0]: pl.String,
+    BREAKS_WITH_ALL[1]: pl.Float64,
     "problem": pl.String,
 }
 #: Where prices are known, per hour: what the nodes that are kept cost, and a bound below it.
@@ -164,6 +168,13 @@ def _broken(error: TracekitError) -> dict[str, Any]:
     return {} if broken is None else {"fails_measure": broken.measure, "fails_value": broken.value}
 
 
+def _broken_with_all(one: Fewest) -> dict[str, Any]:
+    """The limit that breaks on all nodes and holds on these, if one does."""
+    broken = one.broken_with_all
+    values = () if broken is None else (broken.measure, broken.value)
+    return dict(zip(BREAKS_WITH_ALL, values, strict=False))
+
+
 def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
     held = one.at(one.nodes)
     fewer = next((trial for trial in one.at(one.nodes - 1) if trial.broken), None)
@@ -188,6 +199,7 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
         "fails_measure": None if broken is None else broken.measure,
         "fails_value": None if broken is None else broken.value,
         WAITS_WITH_ALL: one.waits_with_all,
+        **_broken_with_all(one),
         **{measure: _worst(measure, [trial.row for trial in held]) for measure in told},
     }
 

@@ -25,7 +25,7 @@ from tracekit.replay.studies.shrink.search.few_nodes import (
     Remembered,
     told_of,
 )
-from tracekit.replay.studies.shrink.search.fewest import Fewest
+from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.trials import left_nodes
 from tracekit.replay.workload.changed.multiplied import multiplied, scale_of

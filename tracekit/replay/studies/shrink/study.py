@@ -19,7 +19,7 @@ from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.studies.shrink.facts import given_again, of_production, orders_of
 from tracekit.replay.studies.shrink.frames import frames_of
 from tracekit.replay.studies.shrink.no_answer import no_answer
-from tracekit.replay.studies.shrink.search.fewest import Fewest
+from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.studies.shrink.searches import Asked, Known, begun, ended
 from tracekit.replay.studies.shrink.words.costs import what_is_least

@@ -13,7 +13,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.studies.shrink.search.bisection import fewest_around, fewest_from
-from tracekit.replay.studies.shrink.search.fewest import MIXED, Fewest, Option, found_on
+from tracekit.replay.studies.shrink.search.found import MIXED, Fewest, Option, found_on
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost, least_nodes
 from tracekit.replay.studies.shrink.search.trials import COST, Trials
 from tracekit.replay.workload.changed.more_nodes import kinds_of, sizes_of, spread_over, with_more

@@ -13,7 +13,8 @@ from tracekit.replay.runs.may_wait import most_waiting
 from tracekit.replay.studies.shrink.search.added import Adding
 from tracekit.replay.studies.shrink.search.at_the_mean import at_the_mean
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
-from tracekit.replay.studies.shrink.search.fewest import Fewest, fewest_nodes
+from tracekit.replay.studies.shrink.search.fewest import fewest_nodes
+from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Broken, Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
@@ -72,10 +73,17 @@ def enough_nodes(
     """
     ask = None if asks is None else asks(load)
     search = functools.partial(
-        fewest_nodes, load, policy, seed=seed, repeats=repeats, by=by, ask=ask, beside=beside
+        fewest_nodes,
+        load,
+        policy,
+        seed=seed,
+        repeats=repeats,
+        by=by,
+        ask=ask,
+        beside=beside,
     )
     try:
-        return search(limits=limits)
+        return search(limits=limits, on_fewer=not as_a_run)
     except TooFewError as error:
         if may_wait:
             error.where_production_placed_all(int(limits.observed["nodes_used_max"]))
@@ -92,6 +100,9 @@ def enough_nodes(
                     return search(limits=as_far)
         if not further:
             raise
+        if as_a_run:
+            with contextlib.suppress(TooFewError):
+                return search(limits=limits)
 
         def begin(like: IntArray) -> Trials:
             """Replays on all nodes and on ever more of others."""

@@ -10,6 +10,7 @@ where what nodes cost is to be least, in one of three, of which the one is taken
   nodes the one goes first that ``least_asked`` takes first.
 - ``dearest``: by price as a share of what the node has, as ``smallest`` measures it; only for the
   least cost.
+- ``fullest``: by the highest use of CPU or memory on all nodes; only where a limit breaks there.
 
 A further order is searched where it holds with fewer nodes, or at less cost, than the best so far.
 
@@ -31,111 +32,29 @@ still would hold again, or another choice of so many nodes, is not ruled out.
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import FloatArray
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.studies.shrink.search.bisection import fewest, fewest_around, fewest_from
 from tracekit.replay.studies.shrink.search.by_kind import lighter
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
+from tracekit.replay.studies.shrink.search.found import Fewest, again_on, found_on
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits
-from tracekit.replay.studies.shrink.search.trials import COST, LESS, NODES, Trial, Trials
+from tracekit.replay.studies.shrink.search.on_fewer import fullest_first, held_on_fewer
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
+from tracekit.replay.studies.shrink.search.trials import COST, LESS, NODES, Trials
 from tracekit.replay.workload.workload import Workload
 
 #: Of more nodes than these none is tried by itself: each costs a replay.
 ONE_BY_ONE = 50
 #: So many nodes in a row that cannot go end the search.
 _TRIED = 24
-
-
-#: Instead of a node that further ones are like: they are like several, evenly over the sizes.
-MIXED = -1
-
-
-@dataclass(frozen=True)
-class Option:
-    """So many more nodes like one that is there, at a position, or ``MIXED``, are enough."""
-
-    like: int
-    nodes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fewest:
-    """The answer for one policy.
-
-    Parameters
-    ----------
-    cheapest : float, optional
-        No placement within the limits gets by with nodes that cost less per hour; None where prices
-        are not known.
-    bound : int, optional
-        No placement within the limits gets by with fewer nodes; None where nothing is proven.
-    least : int
-        Fewer are not tried: the bound, and the nodes that never go.
-    left : int
-        So many of all these numbers are nodes that are gone by the end.
-    by_order : tuple of int
-        The fewest for each order of arrival by itself, on nodes that go in the same order, or
-        ``nodes``, where that is less.
-    going : str
-        In which order nodes went.
-    place : int64, shape (nodes,)
-        Positions of the nodes; those that stay longest first.
-    put : float64, shape (nodes,)
-        Share of each node that was asked for over time, on all nodes.
-    trials : tuple of Trial
-        All that were replayed in this order, on all nodes first, then by number of nodes.
-    asked : float64, shape (nodes,)
-        The same where only those are left that stay, in the order of arrival as given; NaN for
-        the others.
-    peak : float64, shape (2, nodes)
-        The highest use of CPU and memory of each node that stays, as a share of what it has, in
-        the order of arrival as given; NaN for those that go.
-    kind : int
-        Where all nodes are too few: the node that all further ones are like in kind, or ``MIXED``.
-    options : tuple of Option
-        How many others would be enough instead.
-    like : int64, shape (more,)
-        Where all nodes are too few: which node each further one is like. They come after all
-        others in every array.
-    waits_with_all : int, optional
-        Where containers wait with all nodes already, how many never find a node, in the worst
-        order: no more of them do on those that stay. None where nothing waits.
-    left_with_all : int
-        How many never find a node with all nodes, in the worst order of those replayed there.
-    waiting : mapping
-        Who they are and why, in the order of arrival as given: see ``runs.waiting.waiting_on``.
-    """
-
-    nodes: int
-    bound: int | None
-    cheapest: float | None
-    least: int
-    left: int
-    by_order: tuple[int, ...]
-    going: str
-    place: IntArray
-    put: FloatArray
-    asked: FloatArray
-    trials: tuple[Trial, ...]
-    peak: FloatArray
-    kind: int = MIXED
-    options: tuple[Option, ...] = ()
-    like: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    waits_with_all: int | None = None
-    left_with_all: int = 0
-    waiting: Mapping[str, Any] = field(default_factory=dict)
-
-    def at(self, nodes: int) -> list[Trial]:
-        """The replays on so many nodes, by order of arrival."""
-        return [one for one in self.trials if one.nodes == nodes]
 
 
 def fewest_nodes(
@@ -148,6 +67,7 @@ def fewest_nodes(
     by: str = NODES,
     ask: Ask | None = None,
     beside: int = 1,
+    on_fewer: bool = True,
 ) -> Fewest:
     """Search for one policy.
 
@@ -159,35 +79,43 @@ def fewest_nodes(
         Who replays; this process if not given.
     beside : int
         How many replays it may be asked for at a time. What is found does not depend on it.
+    on_fewer : bool
+        Whether fewer nodes are tried where a limit breaks on all: see ``search.on_fewer``.
 
     Raises
     ------
     TracekitError
-        Where a limit breaks on all nodes; the message says by how much. Where one on what fewer
-        nodes bring down breaks on the fewest that the others allow.
+        Where a limit breaks on all nodes, and on fewer; the message says by how much. Where one on
+        what fewer nodes bring down breaks on the fewest that the others allow.
     """
     tried = Trials(load, policy, limits, seed, ask)
     orders = range(repeats)
-    tried.check_all_nodes(0)
     bound = least_nodes(load, policy, limits)
-    found = _searched(tried, orders, bound, beside)
-    paid = tried.weight(by)[found.nodes - 1]
     others = [tried.smallest_first(), *([tried.dearest_first()] if by == COST else [])]
+    try:
+        tried.check_all_nodes(0)
+        found = _searched(tried, orders, bound, beside, load.nodes)
+    except TooFewError as error:
+        if not on_fewer:
+            raise
+        found = _on_fewer([fullest_first(tried), tried, *others], orders, bound, error, by)
+    paid = tried.weight(by)[found.nodes - 1]
     for other in others:
         weight = other.weight(by)
         less = int((weight < paid * LESS).sum())
         if less < found.least or not other.hold_all(less, orders):
             continue
-        again = _searched(other, orders, bound, beside)
+        again = _searched(other, orders, bound, beside, less)
         if weight[again.nodes - 1] < paid:
-            found, paid = again, weight[again.nodes - 1]
+            found = replace(again, broken_with_all=found.broken_with_all)
+            paid = weight[again.nodes - 1]
     dear = tried.price if by == COST else np.zeros(load.nodes)
     found = _one_by_one(tried, _sorted_anew(tried, found, orders), orders, dear)
     stay = found.place[: found.nodes]
     better = lighter(tried, stay, orders, by) if found.nodes > found.least else None
     if better is not None:
         trial, nodes = better
-        found = found_on(trial, nodes, bound, [min(one, nodes) for one in found.by_order])
+        found = again_on(found, trial, nodes)
         found = _one_by_one(tried, _tried_fewer(trial, found, orders), orders, dear)
     tried.check_at_the_end(found.at(found.nodes), by)
     # only then all orders were replayed on all nodes
@@ -196,9 +124,11 @@ def fewest_nodes(
     return replace(found, waiting=tried.waiting(), left_with_all=left)
 
 
-def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: int) -> Fewest:
-    """The fewest nodes in the order in which they go."""
-    every, low = len(tried.place), max(bound or 1, tried.fixed)
+def _searched(
+    tried: Trials, orders: Sequence[int], bound: int | None, beside: int, every: int
+) -> Fewest:
+    """The fewest nodes in the order in which they go, of the first of these."""
+    low = max(bound or 1, tried.fixed)
     first = fewest(functools.partial(tried.holds, 0), low, every)
 
     def search(order: int) -> int:
@@ -214,6 +144,30 @@ def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: i
     for order in orders if held is None else ():
         tried.check_all_nodes(order)
     return found_on(tried, nodes, bound, by_order)
+
+
+def _on_fewer(
+    choices: Sequence[Trials],
+    orders: Sequence[int],
+    bound: int | None,
+    error: TooFewError,
+    by: str,
+) -> Fewest:
+    """The fewest nodes where a limit breaks on all; raises the error where fewer do not help."""
+    if error.alone or error.only_waits:
+        raise error
+    first = choices[0]
+    least = max(bound or 1, first.fixed)
+    held = held_on_fewer(choices, orders, least)
+    if held is None and first.load.nodes <= ONE_BY_ONE:
+        held = lighter(first, first.place, orders, by)
+    if held is None:
+        raise error
+    tried, most = held
+    holds = functools.partial(tried.hold_all, orders=orders)
+    nodes = fewest_around(holds, most, least, most) or most
+    found = found_on(tried, nodes, bound, [nodes for _ in orders])
+    return replace(found, broken_with_all=error.broken)
 
 
 def _sorted_anew(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
@@ -269,25 +223,7 @@ def _fewer(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest | None
     if found.nodes == low or not holds(found.nodes - 1):
         return None
     nodes = fewest_around(holds, found.nodes - 1, low, found.nodes - 1) or found.nodes - 1
-    return found_on(tried, nodes, found.bound, [min(one, nodes) for one in found.by_order])
-
-
-def found_on(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[int]) -> Fewest:
-    """The answer where so many nodes of an order are enough."""
-    return Fewest(
-        nodes=nodes,
-        bound=bound,
-        cheapest=tried.cheapest,
-        least=max(bound or 1, tried.fixed),
-        left=tried.left,
-        by_order=tuple(by_order),
-        going=tried.going,
-        place=tried.place,
-        put=tried.put,
-        asked=tried.asked(nodes),
-        trials=tried.trials(),
-        peak=tried.peak(nodes),
-    )
+    return again_on(found, tried, nodes)
 
 
 def _each(search: Callable[[int], int], orders: Sequence[int], beside: int) -> list[int]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.measures import find_measure, small
+from tracekit.replay.studies.shrink.frames import BREAKS_WITH_ALL
 from tracekit.replay.studies.shrink.search.limits import number, title_of
 
 #: A limit on one measure alone, and what its sign allows.
@@ -43,6 +44,15 @@ def comes_to(row: Mapping[str, Any]) -> str:
     """
     name = row["fails_measure"]
     return f"{title_of(name)} would come to {number(name, row['fails_value'])}"
+
+
+def breaks_with_all(row: Mapping[str, Any]) -> str:
+    """That a limit breaks on all nodes and holds on these, a sentence; empty where none does."""
+    name, value = (row.get(column) for column in BREAKS_WITH_ALL)
+    if name is None:
+        return ""
+    came = f"{title_of(name)} comes to {number(name, value)}"
+    return f" On all {row['of']:,} it would not hold ({came}): those that go must be closed to it."
 
 
 def why_none(row: Mapping[str, Any]) -> str:

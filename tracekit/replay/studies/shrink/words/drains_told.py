@@ -51,6 +51,7 @@ def goes(found: Told) -> str:
         "least_asked": "those that are asked for least",
         "smallest": "the smallest",
         "dearest": "those that cost most for what they have",
+        "fullest": "those that are used most with all",
         "sorted_anew": "at last those that are asked for least where the others stay",
         "by_kind": "by how many of each kind stay",
         "one_by_one": "at last single ones without which all limits hold",

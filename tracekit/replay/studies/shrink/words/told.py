@@ -17,7 +17,7 @@ from tracekit.replay.studies.shrink.search.limits import number
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
-from tracekit.replay.studies.shrink.words.broken import comes_to, limit_words
+from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to, limit_words
 from tracekit.replay.studies.shrink.words.cautions import (
     named,
     nearly_full,
@@ -145,7 +145,7 @@ def _enough(found: Told) -> str:
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{aside}{not_counted(about['workload'])}"
-        f"{waits.either(row, about)}{_overload_there(found)}"
+        f"{breaks_with_all(row)}{waits.either(row, about)}{_overload_there(found)}"
         f"{nearly_full(*_memory(found))}{beside}{_beyond(found)}"
     )
 

@@ -1,0 +1,74 @@
+"""Where a limit breaks on all nodes and holds on fewer, against every choice of nodes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from given_source import given_source
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.one import replay_one
+from tracekit.replay.studies.shrink.search.enough import enough_nodes
+from tracekit.replay.studies.shrink.search.limits import parse_limits
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
+from tracekit.replay.studies.shrink.study import shrink_cluster
+from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.workload.changed.on_nodes import on_nodes
+
+LIMIT = "cpu_max_fraction <= 0.48"
+#: Three containers of 30 find room on a large node, one on a small one; each uses half of that.
+LARGE, SMALL = (100, 1000), (30, 1000)
+LOAD = workload([SMALL, LARGE, LARGE, LARGE], [(0, 9000, 30, 100)] * 6, used_share=0.5)
+
+
+def test_a_small_node_that_a_policy_fills_is_closed_to_it() -> None:
+    """The small node comes first and is used to 15 of 30, 50 %; a large one to 45 of 100."""
+    asked = {"policies": ["first_fit"], "limits": [LIMIT], "repeats": 1}
+    found = shrink_cluster(given_source(LOAD), **asked)  # type: ignore[arg-type]
+    row = found.frames["policies"].row(0, named=True)
+    assert (row["nodes"], row["of"], row["bound"]) == (2, 4, 2)
+    assert row["breaks_with_all_measure"] == "cpu_max_fraction"
+    assert row["breaks_with_all_value"] == pytest.approx(0.5)
+    kept = found.frames["nodes"].filter("kept")["node"].to_list()
+    assert "n0" not in kept
+    words = shrink_told.short(found).replace("\N{NO-BREAK SPACE}", " ")
+    assert "On all 4 it would not hold (highest CPU use comes to 50.0 %)" in words
+
+
+sizes = some.lists(some.sampled_from([30, 60, 100]), min_size=2, max_size=5)
+loads = some.lists(some.integers(5, 30), min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes, loads, some.sampled_from(["selector_spread", "first_fit", "random"]))
+def test_what_is_found_is_one_of_the_choices_that_hold(
+    nodes: list[int], rows: list[int], name: str
+) -> None:
+    load = workload(
+        [(one, 1000) for one in nodes], [(0, 9000, r, 10) for r in rows], used_share=0.5
+    )
+    policy, limits = parse_policy(name), parse_limits([LIMIT], [name])
+
+    def holds(kept: tuple[int, ...]) -> bool:
+        row = replay_one(on_nodes(load, np.array(kept)), policy, 0).row
+        return bool(row["pending"] == 0 and row["cpu_max_fraction"] <= 0.48)
+
+    choices = (
+        kept
+        for many in range(1, len(nodes))
+        for kept in itertools.combinations(range(len(nodes)), many)
+    )
+    fewer = {kept for kept in choices if holds(kept)}
+    try:
+        found = enough_nodes(load, policy, limits, seed=0, repeats=1, further=False)
+    except TooFewError:
+        return
+    kept = tuple(sorted(found.place[: found.nodes].tolist()))
+    assert kept in fewer or kept == tuple(range(len(nodes)))
+    every = holds(tuple(range(len(nodes))))
+    assert (found.broken_with_all is None) is every

@@ -1,0 +1,66 @@
+"""Where a limit breaks on all nodes: fewer on which it holds.
+
+A policy that spreads load over all nodes may put more on a small one than a limit allows. It does
+not where the small one is not there.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tracekit.replay.studies.shrink.search.trials import Trials
+
+#: These shares of the nodes that may go are left out, one after the other.
+_WITHOUT = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
+#: So many numbers that bring the limits no nearer end the search in one order of the nodes.
+_FARTHER = 3
+
+
+def fullest_first(tried: Trials) -> Trials:
+    """The same where nodes go first of which most was used on all nodes."""
+    most = np.nan_to_num(tried.peak(tried.load.nodes)).max(axis=0)
+    return tried.in_order(np.argsort(most, kind="stable"), "fullest")
+
+
+def held_on_fewer(
+    orders_of_nodes: Sequence[Trials], orders: Sequence[int], least: int
+) -> tuple[Trials, int] | None:
+    """Replays in an order of which the first so many nodes hold all limits; None if none is found.
+
+    Parameters
+    ----------
+    orders_of_nodes : sequence of Trials
+        In each nodes go in another order.
+    orders : sequence of int
+        Orders of arrival: all limits hold in each.
+    least : int
+        Fewer are not tried.
+    """
+    for tried in orders_of_nodes:
+        nodes = _held(tried, orders, least)
+        if nodes is not None:
+            return tried, nodes
+    return None
+
+
+def _held(tried: Trials, orders: Sequence[int], least: int) -> int | None:
+    """The largest of a few numbers of nodes on which all limits hold in this order of nodes."""
+    every, farther = tried.load.nodes, 0
+    nearest = _room(tried, every)
+    gone = np.ceil(np.array(_WITHOUT) * (every - max(least, 1))).astype(np.int64)
+    for nodes in (every - np.unique(gone[gone > 0])).tolist():
+        if tried.hold_all(nodes, orders):
+            return int(nodes)
+        room = _room(tried, nodes)
+        farther = 0 if room > nearest else farther + 1
+        nearest = max(nearest, room)
+        if farther == _FARTHER:
+            return None
+    return None
+
+
+def _room(tried: Trials, nodes: int) -> float:
+    """How far the limit is from holding that is farthest, in the order of arrival as given."""
+    tried.holds(0, nodes)
+    room = next(one.room for one in tried.trials() if (one.repeat, one.nodes) == (0, nodes))
+    return min(room.values(), default=-np.inf)
