@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 import numpy as np
-from scipy import stats
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.optimize.functions import BenchFunction
@@ -91,6 +90,8 @@ def mean_ranks(costs: FloatArray) -> FloatArray:
     ----------
     costs : float64, shape (searches, runs)
     """
+    from scipy import stats  # noqa: PLC0415 - slow to import
+
     ranks = stats.rankdata(costs.ravel()).reshape(costs.shape)
     return np.asarray(ranks.mean(axis=1))
 
@@ -98,6 +99,8 @@ def mean_ranks(costs: FloatArray) -> FloatArray:
 def _rank_sum(own: FloatArray, other: FloatArray) -> float:
     if np.unique(np.concatenate([own, other])).size == 1:
         return 1.0
+    from scipy import stats  # noqa: PLC0415 - slow to import
+
     return float(stats.mannwhitneyu(own, other, alternative="two-sided").pvalue)
 
 

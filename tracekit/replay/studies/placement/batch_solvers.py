@@ -6,7 +6,6 @@ All of them return node numbers of a batch; how good these are is told by ``Batc
 import itertools
 
 import numpy as np
-from scipy import optimize, sparse
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement._batch import Batch
@@ -112,6 +111,8 @@ def _solve(
 ) -> tuple[IntArray, bool]:
     if not sets:
         return np.full(size, -1, dtype=np.int64), True
+    from scipy import optimize, sparse  # noqa: PLC0415 - slow to import
+
     rows = [row for node, members in sets for row in (*members, size + node)]
     columns = [at for at, (_, members) in enumerate(sets) for _ in range(len(members) + 1)]
     shape = (size + nodes, len(sets) + size)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from scipy import stats
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.advice import keeps_production, sentence
@@ -270,6 +269,8 @@ def _moved(base: Mapping[str, float], here: Mapping[str, float]) -> dict[str, An
     if len(both) < 2:
         return {}
     old, new = [base[name] for name in both], [here[name] for name in both]
+    from scipy import stats  # noqa: PLC0415 - slow to import
+
     tau = stats.kendalltau(old, new).statistic
     moved = max(both, key=lambda name: abs(here[name] - base[name]))
     return {
