@@ -76,6 +76,7 @@ def _show(study: Study, out: Path | None) -> None:
     from tracekit.replay.studies.shrink.words import told as words
     from tracekit.replay.studies.shrink.words.next import following
     from tracekit.replay.studies.shrink.words.over_orders import means_told
+    from tracekit.replay.studies.shrink.words.production import production
     from tracekit.replay.studies.shrink.words.sure import sure
 
     found = words.told(study)
@@ -94,7 +95,7 @@ def _show(study: Study, out: Path | None) -> None:
     told += [
         margin.margin(found),
         words.bound(found),
-        words.production(study),
+        production(study),
         sure(found),
         study.about["workload"].get("growth", ""),
         is_the_fullest(best["nodes"], [_limits(study), margin.margin(found)]),

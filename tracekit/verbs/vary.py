@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.verbs._options import (
+    Assumed,
     Option,
     Policies,
     Repeats,
@@ -27,6 +28,7 @@ def vary(
     policies: Annotated[
         Policies, Option("A policy; repeatable. Without it, six.", metavar="POLICY")
     ] = (),
+    assume: Assumed = (),
     changes: Annotated[
         Sequence[str],
         Option("An assumption to change; repeatable.", names="--change", metavar="NAME=VALUE"),
@@ -58,6 +60,7 @@ def vary(
         lambda crew: vary_assumptions(
             place(store),
             policies=policies,
+            assume=assume,
             changes=changes,
             measure=measure,
             repeats=repeats,

@@ -240,7 +240,9 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
     if not (rows and barred):
         return _Kept()
     others = sum(len(one.names) for one in barred)
-    names = [name for row in rows for name in row.names]
+    names = [name for row in rows for name in row.names if name != OBSERVED]
+    if not names:
+        return _Kept()
     said = (
         f"{keep} {listed(names)} {'hold' if len(names) > 1 else 'holds'} the load as it does,"
         f" {others} other{'s do' if others > 1 else ' does'} not."

@@ -17,6 +17,7 @@ from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.broken import why_none
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
+from tracekit.replay.studies.shrink.words.production import production
 from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.cells import Table, table
@@ -91,7 +92,7 @@ def _unjudged(study: Study) -> list[str]:
 
 def _breaks(study: Study) -> list[str]:
     observed = study.about["observed"]
-    return [shrink_told.production(study)] if observed and observed["breaks"] else []
+    return [production(study)] if observed and observed["breaks"] else []
 
 
 def _without(study: Study) -> list[str]:

@@ -28,6 +28,8 @@ def both_ways(study: Study) -> str:
             said.append(
                 f"{freed} {unit} of {what} are freed of {_many(len(less))} and {added} added to"
                 f" {_many(len(more))}: net {_net(found['freed'], name)}"
+                if len(less)
+                else f"{added} {unit} of {what} are added to {_many(len(more))}"
             )
     if not said:
         return ""

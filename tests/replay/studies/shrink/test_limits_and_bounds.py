@@ -18,7 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
-from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.production import production
 from tracekit.replay.workload.workload import Workload
 
 
@@ -53,7 +53,7 @@ def test_fewer_nodes_are_as_full_as_all_where_production_overfills_some() -> Non
     assert held["nodes"] < 8
     assert held["cpu_max_fraction"] <= 1
     broken = "Production itself does not hold CPU use, 99th percentile at most"
-    assert broken not in shrink_told.production(study)
+    assert broken not in production(study)
 
 
 def test_a_node_that_all_placements_overfill_once_is_no_reason_for_more_nodes() -> None:

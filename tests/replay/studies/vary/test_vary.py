@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from cluster_support import stored, workload
+from polars.testing import assert_frame_equal
 from report_studies_support import varied
 from store_support import tiny_store
 
@@ -58,6 +59,25 @@ def test_ranks_and_agreement(store: Path) -> None:
     assert told["limit_factor=2"]["stands"] == NOTHING
     assert told["limit_factor=2"]["agreement"] is None
     assert answer(found)
+
+
+def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Path) -> None:
+    """The base is as the same assumption by itself; a change of its name takes its place."""
+    policies, given = ["first_fit", "worst_fit"], "requests=uniform"
+    alone = vary_assumptions(store, policies=policies, changes=[given], measure="nodes_used_max")
+    both = vary_assumptions(
+        store,
+        policies=policies,
+        assume=[given],
+        changes=["background=none", "requests=inferred"],
+        measure="nodes_used_max",
+    )
+    under = alone.frames["ranks"].filter(change=given).drop("change")
+    assert_frame_equal(both.frames["ranks"].filter(change=BASE).drop("change"), under)
+    assert both.about["assume"] == [given]
+    assert f"with {given} throughout?" in question(both)
+    for _, command in following(both):
+        assert command.count("--assume requests=") == 1
 
 
 def test_one_order_tells_nothing_and_says_so(store: Path) -> None:

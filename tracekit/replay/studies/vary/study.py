@@ -86,6 +86,7 @@ def vary_assumptions(
     store: Path,
     *,
     policies: Sequence[str] = (),
+    assume: Sequence[str] = (),
     changes: Sequence[str] = (),
     measure: str | None = None,
     repeats: int | None = None,
@@ -97,6 +98,8 @@ def vary_assumptions(
 
     Parameters
     ----------
+    assume : sequence of str
+        ``NAME=VALUE`` under every change, and without one; a change of the same name counts.
     changes : sequence of str
         ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, where the store records sizes
         ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
@@ -140,7 +143,7 @@ def vary_assumptions(
         raise TracekitError("one policy has no rank", hint="name two policies or more")
     usual = _usual(open_store(store))
     cases = [
-        _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
+        _Case(text or BASE, source_of(store, None, assume=_with(assume, text), seed=seed))
         for text in ("", *(changes or usual))
     ]
     tried = _replayed(
@@ -164,6 +167,7 @@ def vary_assumptions(
             "measure": measure,
             "policies": names,
             "beside_production": OBSERVED in found[BASE].policies,
+            "assume": list(assume),
             "changes": list(changes),
             "seed": seed,
             "store": str(store),
@@ -176,6 +180,13 @@ def vary_assumptions(
         },
         frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems, tried.unchanged)},
     )
+
+
+def _with(assume: Sequence[str], change: str) -> list[str]:
+    """What is assumed under a change, or without one: the change counts for its name."""
+    name = change.partition("=")[0]
+    kept = [one for one in assume if one.partition("=")[0] != name]
+    return [*kept, change] if change else kept
 
 
 def _of_load(found: Results) -> dict[str, Any]:

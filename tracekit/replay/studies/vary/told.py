@@ -35,11 +35,13 @@ def question(study: Study) -> str:
     """The question of the study."""
     changes = study.frames["changes"].height - len(_changes(study, NOTHING))
     keep = ", or to keep production" if study.about["beside_production"] else ""
+    given = study.about.get("assume", ())
+    under = f", with {listed(given)} throughout" if given else ""
     return (
         "Does the answer hang on an assumption: which of"
         f" {counted(len(study.about['policies']), 'policy')}"
-        f" to choose{keep}? {changes} {'was' if changes == 1 else 'were'} changed, one at a time,"
-        f" each judged as a run is.{_nothing(study)}"
+        f" to choose{keep}{under}? {changes} {'was' if changes == 1 else 'were'} changed, one at a"
+        f" time, each judged as a run is.{_nothing(study)}"
     )
 
 
@@ -149,33 +151,34 @@ def following(study: Study) -> list[tuple[str, str]]:
     """The next step, and the command for it."""
     about = study.about
     words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
+    base = _given(study)
     asked = " ".join(map(shlex.quote, words))
     if not study.frames["changes"]["problem"].null_count():
         return []
     if not about["answer"] or not _changes(study, *TURNED, SAME):
         more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
-        command = (
-            f"tracekit vary {asked}{_tried(study)} --measure {about['measure']} --repeat {more}"
-        )
-        return [("Let the policies meet more orders of arrival:", command)]
+        told = f"{base}{_tried(study)} --measure {about['measure']} --repeat {more}"
+        return [("Let the policies meet more orders of arrival:", f"tracekit vary {asked}{told}")]
     turned = _changes(study, *TURNED)
     if not turned:
         store, policy = shlex.quote(about["store"]), shlex.quote(about["subject"])
-        command = f"tracekit shrink {store} --policy {policy} --out studies/fewest"
+        command = f"tracekit shrink {store} --policy {policy}{base} --out studies/fewest"
         return [(f"See how many nodes are enough under {about['subject']}:", command)]
     first = turned[0]["change"]
-    return [
-        (
-            f"Find out what {_name(first)} is in your cluster, then replay with it:",
-            f"tracekit replay {asked} --assume {shlex.quote(first)} --out RUN",
-        )
-    ]
+    changed = f"{_given(study, first)} --assume {shlex.quote(first)} --out RUN"
+    return [(f"See in full what the answer is with {first}:", f"tracekit replay {asked}{changed}")]
 
 
 def problems(study: Study) -> list[str]:
     """The changes that could not be replayed, each with the reason."""
     failed = study.frames["changes"].filter(pl.col("problem").is_not_null())
     return [f"{row['change']}: {row['problem']}" for row in failed.to_dicts()]
+
+
+def _given(study: Study, but: str = "") -> str:
+    """What was assumed under each change, as options; ``but`` for the name of this change."""
+    asked = [one for one in study.about.get("assume", ()) if _name(one) != _name(but)]
+    return "".join(f" --assume {shlex.quote(one)}" for one in asked)
 
 
 def _tried(study: Study) -> str:

@@ -83,8 +83,8 @@ def test_a_limit_on_what_nodes_cost_asks_for_the_cheapest() -> None:
     with pytest.raises(TracekitError) as told:
         shrunk(MIXED, LIMIT, "cost_per_hour <= 0.5")
     assert (
-        "for the other limits (6 nodes) cost of nodes in use per hour would come to 0.6, above 0.5"
-        in str(told.value)
+        "for the other limits (6 nodes, each paid for) cost of nodes in use per hour would"
+        " come to 0.6, above 0.5" in str(told.value)
     )
 
 
@@ -170,10 +170,22 @@ def test_how_many_of_each_kind_stay_is_chosen() -> None:
     assert row(exactly)["cost_kept_per_hour"] == pytest.approx(2.6)
     with pytest.raises(TracekitError) as told:
         shrunk(THREE, "cost_per_hour <= 2.6", least="nodes", policies=["best_fit"])
-    assert "on the fewest nodes found for the other limits (2 nodes) cost of nodes in use" in str(
-        told.value
+    assert (
+        "on the fewest nodes found for the other limits (2 nodes, each paid for) cost of nodes"
+        in str(told.value)
     )
     assert told.value.hint == "--least cost looks for cheaper nodes"
+
+
+def test_a_limit_on_cost_is_on_all_nodes_that_are_kept() -> None:
+    """Most containers leave at half of the time: nodes in use cost less than those kept."""
+    short_lived = [(0, 4000, 10, 10)] * 3 + [(0, 2000, 10, 10)] * 13
+    load = priced(workload([SMALL] * 6 + [LARGE] * 2, short_lived, used_share=1.0), PRICES)
+    found = shrunk(load, LIMIT, "cost_per_hour <= 0.6")
+    best = row(found)
+    assert best["cost_per_hour"] < best["cost_kept_per_hour"] == pytest.approx(0.6)
+    with pytest.raises(TracekitError, match=r"each paid for\) cost .* come to 0.6, above 0.55"):
+        shrunk(load, LIMIT, "cost_per_hour <= 0.55")
 
 
 #: 3 nodes of 4 for 0.20, 2 of 16 for 0.90; 30 containers of 3: 13 have a place, 17 lack one.

@@ -33,6 +33,12 @@ class _Enough:
     kind: int
 
 
+def _alike(one: _Enough, mixed: IntArray, kinds: Sequence[IntArray]) -> bool:
+    """Whether a mix is as many nodes of one kind, and of that one."""
+    own = next(kind for kind in kinds if one.kind in kind)
+    return len(one.like) == len(mixed) and bool(np.isin(mixed, own).all())
+
+
 @dataclass(frozen=True)
 class Adding:
     """The search for nodes to add.
@@ -68,7 +74,10 @@ class Adding:
         if len(kinds) == 1:
             return self._found(tried, mixed, nodes, by_order)
         mixed = self._without_unneeded(mixed, kinds)
-        options = [_Enough(mixed, MIXED), *self._of_one_kind(mixed, kinds)]
+        options = [
+            _Enough(mixed, MIXED),
+            *(one for one in self._of_one_kind(mixed, kinds) if not _alike(one, mixed, kinds)),
+        ]
         each = self._each()
         options.sort(key=lambda one: float(each[one.like].sum()))
         best, *others = options
@@ -108,7 +117,7 @@ class Adding:
     def _found(self, tried: Trials, like: IntArray, nodes: int, by_order: Sequence[int]) -> Fewest:
         bound = least_nodes(tried.load, tried.policy, tried.limits)
         found = found_on(tried, nodes, bound, by_order)
-        tried.check_at_the_end(found.at(nodes), self.by)
+        tried.check_at_the_end(found.at(nodes), found.place, self.by)
         return replace(found, place=found.place[:nodes], like=like[: nodes - self.load.nodes])
 
     def _without_unneeded(self, like: IntArray, kinds: Sequence[IntArray]) -> IntArray:

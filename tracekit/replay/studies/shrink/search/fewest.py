@@ -117,7 +117,7 @@ def fewest_nodes(
         trial, nodes = better
         found = again_on(found, trial, nodes)
         found = _one_by_one(tried, _tried_fewer(trial, found, orders), orders, dear)
-    tried.check_at_the_end(found.at(found.nodes), by)
+    tried.check_at_the_end(found.at(found.nodes), found.place, by)
     # only then all orders were replayed on all nodes
     known = orders if limits.speak_of("base", str(policy)) else orders[:1]
     left = max(map(tried.left_with_all, known))

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from tracekit.errors import TracekitError
+from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.measures import RESOURCES
 from tracekit.replay.studies.shrink.search.limits import Broken
+from tracekit.replay.workload.series import settled_steps
+from tracekit.replay.workload.workload import Workload
+from tracekit.units import percent
 from tracekit.words import count
 
 
@@ -38,3 +47,31 @@ def by_choice(nodes: int) -> str:
         f"production placed all containers on {count(nodes, 'node')}: it is the policy's choice of"
         " nodes, not their number"
     )
+
+
+def allowing(broken: Sequence[Broken]) -> str:
+    """What lets so many containers wait where even all nodes are too few; empty where none do."""
+    waiting = [one for one in broken if one.measure in WAITING]
+    given = " ".join(f"--limit '{one.measure} <= {one.value or 0:g}'" for one in waiting)
+    return f"allow it with {given}" if waiting else ""
+
+
+def too_busy(load: Workload, most: tuple[float, float]) -> str:
+    """That a container by itself uses more than a limit allows, on the largest node too."""
+    largest = load.capacity[:, :2].max(axis=0, initial=1).astype(np.float64)
+    if not np.isfinite(most).any() or not load.containers:
+        return ""
+    peak = np.zeros((2, load.containers))
+    for step in settled_steps(load.times_ms, load.settled_ms).tolist():
+        there = load.present(step)
+        np.maximum(peak, load.use_at(step), out=peak, where=there[None])
+    for at, name in enumerate(RESOURCES):
+        who = int(peak[at].argmax())
+        share = peak[at, who] / largest[at]
+        if share > most[at]:
+            return (
+                f"'{load.container_ids[who]}' by itself uses {percent(share)} of the"
+                f" {RESOURCES[name]} of the largest node: no number of nodes helps; leave it out,"
+                f" or allow {name}_max_fraction that much"
+            )
+    return ""

@@ -12,20 +12,17 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
-from tracekit.replay.measures import RESOURCES
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.runs.waiting import waiting_on
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
 from tracekit.replay.studies.shrink.search.limits import PLACED, Broken, Limits
-from tracekit.replay.studies.shrink.search.too_few import TooFewError
+from tracekit.replay.studies.shrink.search.too_few import TooFewError, allowing, too_busy
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
-from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
-from tracekit.units import percent
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,8 @@ class Trial:
 
 #: What is to be least: how many nodes stay, or what they cost.
 NODES, COST = "nodes", "cost"
+#: The measure of what nodes cost; a limit on it is on all nodes that are kept.
+COST_MEASURE = "cost_per_hour"
 #: What is less by rounding alone is not less.
 LESS = 1 - 1e-9
 
@@ -122,8 +121,8 @@ class Trials:
             every = self.limits.broken(str(self.policy), self._base_of(order), trial.row)
             broken = [one for one in every if one.limit not in self.limits.falling]
             said = _on_all_nodes(trial, broken, self.load.nodes - self.left)
-            alone = _too_busy(self.load, self.limits.most_use(str(self.policy)))
-            never, allow = too_large(self.load), _allowing(broken)
+            alone = too_busy(self.load, self.limits.most_use(str(self.policy)))
+            never, allow = too_large(self.load), allowing(broken)
             cause = f"{never or 'the cluster is too small for it as it is'}; {allow}"
             error = TooFewError(said, hint=alone or (cause if allow else None))
             error.allow = "" if alone or never else allow
@@ -150,25 +149,33 @@ class Trials:
             known = self._done[order, nodes] = self._trial(order, nodes)
         return known.broken
 
-    def check_at_the_end(self, known: Iterable[Trial], by: str) -> None:
+    def check_at_the_end(self, known: Iterable[Trial], place: IntArray, by: str) -> None:
         """Raise TracekitError where a limit on what fewer nodes bring down breaks even so.
 
-        ``known`` are the replays on the nodes that all other limits need.
+        ``known`` are the replays on the nodes that all other limits need, the first of ``place``.
         """
         for one in known:
-            base = self._base_of(one.repeat)
-            broken = self.limits.at_the_end(str(self.policy), base, one.row)
+            base = self._paid(self._base_of(one.repeat), place[self.left :])
+            row = self._paid(one.row, place[self.left : one.nodes])
+            broken = self.limits.at_the_end(str(self.policy), base, row)
             if broken is not None:
                 count = one.nodes - self.left
                 nodes = f"{count:,} node{'s' * (count != 1)}"
                 best = "cheapest" if by == COST else "fewest"
-                cheaper = by == NODES and broken.measure.startswith("cost")
+                of_cost = broken.measure == COST_MEASURE
+                paid, cheaper = ", each paid for" * of_cost, of_cost and by == NODES
                 raise TracekitError(
-                    f"on the {best} nodes found for the other limits ({nodes}) {broken}",
+                    f"on the {best} nodes found for the other limits ({nodes}{paid}) {broken}",
                     hint=f"--least {COST} looks for cheaper nodes"
                     if cheaper
                     else "loosen one of the limits, or try another policy",
                 )
+
+    def _paid(self, row: dict[str, Any], kept: IntArray) -> dict[str, Any]:
+        """The row where each node that is kept is paid for, used or not."""
+        if row.get(COST_MEASURE) is None:
+            return row
+        return {**row, COST_MEASURE: float(self.price[kept].sum())}
 
     @property
     def price(self) -> FloatArray:
@@ -247,34 +254,6 @@ def fixed_nodes(load: Workload) -> BoolArray:
 def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:
     again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
     return f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
-
-
-def _allowing(broken: Sequence[Broken]) -> str:
-    """What lets so many containers wait where even all nodes are too few; empty where none do."""
-    waiting = [one for one in broken if one.measure in WAITING]
-    given = " ".join(f"--limit '{one.measure} <= {one.value or 0:g}'" for one in waiting)
-    return f"allow it with {given}" if waiting else ""
-
-
-def _too_busy(load: Workload, most: tuple[float, float]) -> str:
-    """That a container by itself uses more than a limit allows, on the largest node too."""
-    largest = load.capacity[:, :2].max(axis=0, initial=1).astype(np.float64)
-    if not np.isfinite(most).any() or not load.containers:
-        return ""
-    peak = np.zeros((2, load.containers))
-    for step in settled_steps(load.times_ms, load.settled_ms).tolist():
-        there = load.present(step)
-        np.maximum(peak, load.use_at(step), out=peak, where=there[None])
-    for at, name in enumerate(RESOURCES):
-        who = int(peak[at].argmax())
-        share = peak[at, who] / largest[at]
-        if share > most[at]:
-            return (
-                f"'{load.container_ids[who]}' by itself uses {percent(share)} of the"
-                f" {RESOURCES[name]} of the largest node: no number of nodes helps; leave it out,"
-                f" or allow {name}_max_fraction that much"
-            )
-    return ""
 
 
 def asked_over_time(load: Workload, node: IntArray) -> FloatArray:

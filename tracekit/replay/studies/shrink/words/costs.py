@@ -9,9 +9,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.replay.studies.shrink.frames import COST_BOUND, COST_KEPT, LIKE, Cluster
 from tracekit.replay.studies.shrink.search.limits import Limits
-from tracekit.replay.studies.shrink.search.trials import COST, NODES
-
-_MEASURE = "cost_per_hour"
+from tracekit.replay.studies.shrink.search.trials import COST, COST_MEASURE, NODES
 
 
 def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
@@ -22,7 +20,7 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
     TracekitError
         For another word, and for the cost of nodes without a price.
     """
-    limited = any(one.measure == _MEASURE for one in limits.given)
+    limited = any(one.measure == COST_MEASURE for one in limits.given)
     by = asked or (COST if limited else NODES)
     if by not in {NODES, COST}:
         raise TracekitError(

@@ -51,7 +51,8 @@ def _following(found: Told) -> list[tuple[str, str]]:
             if name != policy
         )
         store, one, other = map(shlex.quote, (load["store"], policy, rival))
-        asked = f"tracekit vary {store} --policy {one} --policy {other}"
+        given = "".join(f" --assume {shlex.quote(text)}" for text in load["assume"])
+        asked = f"tracekit vary {store} --policy {one} --policy {other}{given}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
 

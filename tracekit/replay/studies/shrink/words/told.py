@@ -11,13 +11,13 @@ import polars as pl
 
 from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
+from tracekit.replay.measures import RESOURCES
 from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.limits import number
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
-from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to, limit_words
+from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to
 from tracekit.replay.studies.shrink.words.cautions import (
     named,
     nearly_full,
@@ -26,6 +26,7 @@ from tracekit.replay.studies.shrink.words.cautions import (
     not_counted,
 )
 from tracekit.replay.studies.shrink.words.over_orders import beyond_in_some
+from tracekit.replay.studies.shrink.words.production import unscaled
 from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.study import Study
 from tracekit.words import count, counted, short_id
@@ -119,7 +120,11 @@ def _enough(found: Told) -> str:
     bound = row["bound"]
     known = [
         *([costs.kept(row, found.nodes, COST)] if cheap else []),
-        *([f"Production's containers are on {usual:,}."] if usual < row["of"] else []),
+        *(
+            [f"Production's containers are on {usual:,}{unscaled(about)}."]
+            if usual < row["of"]
+            else []
+        ),
         f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}."
         if orders > 1
         else "",
@@ -269,22 +274,3 @@ def bound(found: Told) -> str:
     if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
     return f"{said} Whether another policy gets by with fewer than {row['nodes']:,} is open."
-
-
-def production(study: Study) -> str:
-    """What production came to; empty where that is not recorded."""
-    observed = study.about["observed"]
-    if not observed:
-        return ""
-    came = [
-        f"{small(known.title)} {number(name, observed['measures'][name])}"
-        for name in FULLEST
-        if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
-    ]
-    cost = observed["measures"].get("cost_per_hour")
-    paid = "" if cost is None else f" for {cost:,.2f} per hour"
-    said = f"Production used {counted(observed['nodes'], 'node')}{paid}: {', '.join(came)}."
-    if observed["breaks"]:
-        broken = " and ".join(map(limit_words, observed["breaks"]))
-        said += f" Production itself does not hold {broken}."
-    return said
