@@ -7,6 +7,7 @@
 --   container_resource_keyed
 -- column: availability_zone VARCHAR The availability zone.
 -- column: nodes BIGINT Nodes in it at the end [nodes].
+-- column: nodes_without_use BIGINT Of these, without any recorded use: in no share used [nodes].
 -- column: cpu_cores DOUBLE CPU of its nodes [cores].
 -- column: cpu_requested_share DOUBLE CPU requested / CPU of its nodes [0..1].
 -- column: cpu_used_share DOUBLE CPU in use / CPU of its nodes [0..1].
@@ -113,6 +114,7 @@ requested AS (
 SELECT
     nodes.zone AS availability_zone,
     count(*) AS nodes,
+    count(*) - count(used.node_key) AS nodes_without_use,
     sum(nodes.cpu_cores) AS cpu_cores,
     sum(requested.cpu_cores) / sum(nodes.cpu_cores) AS cpu_requested_share,
     sum(used.cpu * nodes.cpu_cores)

@@ -15,6 +15,7 @@ ZONES = pl.DataFrame(
     {
         "availability_zone": ["a", "b"],
         "nodes": [3, 1],
+        "nodes_without_use": [1, 0],
         "cpu_cores": [30.0, 10.0],
         "cpu_requested_share": [0.4, 0.8],
         "cpu_used_share": [0.2, 0.1],
@@ -89,6 +90,7 @@ def test_zones_nodes_requests_and_the_leak_come_first() -> None:
         # of all nodes weighed by their size, where use is known
         ["all", 4, "50.0 %", "17.5 %", "65.0 %", "30.0 %"],
     ]
+    assert table.note.endswith("; 1 node without recorded use: in no share used")
     used, standing_out, requests, rising = said
     assert "the median of 4 nodes uses 25.0 % of its CPU on average (the most used 40.0 %" in used
     assert "hot, 90 % of CPU or memory at least once: 2 (n3 and n4)" in standing_out

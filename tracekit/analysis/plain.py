@@ -38,6 +38,7 @@ def lead(analysis: Analysis) -> SummaryTable | None:
             for share, weight in shares.items()
         ),
     )
+    blind = int(frame["nodes_without_use"].sum())
     both = pl.concat([frame.select(whole.columns), whole])
     return SummaryTable(
         title="How full the nodes are, by availability zone",
@@ -46,7 +47,8 @@ def lead(analysis: Analysis) -> SummaryTable | None:
             [zone, nodes, *("-" if one is None else percent(one) for one in found)]
             for zone, nodes, *found in both.rows()
         ],
-        note="means over the recorded time, as shares of what the nodes have",
+        note="means over the recorded time, as shares of what the nodes have"
+        + (f"; {counted(blind, 'node')} without recorded use: in no share used" if blind else ""),
         name="usage/availability_zones",
     )
 

@@ -18,7 +18,7 @@ GIB = 2**30
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    """Two nodes in one zone, one in another, one in none; one container leaves half-way."""
+    """Two nodes in one zone, two in another, of which one is empty, one in none; one container leaves half-way."""
     folder = tmp_path_factory.mktemp("availability")
     files = {
         "nodes.csv": [
@@ -26,6 +26,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
             f"a1,8000,{16 * GIB},a",
             f"a2,8000,{16 * GIB},a",
             f"b1,4000,{8 * GIB},b",
+            f"b2,4000,{8 * GIB},b",
             f"c1,4000,{8 * GIB},",
         ],
         "containers.csv": [
@@ -58,8 +59,11 @@ def test_requests_count_while_containers_have_samples(found: pl.DataFrame) -> No
     # two is there for half of the time: 4 + 2 of 16 cores
     assert rows["a"]["cpu_requested_share"] == pytest.approx(6 / 16)
     assert rows["a"]["memory_requested_share"] == pytest.approx(12 / 32)
-    assert rows["b"]["cpu_requested_share"] == pytest.approx(1 / 4)
+    assert rows["b"]["cpu_requested_share"] == pytest.approx(1 / 8)
     assert rows["a"]["cpu_used_share"] == pytest.approx(1 / 8)
+    # no use of the empty node is recorded: it is in no share used, and counted as such
+    assert [rows[zone]["nodes_without_use"] for zone in "ab"] == [0, 1]
+    assert rows["b"]["cpu_used_share"] == pytest.approx(1 / 8)
 
 
 def test_the_report_has_them_beside_the_load(found: pl.DataFrame) -> None:
