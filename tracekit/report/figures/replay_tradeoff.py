@@ -51,7 +51,7 @@ _TICKS = 7
 #: Where in the height of the figure those stand.
 _EDGE = 0.97
 #: The room between the axes in a narrow window of each form.
-_WIDE_PX, _NARROW_PX = (560, 340), (300, 280)
+_WIDE_PX, _NARROW_PX = (560, 340), (300, 400)
 _MOST_LABELS, _MOST_NARROW = 8, 4
 
 
@@ -228,7 +228,7 @@ def _text(row: dict[str, Any]) -> str:
 
 
 def _narrow(frame: pl.DataFrame) -> go.Figure:
-    """Fewer names, and the title of the upright axis above it."""
+    """Fewer names, and the title of the upright axis above it; high beside five lines of legend."""
     figure = _plot(frame, _MOST_NARROW, _NARROW_PX)
     title = {
         "text": "Overloaded node-steps [% of all]",
@@ -243,7 +243,7 @@ def _narrow(frame: pl.DataFrame) -> go.Figure:
         "font": {"size": 12},
     }
     figure.update_layout(
-        height=380,
+        height=500,
         margin={"l": 8, "r": 8, "t": 30, "b": 52},
         yaxis={"title": {"text": ""}, "automargin": True},
         annotations=[*figure.layout.annotations, title],
