@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
+from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.chosen import margin_of
 from tracekit.sizing.requests.freed_told import both_ways, stays
@@ -248,7 +249,7 @@ def following(study: Study, out: str, store: str = "") -> list[tuple[str, str]]:
     ``out``, where the study lies, and ``store`` are quoted for a shell.
     """
     named = store or quote(study.about["workload"]["store"])
-    again = f"--policy most_allocated --assume requests=sized:{out}"
+    again = f"--policy {USUAL} --assume requests=sized:{out}"
     return [
         ("What it does to the nodes:", f"tracekit replay {named} {again} --out {out}-replay"),
         ("How many nodes are enough then:", f"tracekit shrink {named} {again}"),
