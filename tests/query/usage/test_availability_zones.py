@@ -18,7 +18,7 @@ GIB = 2**30
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    """Two nodes in one zone, two in another, of which one is empty, one in none; one container leaves half-way."""
+    """Two nodes in each of two zones, one of them empty, and one in none; one container leaves."""
     folder = tmp_path_factory.mktemp("availability")
     files = {
         "nodes.csv": [

@@ -125,7 +125,7 @@ def _check_compared(
     threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> None:
     """A threshold that passes because nothing is compared would be a gate that is always open."""
-    names = [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
+    names = _judged(threshold, common)
     if not names:
         raise TracekitError(
             f"--fail-if '{threshold.text}': no policy was compared, both runs have production"
@@ -235,6 +235,11 @@ def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) 
     return "better" if better else "worse"
 
 
+def _judged(threshold: Threshold, common: Sequence[str]) -> list[str]:
+    """Whom a threshold judges: production, which no change moves, where it is named."""
+    return [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
+
+
 def _outcomes(
     thresholds: Sequence[Threshold], before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> pl.DataFrame:
@@ -249,6 +254,6 @@ def _outcomes(
             "new": other[policy].get(threshold.measure),
         }
         for threshold in thresholds
-        for policy in ([threshold.policy] if threshold.policy else common)
+        for policy in _judged(threshold, common)
     ]
     return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)

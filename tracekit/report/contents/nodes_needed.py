@@ -12,6 +12,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.studies.shrink.after_run import unasked
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.next import MORE
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
@@ -19,8 +20,6 @@ from tracekit.report.studies import assumed_otherwise, of_another
 from tracekit.report.words import listed, spaced
 from tracekit.study import Study
 
-#: The load that is asked about next.
-_MORE = 1.3
 #: So many sentences of the count stand beside the answer; what begins the others.
 _FIRST, _ALSO = 3, "On the number of nodes: "
 
@@ -82,7 +81,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
-    more = (f"How many nodes it takes for {_MORE:g} times the load:", f"{asked} --scale {_MORE}")
+    more = (f"How many nodes it takes for {MORE:g} times the load:", f"{asked} --scale {MORE}")
     safer = _safer(data, told)
     if not safer:
         return [more]

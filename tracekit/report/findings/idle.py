@@ -14,8 +14,8 @@ def _find(data: Data) -> Said | None:
     means = profile.select(pl.col("cpu_mean", "memory_mean", "debris").mean())
     cpu, memory, idle = means.row(0)
     said = (
-        f"of the capacity of {count(profile.height, 'node')} lies idle on average: they use"
-        f" {percent(cpu)} of their CPU and {percent(memory)} of their memory."
+        f"of the average node lies idle, of {count(profile.height, 'node')}, large or small: it"
+        f" uses {percent(cpu)} of its CPU and {percent(memory)} of its memory."
     )
     tables = (data.info or {"tables": {}})["tables"]
     nodes = max((one.get("nodes", 0) for one in tables.values()), default=0)

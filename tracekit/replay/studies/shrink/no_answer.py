@@ -1,11 +1,12 @@
 """The error of a study of the fewest nodes under whose limits no policy runs, on any number."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.replay.studies.shrink.search.limits import plain
-from tracekit.replay.studies.shrink.search.too_few import TooFewError
+from tracekit.replay.studies.shrink.search.too_few import TooFewError, too_little
 from tracekit.words import counted
 
 
@@ -35,7 +36,10 @@ def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, An
     broken = {
         name: one.broken
         for name, one in problems.items()
-        if isinstance(one, TooFewError) and one.broken and one.broken.value is not None
+        if isinstance(one, TooFewError)
+        and one.broken
+        and one.broken.value is not None
+        and not too_little(one.broken)
     }
     told = [one for one in broken.values() if not one.measure.startswith("pending")]
     if not told:
@@ -46,6 +50,14 @@ def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, An
     usual = observed.get(measure)
     beside = "" if usual is None else f"; production itself reaches {measure} {plain(usual)}"
     return (
-        f"{name} comes nearest, with {measure} {plain(value)}: loosen the limit to that,"
-        f" lower the load with --scale, or try another policy{beside}"
+        f"{name} comes nearest, with {measure} {_up(value)} in its worst order of arrival: loosen"
+        f" the limit to that, lower the load with --scale, or try another policy{beside}"
     )
+
+
+def _up(value: float) -> str:
+    """In four digits, and never below what it is: a limit of that holds."""
+    rounded = float(f"{value:.3e}")
+    if rounded < value:
+        rounded += 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{rounded:.4g}" if rounded != round(rounded) else f"{rounded:.0f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -11,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
+from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.studies.shrink.search.enough import enough_nodes
 from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
+from tracekit.replay.studies.shrink.search.trials import Trials
 from tracekit.replay.studies.shrink.study import shrink_cluster
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.workload.changed.on_nodes import on_nodes
@@ -38,6 +41,33 @@ def test_a_small_node_that_a_policy_fills_is_closed_to_it() -> None:
     assert "n0" not in kept
     words = shrink_told.short(found).replace("\N{NO-BREAK SPACE}", " ")
     assert "On all 4 it would not hold (highest CPU use comes to 50.0 %)" in words
+
+
+def test_nodes_that_are_used_too_little_go() -> None:
+    """Six times 15 of 330 is 27 %; on one large node less three have room for all, 30 %."""
+    asked = {"policies": ["first_fit"], "repeats": 1}
+    found = shrink_cluster(given_source(LOAD), limits=["cpu_mean_fraction >= 0.4"], **asked)  # type: ignore[arg-type]
+    row = found.frames["policies"].row(0, named=True)
+    assert row["nodes"] == 2
+    assert row["cpu_mean_fraction"] == pytest.approx(0.45)
+    with pytest.raises(TracekitError) as told:
+        shrink_cluster(given_source(LOAD), limits=["cpu_mean_fraction >= 0.9"], **asked)  # type: ignore[arg-type]
+    assert "nodes do not help" not in str(told.value)
+    assert "--scale" not in str(told.value.hint)
+
+
+def test_the_hint_is_what_holds_in_every_order() -> None:
+    """Random puts more on a node in one order than in another: the hint is of the worst."""
+    asked = {"policies": ["random"], "repeats": 6}
+    load = workload([LARGE] * 4, [(0, 9000, 9, 10)] * 20, used_share=1.0)
+    load = dataclasses.replace(load, exchangeable=np.ones(load.containers, np.bool_))
+    limits = parse_limits(["cpu_max_fraction <= 0.2"], ["random"])
+    rows = Trials(load, parse_policy("random"), limits, 0).on_all_nodes(range(6))
+    values = [row["cpu_max_fraction"] for row in rows]
+    with pytest.raises(TracekitError) as told:
+        shrink_cluster(given_source(load), limits=["cpu_max_fraction <= 0.2"], **asked)  # type: ignore[arg-type]
+    assert len(set(values)) > 1
+    assert f"with cpu_max_fraction {max(values):.4g} in its worst order" in str(told.value.hint)
 
 
 sizes = some.lists(some.sampled_from([30, 60, 100]), min_size=2, max_size=5)

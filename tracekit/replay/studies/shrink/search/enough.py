@@ -17,7 +17,7 @@ from tracekit.replay.studies.shrink.search.fewest import fewest_nodes
 from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Broken, Limits
-from tracekit.replay.studies.shrink.search.too_few import TooFewError
+from tracekit.replay.studies.shrink.search.too_few import TooFewError, too_little
 from tracekit.replay.studies.shrink.search.trials import NODES, Trials
 from tracekit.replay.workload.changed.more_nodes import like_nodes, with_more
 from tracekit.replay.workload.workload import Workload
@@ -133,10 +133,10 @@ def _with_some_waiting(
 def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewest:
     """All nodes and as few more as are enough; the problem is raised where more do not help.
 
-    No number of nodes like these helps a container that is too large for each.
+    No number of nodes like these helps a container that is too large for each, or brings more use.
     """
     load, orders = adding.load, adding.orders
-    if problem.alone or (nobody_waits and len(load.too_large())):
+    if too_little(problem.broken) or problem.alone or (nobody_waits and len(load.too_large())):
         raise problem
     before = problem.broken
     for times in _TIMES:

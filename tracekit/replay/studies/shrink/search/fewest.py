@@ -96,6 +96,8 @@ def fewest_nodes(
         tried.check_all_nodes(0)
         found = _searched(tried, orders, bound, beside, load.nodes)
     except TooFewError as error:
+        if not (error.alone or error.only_waits):
+            error.broken = tried.worst_on_all_nodes(orders)
         if not on_fewer:
             raise
         found = _on_fewer([fullest_first(tried), tried, *others], orders, bound, error, by)

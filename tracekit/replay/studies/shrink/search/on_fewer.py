@@ -44,7 +44,10 @@ def held_on_fewer(
 
 
 def _held(tried: Trials, orders: Sequence[int], least: int) -> int | None:
-    """The largest of a few numbers of nodes on which all limits hold in this order of nodes."""
+    """The largest of a few numbers of nodes on which all limits hold in this order of nodes.
+
+    Where a limit is on too little, as of mean use, nothing tells how near it is: all are tried.
+    """
     every, farther = tried.load.nodes, 0
     nearest = _room(tried, every)
     gone = np.ceil(np.array(_WITHOUT) * (every - max(least, 1))).astype(np.int64)
@@ -52,7 +55,7 @@ def _held(tried: Trials, orders: Sequence[int], least: int) -> int | None:
         if tried.hold_all(nodes, orders):
             return int(nodes)
         room = _room(tried, nodes)
-        farther = 0 if room > nearest else farther + 1
+        farther = farther + 1 if room < 0 and room <= nearest else 0
         nearest = max(nearest, room)
         if farther == _FARTHER:
             return None
@@ -63,4 +66,4 @@ def _room(tried: Trials, nodes: int) -> float:
     """How far the limit is from holding that is farthest, in the order of arrival as given."""
     tried.holds(0, nodes)
     room = next(one.room for one in tried.trials() if (one.repeat, one.nodes) == (0, nodes))
-    return min(room.values(), default=-np.inf)
+    return min(room.values(), default=np.inf)

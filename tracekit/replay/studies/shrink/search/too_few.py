@@ -41,6 +41,11 @@ class TooFewError(TracekitError):
         return self
 
 
+def too_little(broken: Broken | None) -> bool:
+    """Whether a limit breaks as a value is too low, so that more nodes bring it no nearer."""
+    return broken is not None and broken.how.startswith(("below", "not above"))
+
+
 def by_choice(nodes: int) -> str:
     """That a policy lets containers wait that production placed on so many nodes, a clause."""
     return (

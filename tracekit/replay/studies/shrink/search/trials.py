@@ -134,6 +134,17 @@ class Trials:
         """What the policy comes to on all nodes, a row of the summary for each order."""
         return [self._base_of(order) for order in orders]
 
+    def worst_on_all_nodes(self, orders: Iterable[int]) -> Broken | None:
+        """The limit that breaks on all nodes, where it breaks farthest of these orders."""
+        every = self.load.nodes
+        broken = [one for order in orders if (one := self.broken_by(order, every)) is not None]
+        first = next(iter(broken), None)
+        same = [one for one in broken if first is not None and one.limit == first.limit]
+        room = [self._done[order, every].room for order in orders]
+        if first is None or any(first.limit not in one for one in room):
+            return first
+        return max(same, key=lambda one: one.value or 0.0)
+
     def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
         """Whether all limits hold on so many nodes in every order of arrival."""
         return all(self.holds(order, nodes) for order in orders)

@@ -53,7 +53,8 @@ def _reached(found: Told, words: str, share: float) -> str:
     most = found.best[f"{resource}_max_fraction"] or 0.0
     if found.about["repeats"] == 1 or most <= share:
         return percent(share)
-    return f"{percent(share)} in the first order of arrival ({percent(most)} in the worst)"
+    worst = f"in the worst order some node reaches {percent(most)}"
+    return f"{percent(share)} in the first order of arrival ({worst})"
 
 
 def cost(found: Told) -> str:

@@ -12,7 +12,7 @@ from tracekit.replay.studies.shrink.words.told import Told
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"
 #: More load that is asked about next.
-_MORE = 1.2
+MORE = 1.3
 
 
 def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]:
@@ -36,7 +36,7 @@ def _following(found: Told) -> list[tuple[str, str]]:
         said.append(("See the cheapest nodes that are enough:", f"--least {COST}"))
     if about["repeats"] == 1 and about["repeats_cover"]:
         said.append(("See how far the count moves over orders of arrival:", f"--repeat {FEWEST}"))
-    scale = round(about["scale"] * _MORE, 6)
+    scale = round(about["scale"] * MORE, 6)
     if _fewer(found) or found.best["nodes"] == found.best["of"]:
         said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
     steps = [

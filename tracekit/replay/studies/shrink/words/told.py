@@ -125,7 +125,8 @@ def _enough(found: Told) -> str:
             if usual < row["of"]
             else []
         ),
-        f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}."
+        f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}"
+        f"{_not_all(row, cheap=cheap)}."
         if orders > 1
         else "",
         ""
@@ -202,10 +203,13 @@ def _like_these(row: Mapping[str, Any]) -> str:
     return " like these" if row["nodes"] > row["of"] else ""
 
 
-def _not_all(row: Mapping[str, Any]) -> str:
-    """Why all orders together need more than any of them, a clause; empty where they do not."""
+def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
+    """Why all orders together need more than any of them, a clause; empty where they do not.
+
+    Where ``cheap`` nodes are searched for, more of them may cost less.
+    """
     low, nodes = row["nodes_high"], row["nodes"]
-    if low == nodes:
+    if low == nodes or cheap:
         return ""
     few = f"no number from {low:,} to {nodes - 1:,} holds"
     return f", but {few if low < nodes - 1 else f'{low:,} does not hold'} in all"
