@@ -15,10 +15,12 @@ from replay_support import Row, workload
 
 from tracekit.replay.engine.explain import explain
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.room_left import CELLS, GANG, RULES
 from tracekit.replay.runs.run import replay
-from tracekit.replay.runs.waiting import GANG, RULES, waiting, waiting_told
+from tracekit.replay.runs.waiting import waiting, waiting_told
 from tracekit.replay.workload.constraints.allowed import Allowed, Suited
 from tracekit.replay.workload.constraints.by_domain import Apart
+from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.workload import Losses, Workload
@@ -145,6 +147,16 @@ def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
     load = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 100, 1)] * 4))
     load = dataclasses.replace(load, constraints=Constraints(parts=(apart,)))
     assert found(load)["kinds"][0]["in_the_way"] == {RULES: 3}
+    # two cells of 500, in each of which one container of 300 has room: 400 are left, 200 in each
+    celled = of_one_service(workload([(1000, 100)], [(0, 9000, 300, 1)] * 3))
+    cells = Cells(
+        capacity=np.array([[[500, 50], [500, 50]]]),
+        request=celled.request[:, :2],
+        numa_cells=np.ones(3, np.int64),
+    )
+    celled = dataclasses.replace(celled, constraints=Constraints(parts=(cells,)))
+    assert found(celled)["kinds"][0]["in_the_way"] == {CELLS: 1}
+    assert "has room, but has it in no NUMA cells as the container asks for" in said(celled)[0]
     gang = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 900, 1)] * 4))
     gang = dataclasses.replace(gang, gang=np.zeros(4, np.int64))
     assert found(gang)["kinds"][0]["in_the_way"] == {GANG: 3}

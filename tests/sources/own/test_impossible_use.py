@@ -57,6 +57,19 @@ def test_use_that_cannot_be_is_refused(
     assert f"it looks like {likely}" in raised.value.hint
 
 
+def test_a_single_value_that_no_node_could_give_is_a_reject(tmp_path: Path) -> None:
+    """A counter that jumped: of four values one is nine times the largest node."""
+    times = [(START + at * 60.0, 36.0 if at == 2 else 0.5) for at in range(4)]
+    found = _read(tmp_path, [series(CPU, times, namespace="default", pod="web-0")])
+    assert found.tables["container_amount"]["amount"].to_list() == [0.5] * 3
+    (broken,) = [one for one in found.broken if one.table == "container_amount"]
+    assert (broken.column, broken.text) == ("amount", "default/web-0")
+    assert broken.reason == (
+        f"is 36 cores of cpu at {(START + 120) * 1000}, expected no more than the 8 of the largest"
+        " node"
+    )
+
+
 @pytest.mark.parametrize(("name", "value"), [(CPU, 3.9), (MEMORY, 2e8), (CPU, 0.0)])
 def test_use_that_can_be_is_taken(tmp_path: Path, name: str, value: float) -> None:
     found = _read(tmp_path, _use(name, value))

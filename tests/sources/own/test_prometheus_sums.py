@@ -31,6 +31,11 @@ RATES: list[tuple[str, list[Sample], list[tuple[int, float]]]] = [
     ("it grows", at_times(0, 30, 90), [(30, 1.0), (60, 2.0)]),
     ("it was reset", at_times(300, 15, 30), [(30, 0.5), (60, 0.5)]),
     (
+        "one of its samples is negative, which is no reset",
+        [(START, 0), (START + 30, 30), (START + 60, -5), (START + 90, 90), (START + 120, 120)],
+        [(30, 1.0), (90, 1.0), (120, 1.0)],
+    ),
+    (
         "it was silent",
         [(START, 0), (START + 30, 30), (START + 600, 60), (START + 630, 90)],
         [(30, 1.0), (630, 1.0)],

@@ -13,6 +13,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.measures import words_of
+from tracekit.replay.runs.room_left import in_gang, room_left, room_words
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.constraints.reasons import CORDONED, told
 from tracekit.replay.workload.resources import PODS, amount_text, short_names
@@ -22,16 +23,10 @@ from tracekit.words import agreeing, count, few, listed
 #: So many kinds of containers are noted of a policy, those with most first; in sentences those
 #: with the same request and reasons are one, and so many are told.
 _KINDS, _TOLD = 24, 3
-#: What is said where rules on other containers, or cells of nodes, close what is left.
-RULES = "rules on other containers"
 #: What closes nodes, in the order of kube-scheduler's filters; volumes and all else come after.
 _FILTERS = ("taints", "selector")
 #: What nodes lack together, in the keys of a document.
 _AND = " and "
-#: And where there is room for the container itself, but not for enough of its gang.
-GANG = "gang"
-#: And where a gang held that room until the end.
-HELD = "held"
 
 
 def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, Any]:
@@ -104,7 +99,7 @@ def _by_kind(load: Workload, some: IntArray) -> list[IntArray]:
     """Containers of one service and request, in a gang or not, the most frequent first."""
     found: dict[tuple[str, bytes, bool], list[int]] = {}
     for index in some.tolist():
-        key = load.services[index], load.request[index].tobytes(), _in_gang(load, index)
+        key = load.services[index], load.request[index].tobytes(), in_gang(load, index)
         found.setdefault(key, []).append(index)
     return [np.array(one) for one in sorted(found.values(), key=lambda one: (-len(one), one[0]))]
 
@@ -125,7 +120,7 @@ def _kind(load: Workload, free: IntArray, some: IntArray) -> dict[str, Any]:
     # what most nodes lack goes first
     counts = dict(sorted(found.items(), key=lambda one: -one[1]))
     if room.any():
-        counts[_room_left(load, first)] = int(room.sum())
+        counts[room_left(load, first)] = int(room.sum())
     most = free[may].max(axis=0, initial=0)
     return {
         "service": load.services[first],
@@ -148,18 +143,6 @@ def _first_of(why: Mapping[str, BoolArray], nodes: BoolArray) -> tuple[dict[str,
             found[reason] = int((left & mask).sum())
         left = left & ~mask
     return found, left
-
-
-def _in_gang(load: Workload, index: int) -> bool:
-    return load.gang is not None and bool(load.gang[index] >= 0)
-
-
-def _room_left(load: Workload, index: int) -> str:
-    """Why a container waits where there is room for it at the end."""
-    if _in_gang(load, index):
-        return GANG
-    ruled = load.constraints is not None and load.constraints.fixed[index] < 0
-    return RULES if ruled or load.gang is None else HELD
 
 
 def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
@@ -282,14 +265,10 @@ def _why(name: str, nodes: int, kind: Mapping[str, Any]) -> tuple[int, str]:
 
     No more is told of what one of the nodes has enough of.
     """
-    have, are = ("has", "is") if nodes == 1 else ("have", "are")
-    rooms = {
-        GANG: f"{have} room, but not for enough of its gang",
-        HELD: f"{have} room, which a gang held until the end",
-        RULES: f"{have} room, but {are} closed by {RULES}",
-    }
-    if name in rooms:
-        return nodes, rooms[name]
+    have = "has" if nodes == 1 else "have"
+    room = room_words(name, nodes)
+    if room:
+        return nodes, room
     lacking = [one for one in name.split(_AND) if one in kind["most_free"]]
     most = {one: max(kind["most_free"][one], 0) for one in lacking}
     little = [amount_text(most[one], one) for one in lacking if most[one] < kind["request"][one]]

@@ -40,7 +40,9 @@ class _Sum:
 def possible(
     read: Iterable[Batch | Broken], name: str, nodes: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Batch | Broken]:
-    """What is read, as it is, unless most of the use is impossible.
+    """What is read, unless most of the use is impossible.
+
+    A single value that no node could give is broken, whatever became of its counter.
 
     Parameters
     ----------
@@ -60,13 +62,38 @@ def possible(
     for one in read:
         if isinstance(one, Batch) and one.table in ("container_amount", "node_amount"):
             _add(sums, one, whole)
-        yield one
+            yield from _given(one, whole)
+        else:
+            yield one
     for (table, what), found in sums.items():
         _check(name, table, what, found, whole[what])
 
 
 def _known(nodes: Mapping[str, Mapping[str, float]], what: str) -> list[float]:
     return [sizes[what] for sizes in nodes.values() if sizes.get(what, 0.0) > 0]
+
+
+def _given(batch: Batch, whole: Mapping[str, list[float]]) -> Iterator[Batch | Broken]:
+    """The rows that a node could give, and the others, which are broken."""
+    amount = pl.col("amount").cast(pl.Float64, strict=False)
+    limits = [
+        (pl.col("resource") == what) & (pl.col("unit") == unit) & (amount > _SLACK * max(most))
+        for what, unit in _UNITS.items()
+        if (most := whole[what])
+    ]
+    beyond = pl.any_horizontal(*limits).fill_null(False) if limits else pl.lit(value=False)
+    yield Batch(table=batch.table, rows=batch.rows.filter(~beyond))
+    name = batch.table.partition("_")[0]
+    for row in batch.rows.filter(beyond).iter_rows(named=True):
+        what, unit = row["resource"], row["unit"]
+        yield Broken(
+            table=batch.table,
+            line=row["line"],
+            column="amount",
+            reason=f"is {float(row['amount']):,.4g} {unit} of {what} at {row['time_ms']}, expected"
+            f" no more than the {max(whole[what]):,.10g} of the largest node",
+            text=str(row[name]),
+        )
 
 
 def _add(sums: dict[tuple[str, str], _Sum], batch: Batch, whole: Mapping[str, list[float]]) -> None:

@@ -73,11 +73,12 @@ def as_number(text: Any) -> float:
         return math.nan
 
 
-def not_finite(text: str) -> str:
-    """What is wrong with a value that is no number."""
+def no_amount(text: str) -> str:
+    """What is wrong with a value that is no number, or a negative one."""
     if text.lower() in {"nan", "none"}:
         return "is NaN, expected a number: the series ended here, or its query had no answer"
-    return f"is '{text[:60]}', expected a finite number"
+    negative = -math.inf < as_number(text) < 0
+    return f"is '{text[:60]}', expected {'0 or more' if negative else 'a finite number'}"
 
 
 def not_a_time(text: str) -> str:

@@ -20,8 +20,8 @@ from tracekit.sources.own._prometheus_lines import (
     as_text,
     in_ms,
     labels_of,
+    no_amount,
     not_a_time,
-    not_finite,
     parts_of,
     renamed,
 )
@@ -207,7 +207,9 @@ def _series(
     raw: bool,
     scale: float,
 ) -> Iterator[Series | Broken]:
-    """The samples that are numbers; the others, one by one, are broken.
+    """The samples that are amounts; the others, one by one, are broken.
+
+    A negative one of use would be a spike in the rate after it. One of a request is its own reject.
 
     Raises TracekitError where the times are of another scale.
     """
@@ -218,10 +220,12 @@ def _series(
     except (TypeError, ValueError):
         at, values = (np.array([as_number(one) for one in some]) for some in (times, texts))
     good = np.isfinite(at) & np.isfinite(values)
+    if not name.startswith("kube_"):
+        good &= ~(values < 0)
     shown = f"{name}{json.dumps(labels)}"
     for place in np.flatnonzero(~good).tolist():
         time, text = (as_text(some[place]) for some in (times, texts))
-        reason = not_finite(text) if math.isfinite(at[place]) else not_a_time(time)
+        reason = no_amount(text) if math.isfinite(at[place]) else not_a_time(time)
         yield _broken(lines[place], reason, f"{shown} {text} at {time}")
     if good.any():
         check_times(file, at[good], in_seconds=scale > 1.0)

@@ -1,0 +1,48 @@
+"""Why a container waits where nodes have room for it."""
+
+from tracekit.replay.workload.constraints.cells import Cells
+from tracekit.replay.workload.workload import Workload
+
+#: Other containers there, or on nodes alike, close them.
+RULES = "rules on other containers"
+#: The room is not in one NUMA cell, or not in as many as the container is divided over.
+CELLS = "NUMA cells"
+#: The one or the other.
+EITHER = f"{RULES} or {CELLS}"
+#: There is room for the container itself, but not for enough of its gang.
+GANG = "gang"
+#: A gang held that room until the end.
+HELD = "held"
+
+
+def in_gang(load: Workload, index: int) -> bool:
+    """Whether a container is one of a gang."""
+    return load.gang is not None and bool(load.gang[index] >= 0)
+
+
+def room_left(load: Workload, index: int) -> str:
+    """Why a container waits where there is room for it at the end, one of the words above."""
+    if in_gang(load, index):
+        return GANG
+    parts = () if load.constraints is None else load.constraints.parts
+    about = [part for part in parts if not part.fixed and part.about[index]]
+    if not about:
+        return RULES if load.gang is None else HELD
+    celled = [part for part in about if isinstance(part, Cells)]
+    if not celled:
+        return RULES
+    return CELLS if len(celled) == len(about) else EITHER
+
+
+def room_words(name: str, nodes: int) -> str:
+    """The same of so many nodes, a clause; empty for another word."""
+    have, are = ("has", "is") if nodes == 1 else ("have", "are")
+    in_cells = f"{have} it in no {CELLS} as the container asks for"
+    said = {
+        GANG: f"{have} room, but not for enough of its gang",
+        HELD: f"{have} room, which a gang held until the end",
+        RULES: f"{have} room, but {are} closed by {RULES}",
+        CELLS: f"{have} room, but {in_cells}",
+        EITHER: f"{have} room, but {in_cells}, or {are} closed by {RULES}",
+    }
+    return said.get(name, "")
