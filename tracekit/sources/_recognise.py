@@ -113,6 +113,11 @@ _OTHER_FORMS = (
         "kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods, and the same of nodes",
     ),
     (
+        re.compile("\ufffd\ufffd"),
+        "is UTF-16, as > of Windows PowerShell writes it; it is read as UTF-8",
+        "kubectl get nodes,pods -A -o json | Out-File -Encoding ascii FILE",
+    ),
+    (
         re.compile(r'Time,.*\{|[\[{].*"(frames|schema)": *[\[{]'),
         "is what Grafana exports; what Prometheus itself answers is read",
         "tracekit fetch prometheus URL FOLDER, or curl of /api/v1/query_range",

@@ -94,7 +94,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     if bare.height:
         yield (
             f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
-            f" {bare['resource'].mode().sort()[0]} that can be used"
+            f" {' or '.join(sorted(set(bare['resource'])))} that can be used"
         )
     if silence := silent_nodes.told(store, nodes):
         yield silence

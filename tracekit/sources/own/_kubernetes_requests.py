@@ -220,7 +220,13 @@ def _limits(container: Mapping[str, Any]) -> Amounts:
 
 
 def _amounts(stated: Mapping[str, Any] | None) -> Amounts:
-    return {name: amount(str(value)) for name, value in (stated or {}).items()}
+    found = {}
+    for name, value in (stated or {}).items():
+        try:
+            found[name] = amount(str(value))
+        except QuantityError as error:
+            raise QuantityError(f"{name} {error}") from None
+    return found
 
 
 def _added(one: Amounts, other: Amounts) -> Amounts:
