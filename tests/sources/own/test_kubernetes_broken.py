@@ -51,7 +51,7 @@ BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
     (
         "a request that is no quantity",
         pod("odd", containers=[container("lots")]),
-        (None, "is 'lots', expected a quantity such as 100m or 2Gi"),
+        (None, "of cpu is 'lots', expected a quantity such as 100m or 2Gi"),
     ),
     (
         "an end before the beginning",

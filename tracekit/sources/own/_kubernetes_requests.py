@@ -225,7 +225,7 @@ def _amounts(stated: Mapping[str, Any] | None) -> Amounts:
         try:
             found[name] = amount(str(value))
         except QuantityError as error:
-            raise QuantityError(f"{name} {error}") from None
+            raise QuantityError(f"of {name} {error}") from None
     return found
 
 
