@@ -81,6 +81,8 @@ def test_what_is_no_number_is_told_and_the_rest_is_kept(
 
 LINES = [
     ("this is no sample", "is no sample: expected {labels} value time"),
+    ("garbage here", "is no sample: expected {labels} value time"),
+    (', cpu="total", pod="a"} 195.05 1767226500000', "is no sample: expected {labels} value time"),
     ('{__name__="x", pod=web} 1 1', "has labels that cannot be read"),
     (f'{{__name__="{MEMORY}", pod="a", container="b"}} x 1', "is 'x', expected a finite number"),
     (f'{{__name__="{MEMORY}", pod="a", container="b"}} 5', "has no time"),

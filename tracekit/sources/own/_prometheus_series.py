@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -30,6 +30,8 @@ from tracekit.sources.own._prometheus_printed import Unread, printed
 
 _BLOCK_BYTES = 4 << 20
 _HEAD_BYTES = 1 << 16
+#: A dump begins so, and each of its lines with the brace.
+_DUMPED = b"{__name__="
 _NAMELESS = (
     "is a series without __name__; name the file after what it holds, for example"
     " container_cpu_in_use.json"
@@ -67,10 +69,14 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """Which names are wanted, and bytes of which each of them has one, if any are given."""
+    """Which names are wanted, and bytes of which each of them has one, if any are given.
+
+    Whether lines are those of a dump, which all begin with a brace.
+    """
 
     wanted: Callable[[str], bool]
     parts: tuple[bytes, ...]
+    dumped: bool = False
 
     def may_be_in(self, data: bytes) -> bool:
         """Whether there is any use in reading it."""
@@ -243,6 +249,7 @@ def _series(
 
 def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     known: dict[bytes, Known] = {}
+    asked = replace(asked, dumped=_head(opened).start.lstrip().startswith(_DUMPED))
     first, rest = 1, b""
     with opened.stream() as stream:
         while data := stream.read(_BLOCK_BYTES):
@@ -266,7 +273,8 @@ def _block(
         if text.startswith(b"#") or not text.strip():
             continue
         head, value, time = parts_of(text)
-        if not value:
+        # in a dump every line begins so; one that does not has lost what it began with
+        if not value or (asked.dumped and not text.startswith(b"{")):
             yield _broken(line, "is no sample: expected {labels} value time", as_text(text))
             continue
         if head not in known:
