@@ -70,6 +70,19 @@ def test_the_hint_is_what_holds_in_every_order() -> None:
     assert f"with cpu_max_fraction {max(values):.4g} in its worst order" in str(told.value.hint)
 
 
+def test_the_cheapest_are_found_where_a_limit_breaks_on_all() -> None:
+    """The small node breaks the limit; of the large ones, in whatever order, two cost least."""
+    for prices in itertools.permutations((5.0, 4.0, 1.0, 1.0)):
+        load = workload([SMALL, *[LARGE] * 4], [(0, 9000, 30, 100)] * 6, used_share=0.5)
+        load = dataclasses.replace(load, price_per_hour=np.array([0.1, *prices]))
+        found = shrink_cluster(
+            given_source(load), policies=["first_fit"], limits=[LIMIT], repeats=1, least="cost"
+        )
+        row = found.frames["policies"].row(0, named=True)
+        assert row["breaks_with_all_measure"] == "cpu_max_fraction"
+        assert row["cost_kept_per_hour"] == pytest.approx(2)
+
+
 sizes = some.lists(some.sampled_from([30, 60, 100]), min_size=2, max_size=5)
 loads = some.lists(some.integers(5, 30), min_size=1, max_size=8)
 

@@ -101,7 +101,7 @@ def fewest_nodes(
         if not on_fewer:
             raise
         found = _on_fewer([fullest_first(tried), tried, *others], orders, bound, error, by)
-    paid = tried.weight(by)[found.nodes - 1]
+    paid = tried.in_order(found.place, found.going).weight(by)[found.nodes - 1]
     for other in others:
         weight = other.weight(by)
         less = int((weight < paid * LESS).sum())
@@ -114,7 +114,9 @@ def fewest_nodes(
     dear = tried.price if by == COST else np.zeros(load.nodes)
     found = _one_by_one(tried, _sorted_anew(tried, found, orders), orders, dear)
     stay = found.place[: found.nodes]
-    better = lighter(tried, stay, orders, by) if found.nodes > found.least else None
+    # as few as may be need not be the cheapest
+    fewer = by == COST or found.nodes > found.least
+    better = lighter(tried, stay, orders, by) if fewer else None
     if better is not None:
         trial, nodes = better
         found = again_on(found, trial, nodes)
