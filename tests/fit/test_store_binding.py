@@ -122,3 +122,24 @@ def test_a_store_without_vcpus_still_wants_both_files(folder: Path) -> None:
     with pytest.raises(TracekitError, match="--topology without --binding"):
         tracekit.fit(folder / "plain", topology=topology)
     assert tracekit.fit(folder / "plain").mode == "proxy"
+
+
+def test_where_no_row_can_be_used_it_is_said_how_to_state_the_sockets(folder: Path) -> None:
+    with pytest.raises(TracekitError, match="none of") as raised:
+        tracekit.fit(folder / "store", sockets=500)
+    assert "--sockets" in str(raised.value.hint)
+    assert "--threads" in str(raised.value.hint)
+
+
+def test_a_store_without_services_says_so(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / "nodes.csv").write_text("node,cpu_milli,memory_bytes\nn1,8000,64e9\n")
+    (made / "containers.csv").write_text(
+        "container,node,arrival_ms,cpu_milli,memory_bytes\na,n1,0,500,1e9\nb,n1,0,500,1e9\n"
+    )
+    use = [f"{who},{at * 60_000},100,1e6" for at in range(9) for who in "ab"]
+    (made / "usage.csv").write_text("\n".join(["container,time_ms,cpu_milli,memory_bytes", *use]))
+    tracekit.ingest(made, tmp_path / "store")
+    with pytest.raises(TracekitError, match="no container of the store has a service"):
+        tracekit.fit(tmp_path / "store")

@@ -73,6 +73,7 @@ def binding_of(
     services: Mapping[str, str] | None = None,
     *,
     first_line: int = 1,
+    hint: str = f"expected columns {', '.join(NEEDED)}; hosts come from --topology",
 ) -> Binding:
     """The rows that can be believed, of a frame of texts with the columns of ``read_binding``.
 
@@ -82,6 +83,8 @@ def binding_of(
         What messages call the rows' origin.
     first_line : int
         The line of the first row there.
+    hint : str
+        What to do where no row can be used.
     """
     checked = _Checked(topologies, dict(services or {}))
     for line, row in enumerate(frame.iter_rows(named=True), start=first_line):
@@ -90,7 +93,7 @@ def binding_of(
         reason = checked.rejects[0][3] if checked.rejects else "it has no rows"
         raise TracekitError(
             f"{name}: none of {frame.height:,} rows can be used; the first: {reason}",
-            hint=f"expected columns {', '.join(NEEDED)}; hosts come from --topology",
+            hint=hint,
         )
     return checked.binding()
 

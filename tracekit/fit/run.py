@@ -13,7 +13,7 @@ from tracekit.fit.binding import REJECTS, Binding, read_binding
 from tracekit.fit.models import all_models
 from tracekit.fit.options import Options
 from tracekit.fit.recorded_sizes import recorded_sizes
-from tracekit.fit.rows import bound_rows, proxy_rows, with_load
+from tracekit.fit.rows import NothingToFitError, bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions
 from tracekit.fit.store_binding import binding_of_store, records_bindings
 from tracekit.fit.table import PRESSURES, Table, make_table
@@ -25,6 +25,7 @@ from tracekit.query.engine import open_database
 from tracekit.shown import Shown
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
+from tracekit.store.views import ids_of
 from tracekit.vcpu.cpu_list import spell_cpu_list
 from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
 
@@ -214,6 +215,11 @@ def _rows_of_store(store: Store, options: Options, engine: str | None) -> pl.Dat
     with open_database(store, engine) as database:
         found = database.frame(get_query(NEIGHBOURS).text, _window(options))
         sizes = recorded_sizes(store, database)
+    if found.is_empty() and not len(ids_of(store, "service")) and len(ids_of(store, "container")):
+        raise NothingToFitError(
+            "no container of the store has a service, and coefficients are by service",
+            hint="state it with the containers, in a column service, and ingest them anew",
+        )
     return proxy_rows(found, _load(store, options, engine), options.agg, sizes)
 
 

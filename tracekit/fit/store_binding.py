@@ -65,7 +65,12 @@ def binding_of_store(
         "service",
         "time_ms",
     )
-    return binding_of(rows.with_columns(pl.all().cast(pl.String)), topologies, "the store")
+    return binding_of(
+        rows.with_columns(pl.all().cast(pl.String)),
+        topologies,
+        "the store",
+        hint="say how nodes are built: --sockets and --threads of a core, or --topology FILE",
+    )
 
 
 def _per_vcpu(rows: pl.DataFrame) -> pl.Expr:

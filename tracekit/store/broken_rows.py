@@ -6,6 +6,7 @@ The rows themselves are in the view ``reject``.
 from collections.abc import Sequence
 
 from tracekit.store.manifest import REJECTED, Defect, SourceEntry
+from tracekit.words import counted
 
 #: Kinds of broken rows that get a sentence of their own.
 _KINDS_TOLD = 5
@@ -24,7 +25,8 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
     further = len(kinds) - len(told)
     if further:
         rows = sum(count for count, *_ in kinds[_KINDS_TOLD:])
-        told.append(f"{further} more kinds of broken rows, {rows:,} rows in all")
+        kinds_left = counted(further, "more kind")
+        told.append(f"{kinds_left} of broken rows, {counted(rows, 'row')} in all")
     return told
 
 

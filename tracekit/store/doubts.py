@@ -207,9 +207,9 @@ def _left_out(store: Store) -> Iterator[str]:
         count = sum(one.rejected for one in entries)
         if count:
             yield (
-                f"{counted(count, 'entry')} of {what}s {'are' if count > 1 else 'is'} left out,"
-                f" since what {'they state' if count > 1 else 'it states'} cannot be used: see the"
-                f" rejects of {table}"
+                f"{counted(count, what)} {'are' if count > 1 else 'is'} left out, as"
+                f" {'their entries are' if count > 1 else 'its entry is'} cut off, or"
+                f" state{'' if count > 1 else 's'} what cannot be used: see the rejects of {table}"
             )
 
 

@@ -102,7 +102,7 @@ def test_a_time_with_two_values_is_told(tmp_path: Path) -> None:
     assert [row[0] for row in found.rows("container_amount", "amount")] == [0.5] * 4
     [(_, column, reason)] = found.reasons
     assert column == "time_ms"
-    assert reason.startswith("4 samples of cpu are of a time that has one")
+    assert reason.startswith("of 4 samples of cpu is one that has a value already, the first ")
 
 
 def test_an_answer_without_pods_is_told(tmp_path: Path) -> None:

@@ -184,8 +184,8 @@ def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) 
     )
     assert told == (
         (
-            "1 entry of pods is left out, since what it states cannot be used: see the rejects of"
-            " container"
+            "1 pod is left out, as its entry is cut off, or states what cannot be used: see the"
+            " rejects of container"
         ),
         (
             "1 pod asks for more than the node has that it runs on, such as default/big: 16 of 8"

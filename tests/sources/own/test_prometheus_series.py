@@ -21,6 +21,7 @@ from series_support import (
     Made,
     amounts_of,
     as_dump,
+    as_openmetrics,
     as_range,
     at_times,
     files_beside,
@@ -121,6 +122,16 @@ def test_a_dump_that_is_cut_off_loses_its_last_line_only(tmp_path: Path) -> None
         found = read(NAME, written(tmp_path / "dump.txt", text[:left]))
         assert [row[3] for row in amounts_of(found)] == [1.0]
         assert found.reasons == [(2, None, "is cut off: the file ends before the line does")]
+
+
+def test_open_metrics_without_its_last_line_may_be_cut_off(tmp_path: Path) -> None:
+    text = as_openmetrics([(MEMORY, of_pod(), at_times(1, 2))])
+    assert not read(NAME, written(tmp_path / "whole.om", text)).reasons
+    found = read(NAME, written(tmp_path / "cut.om", text.removesuffix("# EOF\n")))
+    assert [row[3] for row in amounts_of(found)] == [1.0, 2.0]
+    assert found.reasons == [
+        (3, None, "is the last line, expected # EOF after it: the file may have been cut off")
+    ]
 
 
 def test_a_result_without_names_is_what_its_file_or_its_query_is_called(tmp_path: Path) -> None:

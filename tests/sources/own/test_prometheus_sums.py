@@ -121,6 +121,19 @@ def test_a_scraped_sample_holds_as_long_as_no_rate_is_missing(tmp_path: Path) ->
     ]
 
 
+def test_a_pod_has_no_sum_where_an_answer_has_none_of_one_container(tmp_path: Path) -> None:
+    made: list[Made] = [
+        ("container_memory_in_use", of_pod(), at_times(100, 100, 100)),
+        ("container_memory_in_use", of_pod(container="side"), at_times(10, "NaN", 10)),
+    ]
+    found = read(NAME, written(tmp_path / "memory.json", as_range(made)))
+    assert [(row[0], row[3]) for row in amounts_of(found)] == [
+        (START * MS, 110.0),
+        ((START + 60) * MS, 110.0),
+    ]
+    assert [(line, reason[:6]) for line, _, reason in found.reasons] == [(2, "is NaN")]
+
+
 def test_containers_that_are_scraped_at_other_times_add_up_on_a_grid(tmp_path: Path) -> None:
     made: list[Made] = [
         (MEMORY, of_pod(), [(START + 30 * at + 1, 100 + at) for at in range(3)]),

@@ -6,9 +6,9 @@ from collections.abc import Set as AbstractSet
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.sources._cluster import Opened
+from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
-from tracekit.sources._rows import Rule
+from tracekit.sources._rows import Rule, refuse
 
 #: No monitoring samples so often; so many samples tell.
 _LEAST_STEP_MS = 1_000
@@ -191,6 +191,30 @@ def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
         for one in columns
         if frame.schema.get(one) == pl.String
     ]
+
+
+def no_amounts(columns: Sequence[str]) -> list[Rule]:
+    """The rules that what these columns hold as numbers is an amount."""
+    found = []
+    for one in columns:
+        value = pl.col(one).cast(pl.Float64, strict=False)
+        broken = (value < 0) | ~value.is_finite()
+        found.append(Rule(column=one, broken=broken, expected="0 or more"))
+    return found
+
+
+def with_amounts(
+    frame: pl.DataFrame, columns: Sequence[str], table: str
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """The frame without values that are no amounts, and a reject for each of them."""
+    every: list[Broken] = []
+    for rule in no_amounts(columns):
+        _, broken = refuse(frame, [rule], table)
+        if broken:
+            every += broken
+            wrong = rule.broken.fill_null(value=False)
+            frame = frame.with_columns(pl.when(~wrong).then(pl.col(rule.column)))
+    return frame, every
 
 
 def check_spelling(name: str, frame: pl.DataFrame, table: str, columns: AbstractSet[str]) -> None:

@@ -17,10 +17,12 @@ from tracekit.sources.own._folder_checks import (
     check_steps,
     ended_early,
     known_ids,
+    no_amounts,
     no_numbers,
     priced_twice,
     sizes_of_nodes,
     unknown,
+    with_amounts,
     with_lives,
 )
 from tracekit.sources.own._impossible_use import possible
@@ -73,6 +75,8 @@ def read_nodes(opened: Opened) -> Read:
         kept, wrong = refuse(since, priced_twice(since), "node")
         yield from wrong
         measures, labels = _further(kept, columns)
+        kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
+        yield from wrong
         own = [name for name in kept.columns if name in columns]
         rows = kept.select(*own, *labels, "line")
         yield Batch(table="node", rows=_with_labels(rows, labels) if labels else rows)
@@ -90,6 +94,7 @@ def read_containers(opened: Opened) -> Read:
         # a container of which a size or a time is unreadable is none: one reject, and no half
         rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
+        rules += no_amounts(_columns(_further(frame, columns)[0]))
         kept, wrong = refuse(frame, rules, "container")
         yield from wrong
         kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
@@ -125,6 +130,8 @@ def _usage(opened: Opened) -> Read:
         yield from wrong
         kept = kept.drop(LIVES)
         measures, _ = _further(kept, {"container", "time_ms"})
+        kept, wrong = with_amounts(kept, _columns(measures), "container_amount")
+        yield from wrong
         yield Batch(table="container_amount", rows=_long(kept, ("container", *_KEYS), measures))
 
 
@@ -137,9 +144,15 @@ def read_background(opened: Opened) -> Read:
         kept, wrong = refuse(frame, unknown(frame, "node", nodes), "node_amount")
         yield from wrong
         measures, _ = _further(kept, {"node", "time_ms"})
+        kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
+        yield from wrong
         rows = _long(kept, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
         yield Batch(table="node_amount", rows=rows.with_columns(named))
+
+
+def _columns(measures: Sequence[_Measure]) -> list[str]:
+    return [one.column for one in measures]
 
 
 def _columns_of(table: str) -> set[str]:

@@ -16,6 +16,15 @@ _ESCAPED = re.compile(r"\\(.)")
 #: Name and labels of a series; None where they cannot be read.
 Known = tuple[str, dict[str, str]] | None
 
+#: The time of such a line may have lost digits and be a time all the same.
+CUT_IN_LINE = "is cut off: the file ends before the line does"
+CUT_AT_LINE = "is the last line, expected # EOF after it: the file may have been cut off"
+
+NAMELESS = (
+    "is a series without __name__; name the file after what it holds, for example"
+    " container_cpu_in_use.json"
+)
+
 #: Labels of what a metric of kube-state-metrics is about that Prometheus renames where it puts its
 #: own in their place, which it does unless ``honor_labels`` is set.
 _RENAMED = "exported_"
@@ -63,6 +72,17 @@ def in_ms(times: Sequence[Any]) -> bool:
     """Whether times are milliseconds since 1970: as seconds they were later than the year 5000."""
     first = next((as_number(one) for one in times if one), math.nan)
     return first >= _LATEST_S
+
+
+def in_seconds(head: bytes, times: Sequence[Any]) -> bool:
+    """Whether times count in seconds: OpenMetrics does, a dump and the text format do not."""
+    return b"__name__=" not in head and not in_ms(times)
+
+
+def is_open_metrics(line: bytes) -> bool:
+    """Whether a line is a sample of OpenMetrics, which ends with a line of its own."""
+    head, _, time = parts_of(line)
+    return not line.startswith(b"#") and bool(time) and in_seconds(head, [time])
 
 
 def as_number(text: Any) -> float:

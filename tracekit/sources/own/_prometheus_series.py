@@ -15,10 +15,14 @@ from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
 from tracekit.sources.own._prometheus_forms import holds_prints
 from tracekit.sources.own._prometheus_lines import (
+    CUT_AT_LINE,
+    CUT_IN_LINE,
+    NAMELESS,
     Known,
     as_number,
     as_text,
-    in_ms,
+    in_seconds,
+    is_open_metrics,
     labels_of,
     no_amount,
     not_a_time,
@@ -32,10 +36,6 @@ _BLOCK_BYTES = 4 << 20
 _HEAD_BYTES = 1 << 16
 #: A dump begins so, and each of its lines with the brace.
 _DUMPED = b"{__name__="
-_NAMELESS = (
-    "is a series without __name__; name the file after what it holds, for example"
-    " container_cpu_in_use.json"
-)
 #: Rejects of series without a known meaning go to this table.
 _TABLE = "container_amount"
 
@@ -134,7 +134,7 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
         raw = "__name__" in labels
         name = labels.pop("__name__", None) or item.around.get("name") or name_in(head.name)
         if name is None:
-            yield _broken(item.number, _NAMELESS, labels)
+            yield _broken(item.number, NAMELESS, labels)
         elif asked.wanted(name):
             yield from _answered(name, labels, item.number, samples, file=opened.name, raw=raw)
 
@@ -169,7 +169,7 @@ def _prints(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
                 continue
             stated, labels = labelled
             if not (name := stated or called):
-                yield _broken(one.line, _NAMELESS, labels)
+                yield _broken(one.line, NAMELESS, labels)
             elif asked.wanted(name) and one.samples:
                 lines, values, times = zip(*one.samples, strict=True)
                 yield from _series(
@@ -250,16 +250,18 @@ def _series(
 def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     known: dict[bytes, Known] = {}
     asked = replace(asked, dumped=_head(opened).start.lstrip().startswith(_DUMPED))
-    first, rest = 1, b""
+    first, rest, last = 1, b"", b""
     with opened.stream() as stream:
         while data := stream.read(_BLOCK_BYTES):
             cut = data.rfind(b"\n") + 1
             block, rest = (rest + data[:cut], data[cut:]) if cut else (b"", rest + data)
             yield from _block(opened.name, block, first, known, asked)
             first += block.count(b"\n")
+            last = block.rstrip()[-_HEAD_BYTES:].rpartition(b"\n")[2] or last
     if asked.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
-        # its time may have lost digits and be a time all the same
-        yield _broken(first, "is cut off: the file ends before the line does", as_text(rest))
+        yield _broken(first, CUT_IN_LINE, as_text(rest))
+    elif not rest.strip() and is_open_metrics(last):
+        yield _broken(first - 1, CUT_AT_LINE, as_text(last))
 
 
 def _block(
@@ -288,8 +290,7 @@ def _block(
         labelled = known[head]
         if labelled is not None:
             lines, values, times = zip(*samples, strict=True)
-            # a dump and the text format count in milliseconds, OpenMetrics in seconds
-            scale = 1.0 if b"__name__=" in head or in_ms(times) else 1000.0
+            scale = 1000.0 if in_seconds(head, times) else 1.0
             yield from _series(*labelled, lines, times, values, file=file, raw=True, scale=scale)
 
 

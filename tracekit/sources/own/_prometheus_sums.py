@@ -12,6 +12,7 @@ from tracekit.sources.own._prometheus_grid import Distances, heard, on_grid
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import part_of
 from tracekit.sources.own._prometheus_series import Series
+from tracekit.words import counted
 
 #: So many samples are held in memory; with more they lie on disk, in so many parts.
 _HELD = 3_000_000
@@ -71,7 +72,7 @@ class Sums:
         times, values, passed = self._since_before(series, rate=rate)
         if rate:
             self._counted.setdefault((use.fills, use.resource), (series.name, series.line))
-        if self._scraped and (ends := len(series.ends_ms)):
+        if ends := len(series.ends_ms):
             times = np.concatenate([times, series.ends_ms])
             values = np.concatenate([values, np.full(ends, np.nan)])
             passed = np.concatenate([passed, np.zeros(ends, dtype=np.int64)])
@@ -166,17 +167,18 @@ class Sums:
             .filter(pl.col("more") > 0)
             .join(names, on="entity", how="left")
             .group_by("name", "fills", "resource")
-            .agg(pl.col("line").max(), pl.col("more").sum())
+            .agg(pl.col("line").max(), pl.col("time_ms").min(), pl.col("more").sum())
             .sort("line", "name", "resource")
         )
-        for line, name, fills, what, more in twice.select(
-            "line", "name", "fills", "resource", "more"
+        for line, name, fills, what, first, more in twice.select(
+            "line", "name", "fills", "resource", "time_ms", "more"
         ).iter_rows():
             yield Broken(
                 table=f"{fills}_amount",
                 line=line,
                 column="time_ms",
-                reason=f"{more} samples of {what} are of a time that has one: the last one counts",
+                reason=f"of {counted(more, 'sample')} of {what} is one that has a value already,"
+                f" the first {first}: the last value counts",
                 text=name,
             )
 
@@ -281,12 +283,16 @@ def _halved(named: pl.DataFrame) -> Iterator[Broken]:
 
 
 def _sum(samples: pl.DataFrame) -> pl.DataFrame:
-    """The last sample of each part in a step of the grid, and the parts' sum."""
+    """The last sample of each part in a step of the grid, and the parts' sum.
+
+    There is no sum where a part is NaN: the others are less than the whole.
+    """
     last = samples.group_by("entity", "part", "sign", "time_ms").agg(
         pl.col("value").last(), pl.col("line").min()
     )
-    return last.group_by("entity", "time_ms").agg(
+    sums = last.group_by("entity", "time_ms").agg(
         pl.col("value").sum(),
         pl.col("line").min(),
         pl.col("sign").n_unique().alias("signs"),
     )
+    return sums.filter(pl.col("value").is_not_nan())

@@ -195,6 +195,15 @@ def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
         assert "policies are asked to place it, which production did not" in told
 
 
+def test_who_waited_and_fits_nowhere_is_not_said_to_be_placed(tmp_path: Path) -> None:
+    objects = [*GROWN, _pod("train", 6, 4), _pod("vast", 6, 400)]
+    load = _load(tmp_path, objects, "start=observed")
+    (vast,) = [one for one in load.told if "default/vast" in one]
+    assert "fits on no node" in vast
+    (train,) = [one for one in load.told if "default/train" in one]
+    assert train.startswith("1 pod never had a node: default/train")
+
+
 def test_where_most_wait_they_are_what_is_to_be_placed(tmp_path: Path) -> None:
     load = _load(tmp_path, [node("n1"), _pod("a", 0, 1, nodeName="n1"), _pod("b", 1, 1)])
     assert set(load.container_ids) == {"default/a", "default/b"}

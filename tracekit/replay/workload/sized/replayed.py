@@ -40,6 +40,8 @@ class Replayed:
     request : int64, shape (containers, resources)
     waiting : tuple of str
         What is told of those that wait for a node in production, and are left out.
+    places_waiting : bool
+        Whether containers that wait for a node in production are to be placed.
     too_large : tuple of int
         Those that are left out because they fit on no node: rows of ``found.containers``.
     lacking : tuple of (int, str)
@@ -55,6 +57,7 @@ class Replayed:
     recorded: IntArray
     request: IntArray
     waiting: tuple[str, ...]
+    places_waiting: bool
     too_large: tuple[int, ...]
     lacking: tuple[tuple[int, str], ...]
 
@@ -68,7 +71,7 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     used = columns_used(store, assumptions).values()
     amounts = amounts_of(found, nodes, assumptions, used)
     life = _without_daemons(life, found)
-    life, waiting = without_waiting(store, found, life, assumptions)
+    life, waiting, places_waiting = without_waiting(store, found, life, assumptions)
     life, lacking = without_lacking(store, found, life)
     life, too_large = placeable(life, amounts)
     rows = found.containers[life.order]
@@ -82,7 +85,8 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
         where=where,
         recorded=_shown(rows["node"], where),
         request=amounts.request[life.order],
-        waiting=tuple(waiting),
+        waiting=waiting,
+        places_waiting=places_waiting,
         too_large=too_large,
         lacking=lacking,
     )

@@ -21,38 +21,45 @@ _MANY = 0.5
 
 def without_waiting(
     store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
-) -> tuple[Lives, tuple[str, ...]]:
+) -> tuple[Lives, tuple[str, ...], bool]:
     """The lives without those who waited in production all the time, and a sentence on them.
 
-    What production could not place is load that production did not carry. A policy that places it
-    instead of others, or leaves it waiting too, would compare with nothing.
+    Whether others who waited are to be placed is the third. What production could not place is load
+    that production did not carry. A policy that places it instead of others, or leaves it waiting
+    too, would compare with nothing.
     """
     rows = found.containers[life.order]
     who = rows.select(waits()).to_series().to_numpy()
     if not who.any():
-        return life, ()
+        return life, (), False
     says_so = never_ran.says_so(store)
-    leave_out = _left_out(float(who.mean()), assumptions, says_so=says_so)
-    told = (_told(rows.filter(who), found.requests, left_out=leave_out),)
-    if leave_out:
-        return life.taken(np.flatnonzero(~who)), told
-    return life, told if says_so else ()
+    if not _left_out(float(who.mean()), assumptions, says_so=says_so):
+        return life, (), says_so
+    waited, it, they = _waited(rows.filter(who), found.requests)
+    told = (
+        f"{waited}; {they} left out, so that every policy carries what production carried"
+        f" (--assume waiting=place has {it} placed)"
+    )
+    return life.taken(np.flatnonzero(~who)), (told,), False
 
 
-def _told(rows: pl.DataFrame, requests: pl.DataFrame, *, left_out: bool) -> str:
-    """Sentences on containers that waited in production, and on what becomes of them."""
-    one = rows.height == 1
-    it = "it" if one else "them"
-    waited = never_ran.told_of(rows, requests)
-    if left_out:
-        return (
-            f"{waited}; {'it is' if one else 'they are'} left out, so that every policy carries"
-            f" what production carried (--assume waiting=place has {it} placed)"
-        )
-    return (
+def to_place_told(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[str, ...]:
+    """A sentence on those of some containers that waited in production, and are to be placed."""
+    rows = rows.filter(waits())
+    if not rows.height:
+        return ()
+    waited, it, _ = _waited(rows, requests)
+    told = (
         f"{waited}; policies are asked to place {it}, which production did not"
         f" (--assume waiting=leave_out leaves {it} out)"
     )
+    return (told,)
+
+
+def _waited(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[str, str, str]:
+    """What containers waited in production, and how a sentence goes on to speak of them."""
+    it, they = ("it", "it is") if rows.height == 1 else ("them", "they are")
+    return never_ran.told_of(rows, requests), it, they
 
 
 def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> bool:

@@ -38,7 +38,7 @@ from tracekit.replay.workload.sized.rules import (
     evicts_nobody_of,
     rules_of,
 )
-from tracekit.replay.workload.sized.set_aside import lacking_told, too_large_told
+from tracekit.replay.workload.sized.set_aside import lacking_told, to_place_told, too_large_told
 from tracekit.replay.workload.sized.used import Used, used_of
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
@@ -193,11 +193,13 @@ def _further_told(
 
 
 def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]:
-    """Sentences on containers that are not replayed."""
+    """Sentences on containers that are not replayed, and on those that production left waiting."""
+    kept = who.rows[np.setdiff1d(np.arange(who.rows.height), [at for at, _ in shut_out])]
     return (
         *too_large_told(who.found, who.amounts, who.too_large),
         *lacking_told(who.found, who.lacking),
         *who.waiting,
+        *(to_place_told(kept, who.found.requests) if who.places_waiting else ()),
         *told_of(shut_out, who.rows["container"].to_list()),
     )
 
