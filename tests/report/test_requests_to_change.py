@@ -72,4 +72,6 @@ def test_a_risk_that_no_policy_keeps_is_said() -> None:
     study = requested()
     assert "frees most" in words.within(study)
     none = dataclasses.replace(study, about={**study.about, "risk_share": -1.0})
-    assert words.within(none).startswith("No policy with a safety margin keeps")
+    assert words.answer(study).startswith("Set to what")
+    assert words.answer(none).startswith("Every policy with a safety margin leaves more in use")
+    assert words.within(none).startswith("Give the services at risk under")

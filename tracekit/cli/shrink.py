@@ -90,7 +90,7 @@ def _show(study: Study, out: Path | None) -> None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
     best = found.best
     told = [*waits.who(study), means_told(study, best["policy"], best["nodes"])]
-    told += [drains_told.goes(found), margin.cost(found)]
+    told += [drains_told.goes(found)]
     told += [margin.unexplained(study), drains_told.barred(found)]
     told += [
         margin.margin(found),
@@ -206,7 +206,7 @@ def _production(study: Study, by_cost: bool) -> list[list[Any]]:
 
 def _use(row: Mapping[str, Any]) -> list[str]:
     from tracekit.replay.measures import FULLEST
-    from tracekit.replay.studies.shrink.search.limits import number
+    from tracekit.replay.studies.shrink.search.broken_limit import number
 
     return [number(name, row.get(name)) for name in FULLEST]
 

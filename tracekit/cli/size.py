@@ -143,7 +143,7 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [
-                short_hash(one["service"]),
+                short_hash(one["service"]) + (" !" if one["at_risk"] else ""),
                 f"{one['containers']:,.0f}",
                 *(
                     words.amount(one[f"{name}_{what}"], name)
@@ -154,7 +154,8 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
             for one in rows.head(words.TOLD).to_dicts()
         ],
         note="count: containers at the mean; now: reserved for one; then: what it is to request;"
-        " freed: of all of them, below 0 what is added",
+        " freed: of all of them, below 0 what is added"
+        f"{'; !: at risk' if rows['at_risk'].head(words.TOLD).any() else ''}",
     )
 
 

@@ -32,7 +32,7 @@ from tracekit.sizing.policies.vertical_pod_autoscaler import VerticalPodAutoscal
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.frames import services_of
 from tracekit.sizing.requests.judge import WINDOWS, interval, judged, windows_of
-from tracekit.sizing.requests.told import amount
+from tracekit.sizing.requests.told import amount, answer
 from tracekit.study import read_study
 
 NAMES = ("web", "db", "job", "free", "silent")
@@ -181,13 +181,24 @@ def test_the_command_answers_first_and_names_who_is_left_out(
     assert run(["size", str(store), "--out", str(tmp_path / "sized")]) == 0
     lines = capsys.readouterr().out
     shown = " ".join(lines.split())
-    assert shown.startswith("Set to what")
+    assert shown.startswith(
+        "Every policy with a safety margin leaves more in use than requested in"
+    )
+    assert " comes nearest: with it requests change from" in shown
+    assert "!: at risk" in shown
     assert "Less than a day was learned from" in shown
     assert "it needs calls, to know what callers do: ddqn." in shown
     assert "1 service has no request now" in shown
     assert "At risk" in shown
     assert f"--assume requests=sized:{tmp_path / 'sized'}" in shown.replace("\\ ", "")
     assert max(map(len, lines.splitlines())) <= 80 + len(str(tmp_path))
+
+
+def test_where_a_policy_keeps_within_the_risk_it_is_what_to_set(
+    store: Path, tmp_path: Path
+) -> None:
+    tracekit.size(store, out=tmp_path / "sized", risk_share=0.99)
+    assert answer(read_study(tmp_path / "sized")).startswith("Set to what")
 
 
 def test_a_report_and_a_notebook_show_it(sized: Path, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def answer(data: Data) -> Answer:
         return Answer(asked=spaced(asked), sentence=none, warnings=_without(study))
     told = (drains_told.goes, drains_told.barred, margin.margin, shrink_told.bound)
     said = [spaced(one(found)) for one in told]
-    said[1:1] = [spaced(margin.cost(found)), spaced(margin.unexplained(study))]
+    said[1:1] = [spaced(margin.unexplained(study))]
     rows = _changes(found)
     said += map(spaced, waits.who(study))
     growth = study.about["workload"].get("growth")

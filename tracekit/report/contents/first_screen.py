@@ -30,8 +30,8 @@ class Answer:
 
     Parameters
     ----------
-    barred : str
-        Who may not be chosen, and by which rule.
+    barred, rule : str
+        Who may be chosen and who may not, and by which rule.
     movable : str
         How much any answer could change at all.
     meaning : str
@@ -65,6 +65,7 @@ class Answer:
     also: str = ""
     warnings: Sequence[str] = ()
     barred: str = ""
+    rule: str = ""
     changes: Sequence[Change] = ()
     before: str = ""
     after: str = ""

@@ -12,7 +12,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.studies.shrink.after_run import unasked
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.next import MORE
+from tracekit.replay.studies.shrink.words.next import CHEAPEST, MORE, may_be_cheaper
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
@@ -82,6 +82,10 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         to = data.paths.study("fewest")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
     more = (f"How many nodes it takes for {MORE:g} times the load:", f"{asked} --scale {MORE}")
+    found = shrink_told.told(data.studies[NAME])
+    if found is not None and may_be_cheaper(found):
+        cheapest = f"{asked} {CHEAPEST} --out {data.paths.study('cheapest')}"
+        more = ("Which of the nodes that are enough cost least:", cheapest)
     safer = _safer(data, told)
     if not safer:
         return [more]

@@ -146,6 +146,9 @@ def more(data: Data) -> Table:
 
 def _services(rows: pl.DataFrame, order: str) -> Table:
     columns = [pl.col("service"), pl.col("containers").round(1)]
+    if rows["at_risk"].any():
+        marks = pl.when("at_risk").then(pl.lit("yes")).otherwise(pl.lit(""))
+        columns.append(marks.alias("at_risk"))
     for name, (what, unit, scale) in words.UNITS.items():
         columns += [
             (pl.col(f"{name}_{column}") / scale).alias(f"{what} {told} [{unit}]")

@@ -87,6 +87,7 @@ def _by_service(study: Study) -> pl.DataFrame:
             pl.col("use_p95").alias(f"{name}_p95"),
             pl.col("freed").alias(f"{name}_freed"),
             pl.col("above_share").alias(f"{name}_above_share"),
+            pl.col("at_risk").alias(f"{name}_at_risk"),
             (pl.col("freed") / whole).alias(f"{name}_part"),
         )
         frames.append(mine if not frames else mine.drop("containers"))
@@ -95,6 +96,7 @@ def _by_service(study: Study) -> pl.DataFrame:
     return both.with_columns(
         part=pl.sum_horizontal(parts),
         added=pl.sum_horizontal(one.clip(upper_bound=0) for one in parts),
+        at_risk=pl.any_horizontal("cpu_at_risk", "memory_at_risk").fill_null(value=False),
     ).drop("cpu_part", "memory_part")
 
 

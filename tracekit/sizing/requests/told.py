@@ -54,10 +54,29 @@ TOLD = 10
 
 
 def answer(study: Study) -> str:
-    """What the policy to follow would change, in one sentence."""
+    """What the policy to follow would change, a sentence; before it, where it is too risky, that.
+
+    A headline that recommends what the study's own rule rejects would be followed.
+    """
     subject = str(study.about[SUBJECT])
     told = " and ".join(_change(study, subject, resource) for resource in measured(study))
-    return f"Set to what {subject} recommends, requests change {told}."
+    if keeps_within(study):
+        return f"Set to what {subject} recommends, requests change {told}."
+    accepted = percent(study.about["risk_share"], 0)
+    return (
+        f"Every policy{_WITH_MARGIN if margin_of(subject) else ''} leaves more in use than"
+        f" requested in over {accepted} of container-steps; look at the services at risk before you"
+        f" change any request. {subject} comes nearest: with it requests change {told}."
+    )
+
+
+_WITH_MARGIN = " with a safety margin"
+
+
+def keeps_within(study: Study) -> bool:
+    """Whether the policy to follow keeps within the accepted risk by every resource."""
+    found = row(study, str(study.about[SUBJECT])).of.values()
+    return max(one["above_share"] or 0.0 for one in found) <= float(study.about["risk_share"])
 
 
 def _change(study: Study, policy: str, resource: str) -> str:
@@ -103,9 +122,7 @@ def within(study: Study) -> str:
     margin = margin_of(subject)
     if not margin:
         why = "It has no safety margin, as no policy given has one: --policy all adds some that do."
-    elif max(one["above_share"] or 0.0 for one in row(study, subject).of.values()) <= float(
-        study.about["risk_share"]
-    ):
+    elif keeps_within(study):
         risky = at_risk(study)["service"].n_unique()
         kinds = [UNITS[name][0] for name in measured(study)]
         why = (
@@ -116,8 +133,8 @@ def within(study: Study) -> str:
         )
     else:
         why = (
-            f"No policy with a safety margin keeps within {accepted} of container-steps (--risk);"
-            f" {subject} comes nearest: look at the services at risk before you change anything."
+            f"Give the services at risk under {subject} more by hand, or accept more than"
+            f" {accepted} of container-steps (--risk)."
         )
     bare = [name for name in study.about["asked"] if name != subject and not margin_of(name)]
     shown = [name for name in bare if name != _ORACLE]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.shrink.search.limits import plain
-from tracekit.replay.studies.shrink.search.too_few import TooFewError, too_little
+from tracekit.replay.studies.shrink.search.broken_limit import plain
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.words import counted
 
 
@@ -39,7 +39,7 @@ def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, An
         if isinstance(one, TooFewError)
         and one.broken
         and one.broken.value is not None
-        and not too_little(one.broken)
+        and not one.broken.too_little
     }
     told = [one for one in broken.values() if not one.measure.startswith("pending")]
     if not told:

@@ -131,6 +131,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         also=nodes_needed.said(data, told),
         warnings=_warnings(data),
         barred=_barred(found, told),
+        rule=spaced(told.rule),
         told=[
             *filter(None, [spaced(filled(found))]),
             *nodes_needed.held(data),
@@ -226,9 +227,9 @@ def _warnings(data: Data) -> list[str]:
 
 
 def _barred(found: Results, told: Decision) -> str:
-    """Who may be chosen and who may not, and by which rule; empty where all may."""
+    """Who may be chosen and who may not; empty where all may."""
     said = who_holds(found, told)
-    return spaced(f"{said} {told.rule} The policies page has the reason for each.") if said else ""
+    return spaced(f"{said} The policies page has the reason for each.") if said else ""
 
 
 def _without_use(load: Mapping[str, Any]) -> str:

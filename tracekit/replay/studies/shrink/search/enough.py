@@ -12,12 +12,13 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.may_wait import most_waiting
 from tracekit.replay.studies.shrink.search.added import Adding
 from tracekit.replay.studies.shrink.search.at_the_mean import at_the_mean
+from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.fewest import fewest_nodes
 from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
-from tracekit.replay.studies.shrink.search.limits import Broken, Limits
-from tracekit.replay.studies.shrink.search.too_few import TooFewError, too_little
+from tracekit.replay.studies.shrink.search.limits import Limits
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import NODES, Trials
 from tracekit.replay.workload.changed.more_nodes import like_nodes, with_more
 from tracekit.replay.workload.workload import Workload
@@ -136,7 +137,8 @@ def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewe
     No number of nodes like these helps a container that is too large for each, or brings more use.
     """
     load, orders = adding.load, adding.orders
-    if too_little(problem.broken) or problem.alone or (nobody_waits and len(load.too_large())):
+    too_little = problem.broken is not None and problem.broken.too_little
+    if too_little or problem.alone or (nobody_waits and len(load.too_large())):
         raise problem
     before = problem.broken
     for times in _TIMES:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.studies.shrink.search.limits import Broken
+from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.studies.shrink.search.trials import Trial, Trials
 
 #: Instead of a node that further ones are like: they are like several, evenly over the sizes.

@@ -9,16 +9,15 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.answer.overload import FULL, OVERLOAD, limits_of, more_than_with_all
-from tracekit.replay.measures import RESOURCES, all_measures, find_measure, small
+from tracekit.replay.measures import RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
-from tracekit.units import percent
+from tracekit.replay.studies.shrink.search.broken_limit import Broken, broken_limit
 
 OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every
 #: container gets a node, and gets it at once. A cluster whose containers queue is too small.
 PLACED = tuple(f"{measure} == 0" for measure in WAITING)
-_BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
 
 #: The same where some wait with all nodes already: no more of them.
 PLACED_AS_WITH_ALL = tuple(f"{measure} <= base" for measure in WAITING)
@@ -35,30 +34,6 @@ _DECIMALS = 9
 _SHOWN = 10_000
 
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A limit that does not hold.
-
-    Parameters
-    ----------
-    value : float, optional
-        The side that is measured; None where the run cannot tell it.
-    how : str
-        In which way it is broken, as far as two sides tell: ``above 80 %``.
-    """
-
-    limit: str
-    measure: str
-    value: float | None
-    how: str
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return f"{self.measure} is not known, so '{self.limit}' does not hold"
-        how = self.how or f"so '{self.limit}' does not hold"
-        return f"{title_of(self.measure)} would come to {number(self.measure, self.value)}, {how}"
 
 
 @dataclass(frozen=True)
@@ -132,12 +107,7 @@ class Limits:
     def broken(self, policy: str, base: Row, row: Row) -> list[Broken]:
         """All limits that a row of the summary does not keep; see ``first_broken``."""
         return [
-            Broken(
-                limit=one.text,
-                measure=one.measure,
-                value=row.get(one.measure),
-                how=_how(one, one.sides(base, row, self.observed)),
-            )
+            broken_limit(one, row.get(one.measure), one.sides(base, row, self.observed))
             for one in self.of(policy)
             if not one.met(base, row, self.observed)
         ]
@@ -253,17 +223,6 @@ def _usual(observed: Row | None, node_steps: float) -> list[str]:
     return usual if more is None else [*usual, f"{OVERLOAD} <= base{beyond}"]
 
 
-def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
-    """In which way a limit is broken: ``above 80 %``; empty where it is not of two plain sides."""
-    other = sides[-1]
-    if len(sides) != 2 or not isinstance(limit.condition.left, ast.Name) or other is None:
-        return ""
-    word = _BEYOND.get(type(limit.condition.ops[0]), "not")
-    right = limit.condition.comparators[0]
-    said = "" if isinstance(right, ast.Constant) else f" ({ast.unparse(right)})"
-    return f"{word} {number(limit.measure, other)}{said}"
-
-
 def _up(share: float) -> float:
     """A share as people read it; never below what it was."""
     return math.ceil(round(share * _SHOWN, _DECIMALS)) / _SHOWN
@@ -272,25 +231,6 @@ def _up(share: float) -> float:
 def written(value: float) -> str:
     """A number as an expression holds it, exactly."""
     return f"{value:.0f}" if value == round(value) else repr(value)
-
-
-def plain(value: float) -> str:
-    """A number in four digits, a count in all of them."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
-
-
-def number(measure: str, value: float | None) -> str:
-    """A value of a measure: a share in percent."""
-    if value is None:
-        return "unknown"
-    known = find_measure(measure)
-    return percent(value) if known is not None and known.share else plain(value)
-
-
-def title_of(measure: str) -> str:
-    """What sentences call a measure."""
-    known = find_measure(measure)
-    return measure if known is None else small(known.title)
 
 
 def _as_production(limit: Threshold) -> bool:

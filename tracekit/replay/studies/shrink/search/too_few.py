@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.measures import RESOURCES
-from tracekit.replay.studies.shrink.search.limits import Broken
+from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import percent
@@ -39,11 +39,6 @@ class TooFewError(TracekitError):
         if self.allow:
             self.hint = f"{by_choice(nodes)}; {self.allow}"
         return self
-
-
-def too_little(broken: Broken | None) -> bool:
-    """Whether a limit breaks as a value is too low, so that more nodes bring it no nearer."""
-    return broken is not None and broken.how.startswith(("below", "not above"))
 
 
 def by_choice(nodes: int) -> str:

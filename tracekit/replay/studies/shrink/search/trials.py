@@ -15,9 +15,10 @@ from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.runs.waiting import waiting_on
+from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
-from tracekit.replay.studies.shrink.search.limits import PLACED, Broken, Limits
+from tracekit.replay.studies.shrink.search.limits import PLACED, Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError, allowing, too_busy
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes

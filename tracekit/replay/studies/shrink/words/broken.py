@@ -6,7 +6,7 @@ from typing import Any
 
 from tracekit.replay.measures import find_measure, small
 from tracekit.replay.studies.shrink.frames import BREAKS_WITH_ALL
-from tracekit.replay.studies.shrink.search.limits import number, title_of
+from tracekit.replay.studies.shrink.search.broken_limit import number, title_of
 
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")

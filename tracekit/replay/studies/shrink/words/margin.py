@@ -5,8 +5,6 @@ from typing import Any
 
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs import kept_back
-from tracekit.replay.studies.shrink.search.trials import COST, NODES
-from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.broken import comes_to, limit_words
 from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.study import Study
@@ -55,12 +53,6 @@ def _reached(found: Told, words: str, share: float) -> str:
         return percent(share)
     worst = f"in the worst order some node reaches {percent(most)}"
     return f"{percent(share)} in the first order of arrival ({worst})"
-
-
-def cost(found: Told) -> str:
-    """What the nodes that stay cost; empty where the answer says it, or prices are not known."""
-    least = found.about.get("least", NODES)
-    return "" if least == COST else costs.kept(found.best, found.nodes, least)
 
 
 def hottest(found: Told) -> tuple[str, str, float] | None:

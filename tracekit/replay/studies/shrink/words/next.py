@@ -13,6 +13,7 @@ from tracekit.replay.studies.shrink.words.told import Told
 STORE = "STORE"
 #: More load that is asked about next.
 MORE = 1.3
+CHEAPEST = f"--least {COST}"
 
 
 def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]:
@@ -32,8 +33,8 @@ def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]
 def _following(found: Told) -> list[tuple[str, str]]:
     about, policy = found.about, found.best["policy"]
     said = []
-    if about.get("least") == NODES and costs.unlike(found.nodes) and _fewer(found):
-        said.append(("See the cheapest nodes that are enough:", f"--least {COST}"))
+    if may_be_cheaper(found):
+        said.append(("See the cheapest nodes that are enough:", CHEAPEST))
     if about["repeats"] == 1 and about["repeats_cover"]:
         said.append(("See how far the count moves over orders of arrival:", f"--repeat {FEWEST}"))
     scale = round(about["scale"] * MORE, 6)
@@ -55,6 +56,12 @@ def _following(found: Told) -> list[tuple[str, str]]:
         asked = f"tracekit vary {store} --policy {one} --policy {other}{given}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
+
+
+def may_be_cheaper(found: Told) -> bool:
+    """Whether fewer nodes were searched for, and others of them may cost less."""
+    fewest = found.about.get("least", NODES) == NODES
+    return fewest and costs.unlike(found.nodes) and _fewer(found)
 
 
 def _fewer(found: Told) -> bool:

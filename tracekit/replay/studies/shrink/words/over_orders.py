@@ -11,7 +11,8 @@ from tracekit.replay.chance.student import FEWEST, means
 from tracekit.replay.measures import FULLEST, find_measure, small
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.thresholds import parse_threshold
-from tracekit.replay.studies.shrink.search.limits import OPTION, number
+from tracekit.replay.studies.shrink.search.broken_limit import number
+from tracekit.replay.studies.shrink.search.limits import OPTION
 from tracekit.study import Study
 from tracekit.words import counted
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.measures import FULLEST, find_measure, small
-from tracekit.replay.studies.shrink.search.limits import number
+from tracekit.replay.studies.shrink.search.broken_limit import number
 from tracekit.replay.studies.shrink.words.broken import limit_words
 from tracekit.study import Study
 from tracekit.words import counted

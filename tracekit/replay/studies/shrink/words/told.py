@@ -13,8 +13,8 @@ from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
-from tracekit.replay.studies.shrink.search.limits import number
-from tracekit.replay.studies.shrink.search.trials import COST
+from tracekit.replay.studies.shrink.search.broken_limit import number
+from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to
@@ -118,8 +118,9 @@ def _enough(found: Told) -> str:
     usual = (about["observed"] or {}).get("nodes", row["of"])
     cheap = about.get("least") == COST
     bound = row["bound"]
+    cost = costs.kept(row, found.nodes, about.get("least", NODES))
     known = [
-        *([costs.kept(row, found.nodes, COST)] if cheap else []),
+        cost if cheap or row["nodes"] > row["of"] else "",
         *(
             [f"Production's containers are on {usual:,}{unscaled(about)}."]
             if usual < row["of"]
@@ -150,7 +151,8 @@ def _enough(found: Told) -> str:
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
-        f" {row['of'] - row['nodes']:,} can go.{aside}{not_counted(about['workload'])}"
+        f" {row['of'] - row['nodes']:,} can go.{'' if cheap or not cost else f' {cost}'}"
+        f"{aside}{not_counted(about['workload'])}"
         f"{breaks_with_all(row)}{waits.either(row, about)}{_overload_there(found)}"
         f"{nearly_full(*_memory(found))}{beside}{_beyond(found)}"
     )

@@ -1,0 +1,83 @@
+"""A limit that a row of the summary does not keep, and how it is told."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracekit.replay.measures import find_measure, small
+from tracekit.replay.runs.thresholds import Threshold
+from tracekit.units import percent
+
+_BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A limit that does not hold.
+
+    Parameters
+    ----------
+    value : float, optional
+        The side that is measured; None where the run cannot tell it.
+    how : str
+        In which way it is broken, as far as two sides tell: ``above 80 %``.
+    too_little : bool
+        Whether the value is too low, so that more nodes bring it no nearer.
+    """
+
+    limit: str
+    measure: str
+    value: float | None
+    how: str
+    too_little: bool = False
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.measure} is not known, so '{self.limit}' does not hold"
+        how = self.how or f"so '{self.limit}' does not hold"
+        return f"{title_of(self.measure)} would come to {number(self.measure, self.value)}, {how}"
+
+
+def broken_limit(limit: Threshold, value: float | None, sides: Sequence[float | None]) -> Broken:
+    """What is told of a limit whose ``sides`` do not hold; ``value`` is that of its measure."""
+    plain_sides = _of_two_sides(limit, sides)
+    at_least = isinstance(limit.condition.ops[0], ast.GtE | ast.Gt)
+    return Broken(
+        limit=limit.text,
+        measure=limit.measure,
+        value=value,
+        how=_how(limit, sides) if plain_sides else "",
+        too_little=plain_sides and at_least,
+    )
+
+
+def _of_two_sides(limit: Threshold, sides: Sequence[float | None]) -> bool:
+    plain_left = isinstance(limit.condition.left, ast.Name)
+    return len(sides) == 2 and plain_left and sides[-1] is not None
+
+
+def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
+    """In which way a limit of two sides is broken: ``above 80 %``."""
+    word = _BEYOND.get(type(limit.condition.ops[0]), "not")
+    right = limit.condition.comparators[0]
+    said = "" if isinstance(right, ast.Constant) else f" ({ast.unparse(right)})"
+    return f"{word} {number(limit.measure, sides[-1])}{said}"
+
+
+def plain(value: float) -> str:
+    """A number in four digits, a count in all of them."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+
+
+def number(measure: str, value: float | None) -> str:
+    """A value of a measure: a share in percent."""
+    if value is None:
+        return "unknown"
+    known = find_measure(measure)
+    return percent(value) if known is not None and known.share else plain(value)
+
+
+def title_of(measure: str) -> str:
+    """What sentences call a measure."""
+    known = find_measure(measure)
+    return measure if known is None else small(known.title)
