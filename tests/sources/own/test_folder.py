@@ -284,7 +284,8 @@ def test_a_folder_becomes_a_store(tmp_path: Path, ending: str) -> None:
     ("name", "lines", "likely"),
     [
         ("usage.csv", [f"c,{60 * at},200,1e8" for at in range(5)], "seconds"),
-        ("usage.csv", [f"c,{60_000 * at},200000,1e8" for at in range(5)], "millicores"),
+        ("usage.csv", [f"c,{60_000 * at},200000,1e8" for at in range(5)], "microcores"),
+        ("usage.csv", [f"c,{60_000 * at},2e8,1e8" for at in range(5)], "nanocores"),
         ("node_usage.csv", [f"{60 * at},n1,0.5,0.5" for at in range(5)], "seconds"),
     ],
 )
@@ -330,7 +331,7 @@ def test_use_is_looked_at_by_the_nodes_that_are_stored_already(tmp_path: Path) -
     cores = "".join(f"a,{at * 30_000},{900_000 + at}\n" for at in range(4))
     (later / "usage.csv").write_text(f"container,time_ms,cpu_milli\n{cores}")
     with pytest.raises(
-        TracekitError, match=r"values of cpu are above the 8\.1 cores of the largest"
+        TracekitError, match=r"values of cpu are above the 8,100 millicores of the largest"
     ):
         ingest(later, tmp_path / "store")
 

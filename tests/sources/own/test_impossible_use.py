@@ -40,7 +40,8 @@ def _read(tmp_path: Path, some: Sequence[Object]) -> Reading:
 @pytest.mark.parametrize(
     ("name", "value", "likely"),
     [
-        (CPU, 250.0, "millicores"),
+        (CPU, 250.0, "percent of a core, or millicores"),
+        (CPU, 2500.0, "millicores"),
         (CPU, 45.0, "percent"),
         (CPU, 7.0, "percent"),
         (CPU, 3e8, "nanocores"),

@@ -25,7 +25,7 @@ from tracekit.sources.own._folder_checks import (
     with_amounts,
     with_lives,
 )
-from tracekit.sources.own._impossible_use import possible
+from tracekit.sources.own._impossible_use import MILLICORES, possible
 from tracekit.tables import all_tables
 
 NODES = ("node", "cpu_milli", "memory_bytes")
@@ -116,7 +116,7 @@ def read_usage(opened: Opened) -> Read:
         For use that no node could give, and for times in seconds.
     """
     nodes = {**opened.stored_sizes, **sizes_of_nodes(opened)}
-    yield from possible(_usage(opened), opened.name, nodes)
+    yield from possible(_usage(opened), opened.name, nodes, MILLICORES)
 
 
 def _usage(opened: Opened) -> Read:

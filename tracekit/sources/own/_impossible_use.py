@@ -17,6 +17,9 @@ _NANOCORES_FROM = 1e6
 _LEAST_BYTES = 65_536
 _NODE_BYTES = BYTES_PER_GIB
 _UNITS = {"cpu": "cores", "memory": "bytes"}
+#: What a file states CPU in, and how many of these are a core.
+CORES, MILLICORES = ("cores", 1.0), ("millicores", 1000.0)
+_Stated = tuple[str, float]
 #: Sums of samples that lie a little beside one another.
 _SLACK = 1.1
 _TWICE = ", or like series of which several count the same"
@@ -38,7 +41,10 @@ class _Sum:
 
 
 def possible(
-    read: Iterable[Batch | Broken], name: str, nodes: Mapping[str, Mapping[str, float]]
+    read: Iterable[Batch | Broken],
+    name: str,
+    nodes: Mapping[str, Mapping[str, float]],
+    cpu: _Stated = CORES,
 ) -> Iterator[Batch | Broken]:
     """What is read, unless most of the use is impossible.
 
@@ -50,6 +56,8 @@ def possible(
         What messages call the file.
     nodes : mapping of str to mapping of str to float
         The cores and bytes of each node that is known: cpu, memory.
+    cpu : (str, float)
+        What the file states CPU in.
 
     Raises
     ------
@@ -62,18 +70,25 @@ def possible(
     for one in read:
         if isinstance(one, Batch) and one.table in ("container_amount", "node_amount"):
             _add(sums, one, whole)
-            yield from _given(one, whole)
+            yield from _given(one, whole, cpu)
         else:
             yield one
-    for (table, what), found in sums.items():
-        _check(name, table, what, found, whole[what])
+    for of, found in sums.items():
+        _check(name, of, found, whole[of[1]], _stated(of[1], cpu))
 
 
 def _known(nodes: Mapping[str, Mapping[str, float]], what: str) -> list[float]:
     return [sizes[what] for sizes in nodes.values() if sizes.get(what, 0.0) > 0]
 
 
-def _given(batch: Batch, whole: Mapping[str, list[float]]) -> Iterator[Batch | Broken]:
+def _stated(what: str, cpu: _Stated) -> _Stated:
+    """What a file states a resource in."""
+    return cpu if what == "cpu" else (_UNITS[what], 1.0)
+
+
+def _given(
+    batch: Batch, whole: Mapping[str, list[float]], cpu: _Stated
+) -> Iterator[Batch | Broken]:
     """The rows that a node could give, and the others, which are broken."""
     amount = pl.col("amount").cast(pl.Float64, strict=False)
     limits = [
@@ -85,13 +100,14 @@ def _given(batch: Batch, whole: Mapping[str, list[float]]) -> Iterator[Batch | B
     yield Batch(table=batch.table, rows=batch.rows.filter(~beyond))
     name = batch.table.partition("_")[0]
     for row in batch.rows.filter(beyond).iter_rows(named=True):
-        what, unit = row["resource"], row["unit"]
+        what = row["resource"]
+        unit, per = _stated(what, cpu)
         yield Broken(
             table=batch.table,
             line=row["line"],
             column="amount",
-            reason=f"is {float(row['amount']):,.4g} {unit} of {what} at {row['time_ms']}, expected"
-            f" no more than the {max(whole[what]):,.10g} of the largest node",
+            reason=f"is {float(row['amount']) * per:,.4g} {unit} of {what} at {row['time_ms']},"
+            f" expected no more than the {max(whole[what]) * per:,.10g} of the largest node",
             text=str(row[name]),
         )
 
@@ -115,24 +131,27 @@ def _add(sums: dict[tuple[str, str], _Sum], batch: Batch, whole: Mapping[str, li
         found.at.append(rows.group_by("time_ms").agg(pl.col("amount").sum()))
 
 
-def _check(name: str, table: str, what: str, found: _Sum, nodes: list[float]) -> None:
-    unit = _UNITS[what]
+def _check(
+    name: str, of: tuple[str, str], found: _Sum, nodes: list[float], stated: _Stated
+) -> None:
+    table, what = of
+    unit, per = stated
     whose = table.partition("_")[0]
     totals = pl.concat(found.at).group_by("time_ms").agg(pl.col("amount").sum())["amount"]
     middle = float(np.median(totals.to_numpy()))
     above = found.above * 2 > found.rows
     if above or middle > _SLACK * sum(nodes):
         seen = (
-            f"{found.above:,} of {found.rows:,} values of {what} are above the {max(nodes):,.10g}"
-            f" {unit} of the largest node, up to {found.most:,.10g}"
+            f"{found.above:,} of {found.rows:,} values of {what} are above the"
+            f" {max(nodes) * per:,.10g} {unit} of the largest node, up to {found.most * per:,.10g}"
             if above
-            else f"the {whose}s use {middle:,.10g} {unit} at a time, all {len(nodes):,} nodes"
-            f" together have {sum(nodes):,.10g}"
+            else f"the {whose}s use {middle * per:,.10g} {unit} at a time, all {len(nodes):,}"
+            f" nodes together have {sum(nodes) * per:,.10g}"
         )
         raise TracekitError(
             f"{name}: {what} in use is in {unit}, but {seen}",
-            hint=f"it looks like {_likely(what, found.most)}{'' if above else _TWICE};"
-            " nothing of the file was taken in",
+            hint=f"it looks like {_likely(stated, found.most, max(nodes))}"
+            f"{'' if above else _TWICE}; nothing of the file was taken in",
         )
     if what == "memory" and min(nodes) >= _NODE_BYTES and found.small * 2 > found.rows:
         raise TracekitError(
@@ -142,11 +161,16 @@ def _check(name: str, table: str, what: str, found: _Sum, nodes: list[float]) ->
         )
 
 
-def _likely(what: str, most: float) -> str:
-    if what == "memory":
+def _likely(stated: _Stated, most: float, largest: float) -> str:
+    """The unit that use of up to ``most`` is in, on nodes of up to ``largest``."""
+    if stated == MILLICORES:
+        return "microcores" if most <= 1000.0 * largest else "nanocores"
+    if stated != CORES:
         return "a smaller unit than bytes, or the sum of several series"
     if most <= _MOST_PERCENT:
         return "percent"
+    if most <= _MOST_PERCENT * largest:
+        return "percent of a core, or millicores"
     return "nanocores" if most >= _NANOCORES_FROM else "millicores"
 
 
