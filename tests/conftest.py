@@ -9,6 +9,7 @@ from pathlib import Path
 import left_out
 import pytest
 import skips
+import together
 from hypothesis import settings
 from tests_support import TraceFolder, shared_data
 
@@ -17,6 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Skips and what is left out are told at the end, in the process that prints."""
     config.pluginmanager.register(skips, "tracekit-skips")
     config.pluginmanager.register(left_out, "tracekit-left-out")
+    config.pluginmanager.register(together, "tracekit-together")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,11 +10,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from spark_support import SparkCluster, spark_cluster, why_not
+from spark_support import SparkCluster, why_not
 from store_support import tree_but_lock
 
 import tracekit
@@ -30,18 +30,6 @@ pytestmark = [
 PATIENCE_S = 120.0
 #: So few rows to a piece that there are more pieces than workers.
 ROWS_AT_ONCE = 500
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
-    """Three workers: each of two tests loses one."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
-
-    with spark_cluster(tmp_path_factory.mktemp("spark"), workers=3) as running:
-        yield running
-        session = SparkSession.getActiveSession()
-        if session is not None:
-            session.stop()
 
 
 def test_an_ingest(

@@ -26,6 +26,13 @@ _EXECUTOR_MIB = 512
 # than they give, and six of them share the cores.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CLASSES = "org.apache.spark.deploy"
+# Some thousand rows are read: to compile each plan, in the driver and again in every executor,
+# would cost more than to interpret it.
+_DEFAULTS = f"""
+spark.executor.memory {_EXECUTOR_MIB}m
+spark.sql.codegen.wholeStage false
+spark.sql.codegen.factoryMode NO_CODEGEN
+"""
 
 
 def why_not() -> str | None:
@@ -58,7 +65,7 @@ class SparkCluster:
 
 
 @contextmanager
-def spark_cluster(folder: Path, workers: int = 4) -> Iterator[SparkCluster]:
+def spark_cluster(folder: Path, workers: int) -> Iterator[SparkCluster]:
     """A master and its small workers of one core each, stopped at the end.
 
     While it runs, a session of this process asks for executors that fit those workers.
@@ -71,7 +78,7 @@ def spark_cluster(folder: Path, workers: int = 4) -> Iterator[SparkCluster]:
 def _conf(folder: Path) -> Path:
     made = folder / "conf"
     made.mkdir()
-    (made / "spark-defaults.conf").write_text(f"spark.executor.memory {_EXECUTOR_MIB}m\n")
+    (made / "spark-defaults.conf").write_text(_DEFAULTS)
     return made
 
 
