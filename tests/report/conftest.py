@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_support import BROWSER
+from browser_support import BROWSER, Windows
 from report_queries_support import STEP_MS
 from report_runs_support import HOSTILE
 from report_support import made_up
@@ -48,6 +48,12 @@ def browser() -> Iterator[Any]:
         made = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield made
         made.close()
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Any) -> Windows:
+    """Windows of that browser that stay open from test to test."""
+    return Windows(browser)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from browser_support import IN_BROWSER, opened
+from browser_support import IN_BROWSER, Windows, opened
 from report_support import made_up
 
 from tracekit.report.render import render_data
@@ -42,9 +42,9 @@ def none_recommended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("width", [1280, 1440])
 @pytest.mark.parametrize("which", ["report", "none_recommended"])
 def test_the_first_screen_of_a_desk_has_all_that_decides(
-    browser: Any, which: str, width: int, request: pytest.FixtureRequest
+    windows: Windows, which: str, width: int, request: pytest.FixtureRequest
 ) -> None:
-    with opened(browser, request.getfixturevalue(which), width) as page:
+    with windows.at(request.getfixturevalue(which), width) as page:
         for what, where in SEEN.items():
             box = page.locator(f"section.page.shown {where}").first.bounding_box()
             assert box["y"] + box["height"] <= 900, (what, box)
@@ -70,8 +70,8 @@ def test_the_first_screen_of_a_phone_has_the_answer_and_what_is_next_is_not_last
         assert following.bounding_box()["y"] < 2 * 844
 
 
-def test_who_is_not_recommended_is_said_to_be_so(browser: Any, none_recommended: Path) -> None:
-    with opened(browser, none_recommended) as page:
+def test_who_is_not_recommended_is_said_to_be_so(windows: Windows, none_recommended: Path) -> None:
+    with windows.at(none_recommended) as page:
         head = page.locator("section.page.shown .change dt").inner_text()
         assert head.startswith("What first_fit would change (not recommended), on all")
         note = page.locator("section.page.shown .change p.quiet").inner_text()
@@ -82,9 +82,9 @@ def test_who_is_not_recommended_is_said_to_be_so(browser: Any, none_recommended:
 
 @pytest.mark.parametrize("width", [768, 1440])
 def test_the_table_of_the_fewest_nodes_is_not_wider_than_the_page(
-    browser: Any, report: Path, width: int
+    windows: Windows, report: Path, width: int
 ) -> None:
-    with opened(browser, report, width) as page:
+    with windows.at(report, width) as page:
         page.evaluate("location.hash = '#/fewest'")
         card = page.locator("[id='/fewest'] .table-card", has_text="Fewest nodes by policy")
         body = card.locator(".dt-scroll-body")
@@ -100,8 +100,8 @@ def test_the_table_of_the_fewest_nodes_is_not_wider_than_the_page(
         assert len(set(means)) == 3
 
 
-def test_two_policies_have_their_colours_of_other_pages(browser: Any, report: Path) -> None:
-    with opened(browser, report) as page:
+def test_two_policies_have_their_colours_of_other_pages(windows: Windows, report: Path) -> None:
+    with windows.at(report) as page:
         page.evaluate("location.hash = '#/load'")
         page.wait_for_selector("#replay_peak svg")
         read = """(all) => all.map((one) =>

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from browser_support import IN_BROWSER, WIDTHS, opened
+from browser_support import IN_BROWSER, WIDTHS, Windows, opened
 from report_support import made_up
 
 from tracekit.report.render import render_data
@@ -81,9 +81,9 @@ async () => {
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_measures_that_tell_nothing_stay_folded_until_asked_for(
-    browser: Any, report: Path, width: int
+    windows: Windows, report: Path, width: int
 ) -> None:
-    with opened(browser, report, width) as page:
+    with windows.at(report, width) as page:
         page.evaluate("location.hash = '#/pair'")
         button, rest = page.locator("#two-rest"), page.locator("#two-measures-rest")
         button.wait_for(state="visible")
@@ -106,8 +106,8 @@ def test_only_figures_of_the_page_that_is_shown_are_drawn(browser: Any, report: 
         assert page.evaluate(drawn) == ["policy_ranks", "replay_tradeoff"]
 
 
-def test_pages_have_addresses_and_the_way_back(browser: Any, report: Path) -> None:
-    with opened(browser, report) as page:
+def test_pages_have_addresses_and_the_way_back(windows: Windows, report: Path) -> None:
+    with windows.at(report) as page:
         page.click("nav a[href='#/zones']")
         page.wait_for_selector("[id='/zones'] h2")
         assert page.title().startswith("Correlation zones")
@@ -137,7 +137,7 @@ def test_without_scripts_every_page_and_table_is_there(browser: Any, report: Pat
         assert page.is_visible("[id='/again'] h2")
 
 
-def test_the_keyboard_is_enough(browser: Any, report: Path) -> None:
+def test_the_keyboard_is_enough(browser: Any, windows: Windows, report: Path) -> None:
     with opened(browser, report) as page:
         page.keyboard.press("Tab")
         _focused(page, "Skip to the report")
@@ -154,7 +154,7 @@ def test_the_keyboard_is_enough(browser: Any, report: Path) -> None:
         page.keyboard.press("Enter")
         page.wait_for_function("(head) => head.ariaSort", arg=head.element_handle())
         assert head.get_attribute("aria-sort") in {"ascending", "descending"}
-    with opened(browser, report, 390) as page:
+    with windows.at(report, 390) as page:
         page.focus("#open-contents")
         page.keyboard.press("Enter")
         page.wait_for_selector("nav a[href='#/zones']")
@@ -163,8 +163,8 @@ def test_the_keyboard_is_enough(browser: Any, report: Path) -> None:
         _focused(page, "Contents")
 
 
-def test_tables_filter_choose_columns_and_go_out_as_csv(browser: Any, report: Path) -> None:
-    with opened(browser, report) as page:
+def test_tables_filter_choose_columns_and_go_out_as_csv(windows: Windows, report: Path) -> None:
+    with windows.at(report) as page:
         page.click("nav a[href='#/words']")
         card = page.locator("[id='/words'] .table-card").first
         rows = card.locator(".dt-scroll-body tbody tr")
@@ -187,9 +187,9 @@ def test_tables_filter_choose_columns_and_go_out_as_csv(browser: Any, report: Pa
 
 
 def test_a_wide_table_scrolls_in_its_box_beside_its_first_column(
-    browser: Any, report: Path
+    windows: Windows, report: Path
 ) -> None:
-    with opened(browser, report, width=390) as page:
+    with windows.at(report, 390) as page:
         page.goto(f"{report.as_uri()}#/words")
         page.wait_for_selector("[id='/words'] .dt-scroll-body tbody th")
         seen = page.evaluate(
@@ -218,10 +218,10 @@ def test_a_wide_table_scrolls_in_its_box_beside_its_first_column(
 
 
 def test_what_is_taken_away_has_numbers_in_the_unit_of_their_name(
-    browser: Any, report: Path
+    windows: Windows, report: Path
 ) -> None:
     """A column is called as in the frames, and its values are theirs."""
-    with opened(browser, report) as page:
+    with windows.at(report) as page:
         page.evaluate("location.hash = '#/zones'")
         card = page.locator("[id='/zones'] .table-card").filter(
             has=page.locator("th[data-column='cpu_mean']")
@@ -243,9 +243,9 @@ def test_what_is_taken_away_has_numbers_in_the_unit_of_their_name(
 
 
 def test_an_interval_is_taken_away_as_numbers_in_columns_of_its_own(
-    browser: Any, report: Path
+    windows: Windows, report: Path
 ) -> None:
-    with opened(browser, report) as page:
+    with windows.at(report) as page:
         page.evaluate("location.hash = '#/policies'")
         card = page.locator("[id='/policies'] .table-card").filter(
             has=page.locator("td[data-ends]")
@@ -282,11 +282,11 @@ def test_a_page_counts_as_loaded_when_its_figures_are_drawn(browser: Any, report
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_names_of_nodes_are_whole_on_the_page_and_in_what_is_taken_away(
-    browser: Any, report: Path, width: int
+    windows: Windows, report: Path, width: int
 ) -> None:
     """Nodes are switched off by this page: their names must be told apart, and copied whole."""
     going = [f"ip-192-168-123-{at}.eu-west-1.compute.internal" for at in range(239, 235, -1)]
-    with opened(browser, report, width) as page:
+    with windows.at(report, width) as page:
         page.evaluate("location.hash = '#/fewest'")
         card = page.locator("[id='/fewest'] .table-card", has_text="that can go under")
         cells = card.locator(".dt-scroll-body tbody th")
@@ -336,11 +336,16 @@ COLOURS_ALONE = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 def test_nothing_is_cut_and_no_rule_of_accessibility_is_broken(
     browser: Any, report: Path, width: int
 ) -> None:
-    """First in light, then in dark: there only the rules of colours have more to say."""
+    """First in light, then in dark: there only the rules of colours have more to say.
+
+    A width has no colours of its own, but some things are shown in the narrowest alone, or in the
+    widest: in those two it is dark too.
+    """
     checker = resources.files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
     with opened(browser, report, width, bypass_csp=True) as page:
         page.add_script_tag(content=checker)
-        for scheme, rules in (("light", {}), ("dark", COLOURS_ALONE)):
+        looks = [("light", {}), ("dark", COLOURS_ALONE)]
+        for scheme, rules in looks[: 1 if width == WIDTHS[1] else 2]:
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate(LOOK.replace("LEGEND_SHARE", str(LEGEND_SHARE))) == []
             found = page.evaluate(AXE, rules)
@@ -351,8 +356,8 @@ def test_the_first_paint_of_a_large_report_is_quick(browser: Any, tmp_path: Path
     path = tmp_path / "large.html"
     path.write_text(render_data(made_up(nodes=13_000, samples=1440, steps=1440, more=30)), "utf-8")
     paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-    times = []
-    for _ in range(3):
+    times: list[float] = []
+    while len(times) < 3 and min(times, default=FIRST_PAINT_MS) >= FIRST_PAINT_MS:
         with opened(browser, path) as page:
             times.append(page.evaluate(paint))
     assert min(times) < FIRST_PAINT_MS
