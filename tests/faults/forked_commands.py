@@ -101,6 +101,19 @@ def _import_everything() -> None:
         if not any(word in module.name for word in _LEFT_OUT):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
+    _draw()
+
+
+def _draw() -> None:
+    """A figure and the libraries of a page: plotly imports what it draws with when it draws."""
+    import itables  # noqa: F401
+    import plotly.graph_objects as go
+    from plotly.offline import get_plotlyjs
+
+    get_plotlyjs()
+    axis = {"title": {"text": "a", "font": {"size": 9}}}
+    layout = {"annotations": [{"text": "a"}], "shapes": [{"type": "line"}], "xaxis": axis}
+    go.Figure([go.Scatter(y=[1]), go.Bar(y=[1])], {**layout, "yaxis": axis}).to_plotly_json()
 
 
 def _answer(request: dict[str, Any], calls: ctypes.CDLL | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
@@ -80,6 +81,20 @@ def failing_calls() -> Path | None:
         [compiler, "-shared", "-fPIC", "-O2", "-o", str(library), str(source), "-ldl"], check=True
     )
     return library
+
+
+@functools.cache
+def shared(*, faults: bool = False) -> Forks:
+    """One for all tests of this process: it takes seconds to import everything."""
+    folder = Path(tempfile.mkdtemp(prefix="forks-"))
+    forks = Forks(folder, faults=faults)
+
+    def close() -> None:
+        forks.close()
+        shutil.rmtree(folder)
+
+    atexit.register(close)
+    return forks
 
 
 class Forks:

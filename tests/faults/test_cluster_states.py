@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from doors._ingest import unbalanced
-from forks import Fault, Forks, failing_calls
+from forks import Fault, failing_calls, shared
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -50,11 +50,10 @@ class ClusterStates(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="cluster-states-"))
         self.store = self.folder / "store"
-        self.forks = Forks(self.folder / "said", faults=True)
+        self.forks = shared(faults=True)
         self.files: list[str] = []
 
     def teardown(self) -> None:
-        self.forks.close()
         shutil.rmtree(self.folder)
 
     @initialize()

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from failing_loop import ERRORS, SCENARIOS, Loop, Scenario
-from forks import Fault, Forks, failing_calls
+from forks import Fault, failing_calls, shared
 
 #: Points of one command that the small form tries.
 _POINTS = 4
@@ -21,20 +20,14 @@ _QUICK = "ingest-anew"
 pytestmark = pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux")
 
 
-@pytest.fixture(scope="module")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    with Forks(tmp_path_factory.mktemp("said"), faults=True) as made:
-        yield made
-
-
 def _marked(scenario: Scenario) -> object:
     marks = () if scenario.name == _QUICK else (pytest.mark.slow,)
     return pytest.param(scenario, id=scenario.name, marks=marks)
 
 
 @pytest.mark.parametrize("scenario", [_marked(scenario) for scenario in SCENARIOS])
-def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path, forks: Forks) -> None:
-    loop = Loop(scenario, tmp_path, forks)
+def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path) -> None:
+    loop = Loop(scenario, tmp_path, shared(faults=True))
     share = _POINTS / sum(len(sites) for sites in loop.sites.values())
     points = list(loop.points(ERRORS, share=share))
     assert len(points) >= 3
@@ -42,8 +35,9 @@ def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path, forks:
     assert [str(loss) for loss in losses if loss] == []
 
 
-def test_a_call_is_counted_and_fails(tmp_path: Path, forks: Forks) -> None:
+def test_a_call_is_counted_and_fails(tmp_path: Path) -> None:
     """The library sees the calls, and the one that is asked for fails: the loop can fail."""
+    forks = shared(faults=True)
     (tmp_path / "Node_0.csv").write_text(",timestamp,nodeid,node_cpu_usage,node_memory_usage\n")
     list_nothing = ("list", "policies")
     undisturbed = forks.run(*list_nothing, folder=tmp_path, fault=Fault())

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from failing_loop import write_lists
-from forks import Forks, failing_calls
+from forks import failing_calls, shared
 from store_support import tree
 
 KILLS = int(os.environ.get("TRACEKIT_KILLS", "3"))
@@ -43,29 +43,29 @@ def test_a_kill_while_a_store_is_made_anew_loses_nothing(tmp_path: Path) -> None
     work.mkdir()
     write_lists(work / "lists")
     rng, kills, tries = np.random.default_rng(18), 0, 0
-    with Forks(tmp_path / "said") as forks:
-        assert forks.run(*_MONDAY, folder=work).code == 0
-        (work / "cluster" / "notes.txt").write_text("mine")
-        # a store's catalog names the folder that it stands in: all is tried in one place
-        before = _contents(work / "cluster")
-        shutil.copytree(work, kept)
-        undisturbed = forks.run(*_BOTH, folder=work)
-        after = _contents(work / "cluster")
-        assert undisturbed.code == 0
-        assert after != before
-        while kills < KILLS:
-            tries += 1
-            assert tries < 10 * KILLS, "it ends before it is killed"
-            shutil.rmtree(work)
-            shutil.copytree(kept, work)
-            moment_s = rng.random() * undisturbed.seconds
-            killed = forks.run(*_BOTH, folder=work, seconds=moment_s)
-            assert killed.code in (None, 0), killed.err
-            kills += killed.code is None
-            assert _rows(_contents(work / "cluster")) in (_rows(before), _rows(after)), moment_s
-            assert forks.run("check", "cluster", "--verify", folder=work).code == 0
-            again = forks.run(*_BOTH, folder=work)
-            assert again.code == 0, again.err
-            assert _contents(work / "cluster") == after
-            assert sorted(path.name for path in work.iterdir()) == ["cluster", "lists"]
+    forks = shared()
+    assert forks.run(*_MONDAY, folder=work).code == 0
+    (work / "cluster" / "notes.txt").write_text("mine")
+    # a store's catalog names the folder that it stands in: all is tried in one place
+    before = _contents(work / "cluster")
+    shutil.copytree(work, kept)
+    undisturbed = forks.run(*_BOTH, folder=work)
+    after = _contents(work / "cluster")
+    assert undisturbed.code == 0
+    assert after != before
+    while kills < KILLS:
+        tries += 1
+        assert tries < 10 * KILLS, "it ends before it is killed"
+        shutil.rmtree(work)
+        shutil.copytree(kept, work)
+        moment_s = rng.random() * undisturbed.seconds
+        killed = forks.run(*_BOTH, folder=work, seconds=moment_s)
+        assert killed.code in (None, 0), killed.err
+        kills += killed.code is None
+        assert _rows(_contents(work / "cluster")) in (_rows(before), _rows(after)), moment_s
+        assert forks.run("check", "cluster", "--verify", folder=work).code == 0
+        again = forks.run(*_BOTH, folder=work)
+        assert again.code == 0, again.err
+        assert _contents(work / "cluster") == after
+        assert sorted(path.name for path in work.iterdir()) == ["cluster", "lists"]
     print(f"{kills} of {kills} kills: the earlier store or the new one, then the same bytes")

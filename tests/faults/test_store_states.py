@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from doors._ingest import unbalanced
 from doors.csv import fate
-from forks import Fault, Forks, failing_calls
+from forks import Fault, failing_calls, shared
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -41,11 +41,10 @@ class StoreStates(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="store-states-"))
         self.store = self.folder / "store"
-        self.forks = Forks(self.folder / "said", faults=True)
+        self.forks = shared(faults=True)
         self.fates: dict[str, tuple[int, int]] = {}
 
     def teardown(self) -> None:
-        self.forks.close()
         shutil.rmtree(self.folder)
 
     @initialize()

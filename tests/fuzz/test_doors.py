@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from campaign import Campaign
 from door import Case, all_doors
 from doors.csv import fate
 from doors.words import Words
-from forks import Done, Forks
+from forks import Done, shared
 from mutate import mutated_bytes, mutated_json, mutated_line, mutated_text
 from tests_support import NODE_HEADER
 
@@ -27,10 +26,8 @@ _FEW = 2
 
 
 @pytest.fixture(scope="module")
-def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
-    folder = tmp_path_factory.mktemp("fuzz")
-    with Forks(folder / "said") as forks:
-        yield Campaign(folder, forks, _SEED)
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    return Campaign(tmp_path_factory.mktemp("fuzz"), shared(), _SEED)
 
 
 def test_the_doors_share_all_cases() -> None:
@@ -105,9 +102,8 @@ def test_a_fault_is_found_and_kept(tmp_path: Path) -> None:
         def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
             return "as planted"
 
-    with Forks(tmp_path / "said") as forks:
-        campaign = Campaign(tmp_path, forks, 0, tmp_path / "faults")
-        (found,) = campaign.run("strict", Strict(), range(1))
+    campaign = Campaign(tmp_path, shared(), 0, tmp_path / "faults")
+    (found,) = campaign.run("strict", Strict(), range(1))
     assert found.why == "as planted" or "bug" in found.why
     assert found.kept is not None
     assert (found.kept / "SAID.txt").exists()
