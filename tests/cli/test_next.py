@@ -51,7 +51,8 @@ def test_every_command_on_a_result_is_one_that_works(
 ) -> None:
     """What a run leaves, made for real: what is proposed for each folder is no error."""
     monkeypatch.chdir(tmp_path)
-    assert run(["run", "synth:tiny", "--out", "demo", "--policy", "first_fit"]) == 0
+    few = ["--policy", "first_fit", "--repeat", "1"]
+    assert run(["run", "synth:tiny", "--out", "demo", *few]) == 0
     (tmp_path / "demo" / "report.html").unlink()
     found = look_around(tmp_path)
     assert {"bind", "fit"} & {kind for _, kind in found.others}

@@ -90,14 +90,19 @@ def test_a_killed_run_goes_on_to_the_same_bytes(traces: TraceFolder, tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_second_run_into_a_folder_is_refused_and_the_first_finishes(tmp_path: Path) -> None:
-    first = run("synth:tiny", tmp_path / "two")
+def test_a_second_run_into_a_folder_is_refused_and_the_first_finishes(
+    traces: TraceFolder, tmp_path: Path
+) -> None:
+    first = run(str(traces.path), tmp_path / "two")
     folder = tmp_path / "two" / "all"
     while not (folder / ".lock").exists():
         assert first.poll() is None
         time.sleep(0.01)
-    second = run("synth:tiny", tmp_path / "two")
+    # so few rows are soon through: it stands still while the second tries
+    first.send_signal(signal.SIGSTOP)
+    second = run(str(traces.path), tmp_path / "two")
     _, said = second.communicate()
+    first.send_signal(signal.SIGCONT)
     assert second.returncode == 2
     assert said.startswith("error: all is being written by process")
     assert (first.communicate()[1], first.returncode) == ("", 0)
@@ -113,11 +118,11 @@ def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_ends_while_nodes_are_counted_replays_nothing_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    traces: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "all"
     begin = functools.partial(
-        tracekit.run, "synth:tiny", out, policies=POLICIES[:2], repeats=2, jobs=1
+        tracekit.run, traces.path, out, policies=POLICIES[:2], repeats=2, jobs=1
     )
 
     def ended(*_: object, **__: object) -> None:
