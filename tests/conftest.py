@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import left_out
@@ -65,6 +67,19 @@ def _faults_of_pages_are_raised(
         # by its module's name: the verb of the package's name hides it
         render = importlib.import_module("tracekit.report.render")
         monkeypatch.setattr(render, "page_fault", _raised)
+
+
+@pytest.fixture(autouse=True)
+def _libraries_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scripts of a report are the same five megabytes in each: 0.2 s to compress."""
+    packed = _packed_once()
+    monkeypatch.setattr(importlib.import_module("tracekit.report.render"), "_packed", packed)
+
+
+@functools.cache
+def _packed_once() -> Callable[[str], str]:
+    packed: Callable[[str], str] = importlib.import_module("tracekit.report.render")._packed
+    return functools.cache(packed)
 
 
 def _raised(page: object, error: Exception) -> str:  # noqa: ARG001 - as page_fault is called
