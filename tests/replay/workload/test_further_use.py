@@ -84,7 +84,17 @@ def test_a_store_and_a_folder_measure_what_plain_sums_say(tmp_path: Path) -> Non
     assume = ("--assume", "arrival_span_ms=0")
     assert run(["replay", str(tmp_path / "store"), *asked, str(tmp_path / "a"), *assume]) == 0
     assert (
-        run(["replay", "--workload", str(tmp_path / "cluster"), *asked, str(tmp_path / "b")]) == 0
+        run(
+            [
+                "replay",
+                "--workload",
+                str(tmp_path / "cluster"),
+                *asked,
+                str(tmp_path / "b"),
+                *assume,
+            ]
+        )
+        == 0
     )
     every = range(CONTAINERS)
     fullest = max(

@@ -10,7 +10,7 @@ from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.gangs import redrawn
-from tracekit.replay.workload.series import Axis
+from tracekit.replay.workload.series import Axis, arrival_slots
 from tracekit.replay.workload.workload import Workload
 
 
@@ -150,7 +150,7 @@ def order_of_arrival(
     arrival[stays] = start
     if assumptions.arrival == "spread" and assumptions.start == "empty":
         waiting = shuffle[life.start[shuffle] == 0]
-        slots = start + np.arange(len(waiting)) * span // max(len(waiting), 1)
+        slots = arrival_slots(start, len(waiting), span)
         arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
         settled = int(arrival[waiting].max(initial=start))
         exchangeable[waiting] = departure[waiting] > start + span

@@ -73,6 +73,11 @@ def commonest(gaps: Gaps, entities: int) -> int | None:
     return int(ordered["gap"][0]) if gaps.height and enough else None
 
 
+def arrival_slots(start_ms: int, count: int, span_ms: int) -> IntArray:
+    """Times of arrival of so many containers, evenly over a span; int64, shape (count,)."""
+    return start_ms + np.arange(count) * span_ms // max(count, 1)
+
+
 def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
     """Every sampling time from the first to the last, shape (steps,); see ``check_steps``."""
     check_steps(first_ms, last_ms, step_ms)

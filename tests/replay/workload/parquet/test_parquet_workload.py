@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from workload_support import PARQUET, parquet_folder
 
+import tracekit
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import replay
@@ -142,12 +144,13 @@ def test_what_ran_at_the_beginning_stays_where_the_folder_has_it(tmp_path: Path)
     """As with a store: of three containers 'early' is there and has a node; 'late' comes later."""
     text, rng = str(parquet_folder(tmp_path / "load")), np.random.default_rng(0)
     plain = load_workload(text, rng)
-    assert (plain.pinned, dict(plain.assumptions)) == (None, {"start": "empty", "step_ms": 0})
+    chosen = {"start": "empty", "step_ms": 0, "arrival_span_ms": 7_200_000}
+    assert (plain.pinned, dict(plain.assumptions)) == (None, chosen)
     load = load_workload(text, rng, assume=["start=observed"])
     assert load.container_ids == ("early", "silent", "late")
     assert load.pinned is not None
     assert load.pinned.tolist() == [0, -1, -1]
-    assert dict(load.assumptions) == {"start": "observed", "step_ms": 0}
+    assert dict(load.assumptions) == {**chosen, "start": "observed"}
     # the policy would have put it on the other node
     outcome = replay(load, [parse_entrant("worst_fit")], seed=0).placements
     nodes = dict(outcome.filter(policy="worst_fit").select("container", "node").iter_rows())
@@ -157,6 +160,44 @@ def test_what_ran_at_the_beginning_stays_where_the_folder_has_it(tmp_path: Path)
         dict(anew.filter(policy="worst_fit").select("container", "node").iter_rows())["early"]
         == load.node_ids[1]
     )
+
+
+def test_what_was_there_at_the_beginning_arrives_as_in_a_store(tmp_path: Path) -> None:
+    """Over the span, in a drawn order, so that policies that read use have some to see."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    ids = [f"c{at}" for at in range(6)]
+    late = [*[0] * 5, 500_000]
+    pl.DataFrame({"node": ["n"], "cpu_milli": [8000], "memory_bytes": [2**34]}).write_parquet(
+        folder / "nodes.parquet"
+    )
+    pl.DataFrame(
+        {"container": ids, "service": ["web"] * 6, "node": ["n"] * 6, "arrival_ms": late}
+    ).with_columns(
+        pl.lit(None, pl.Int64).alias("departure_ms"),
+        pl.lit(500).alias("cpu_milli"),
+        pl.lit(2**20).alias("memory_bytes"),
+    ).write_parquet(folder / "containers.parquet")
+    pl.DataFrame(
+        [(one, at * 100_000, 100.0 + at, 1e6) for one in ids for at in range(11)],
+        schema=["container", "time_ms", "cpu_milli", "memory_bytes"],
+        orient="row",
+    ).filter((pl.col("container") != "c5") | (pl.col("time_ms") >= 500_000)).write_parquet(
+        folder / "usage.parquet"
+    )
+    tracekit.ingest(folder, tmp_path / "store")
+    assume = ("arrival_span_ms=400000",)
+    load = source_of(None, folder, assume=assume, seed=3).load()
+    stored = source_of(tmp_path / "store", None, assume=assume, seed=3).load()
+    assert load.arrival_ms.tolist() == [0, 80_000, 160_000, 240_000, 320_000, 500_000]
+    for one in ("arrival_ms", "departure_ms", "exchangeable"):
+        assert getattr(load, one).tolist() == getattr(stored, one).tolist(), one
+    assert load.settled_ms == stored.settled_ms == 320_000
+    assert sorted(load.container_ids) == ids
+    assert load.container_ids != tuple(ids)
+    # in another order one that now comes last may be there from the beginning
+    last = int(load.columns_of(np.array([4]))[0])
+    assert load.usage[0, :, last].tolist() == pytest.approx([100.0 + at for at in range(11)])
 
 
 def test_an_observed_start_of_which_nothing_is_known_is_refused(tmp_path: Path) -> None:

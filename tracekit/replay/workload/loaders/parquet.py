@@ -24,13 +24,15 @@ class Parquet(WorkloadLoader):
 
     start: declared.Start = declared.START
     step_ms: declared.StepMs = 0
+    arrival_span_ms: declared.ArrivalSpanMs = declared.ARRIVAL_SPAN_MS
 
-    def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002
+    def load(self, path: Path, rng: np.random.Generator) -> Workload:
         """Read the folder."""
-        load = dataclasses.replace(
-            workload_from_parquet(path, self.step_ms), assumptions=values(self)
-        )
-        return load if self.start == declared.START else _observed(load)
+        observed = self.start == "observed"
+        span_ms = 0 if observed else self.arrival_span_ms
+        load = workload_from_parquet(path, self.step_ms, span_ms=span_ms, rng=rng)
+        load = dataclasses.replace(load, assumptions=values(self))
+        return _observed(load) if observed else load
 
     @classmethod
     def recognises(cls, path: Path) -> bool:

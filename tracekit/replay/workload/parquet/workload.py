@@ -36,6 +36,7 @@ from tracekit.replay.workload.facts_told import (
     unpriced_told,
     use_rests_on,
 )
+from tracekit.replay.workload.parquet.arrivals import Arrived, as_recorded, lives, over_span
 from tracekit.replay.workload.parquet.columns import (
     check_known,
     check_resources,
@@ -51,11 +52,9 @@ from tracekit.replay.workload.parquet.further import (
     rules_in,
 )
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
-from tracekit.replay.workload.series import check_steps, hold, infer_step_ms
+from tracekit.replay.workload.series import hold
 from tracekit.replay.workload.sized.rules import gangs_of, prices_of, priority_of
-from tracekit.replay.workload.sized.times import Measured, axis_from, there_from
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
-from tracekit.sizes import STEP_MS
 
 _NODES = {"node": pl.String, "cpu_milli": pl.Int64, "memory_bytes": pl.Int64}
 _CONTAINERS = {
@@ -80,13 +79,22 @@ _PRICE = "price_per_hour"
 _MAY_BE_NULL = {"service", "departure_ms", "cpu_milli", "memory_bytes"}
 
 
-def workload_from_parquet(folder: Path, step_ms: int = 0) -> Workload:
+def workload_from_parquet(
+    folder: Path,
+    step_ms: int = 0,
+    *,
+    span_ms: int = 0,
+    rng: np.random.Generator | None = None,
+) -> Workload:
     """Read and check a workload folder; its name is the workload's name.
 
     Parameters
     ----------
     step_ms : int
         Time between two samples; 0: that of the recorded use, as in a store.
+    span_ms : int
+        Over which those arrive that were there at the beginning, in an order drawn from ``rng``;
+        0: all arrive as recorded.
 
     Raises
     ------
@@ -105,10 +113,16 @@ def workload_from_parquet(folder: Path, step_ms: int = 0) -> Workload:
     check_known(containers["node"].drop_nulls(), known, "node", "containers.parquet")
     check_known(usage["container"], set(containers["container"]), "container", "usage.parquet")
     containers = containers.sort("arrival_ms", "container", maintain_order=True)
-    left, step_ms, times = _lives(containers, usage, step_ms)
-    outside = samples_outside(usage, containers, step_ms, int(times[0]))
+    recorded, step_ms, times, span_ms = lives(containers, usage, step_ms, span_ms)
+    start = int(times[0])
+    outside = samples_outside(usage, containers, step_ms, start)
+    arrived = (
+        as_recorded(recorded, start) if rng is None else over_span(recorded, start, span_ms, rng)
+    )
+    left = arrived.containers
     usage = usage.join(left, on="container", how="semi", maintain_order="left")
-    load = _with_rules(_assemble(folder, nodes, left, usage, step_ms=step_ms, times=times), left)
+    load = _assemble(folder, nodes, arrived, usage, step_ms=step_ms, times=times)
+    load = _with_rules(load, left)
     over = containers.height - left.height
     counts = {"containers_departed_before": over} if over else {}
     facts = {**load.facts, **counts, "usage_samples_outside_lives": outside}
@@ -119,19 +133,21 @@ def workload_from_parquet(folder: Path, step_ms: int = 0) -> Workload:
 def _assemble(
     folder: Path,
     nodes: pl.DataFrame,
-    containers: pl.DataFrame,
+    arrived: Arrived,
     usage: pl.DataFrame,
     *,
     step_ms: int,
     times: IntArray,
 ) -> Workload:
-    end = int(times[-1]) + step_ms
+    containers, end = arrived.containers, int(times[-1]) + step_ms
     resources = column_order(set(nodes.columns) - {"node", _PRICE, *KINDS})
     request, stated = _requests(containers, resources)
     used = _matrix(usage, "container", containers["container"], step_ms, times)
     arrival = containers["arrival_ms"].to_numpy()
     departure = containers["departure_ms"].fill_null(end).to_numpy()
-    alive = (times[:, None] >= arrival) & (times[:, None] < departure)
+    # in another order of arrival an exchangeable one may be there from the beginning
+    due = np.where(arrived.exchangeable, times[0], arrival)
+    alive = (times[:, None] >= due) & (times[:, None] < departure)
     filled = fill(used, request[:, : len(BASE)], alive)
     position = {node: at for at, node in enumerate(nodes["node"])}
     services = tuple(containers["service"].fill_null(UNKNOWN))
@@ -152,7 +168,8 @@ def _assemble(
         limit=_limits(containers, resources),
         usage=used,
         background=_background(folder, nodes["node"], step_ms, times),
-        settled_ms=int(times[0]),
+        settled_ms=arrived.settled_ms,
+        exchangeable=arrived.exchangeable,
         domains=domains_of(
             {k: nodes[k].cast(pl.String).to_list() for k in KINDS if k in nodes.columns}
         ),
@@ -222,33 +239,6 @@ def _limits(containers: pl.DataFrame, resources: tuple[str, ...]) -> IntArray:
 def _calls(folder: Path, services: tuple[str, ...]) -> CallWeights | None:
     path = folder / "calls.parquet"
     return call_weights(services, read(path, _CALLS)) if path.is_file() else None
-
-
-def _lives(
-    containers: pl.DataFrame, usage: pl.DataFrame, step_ms: int
-) -> tuple[pl.DataFrame, int, IntArray]:
-    """Containers in order of arrival, the step and the sampling times, by the rule of a store."""
-    measured = _measured(usage)
-    arrival = containers["arrival_ms"].to_numpy()
-    leaves = containers["departure_ms"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    first = int(arrival.min()) if len(arrival) else 0
-    start = measured.first_ms if measured else first
-    if measured is not None:
-        check_steps(min(first, start), measured.last_ms, measured.step_ms)
-    rows = there_from(start, leaves) if len(arrival) else np.arange(0)
-    step_ms, times, _ = axis_from(
-        start, arrival[rows], leaves[rows], measured, assumed=(0, step_ms)
-    )
-    left = containers[rows].with_columns(pl.col("arrival_ms").clip(start))
-    return left, step_ms, times
-
-
-def _measured(usage: pl.DataFrame) -> Measured | None:
-    times = usage["time_ms"].to_numpy()
-    if not len(times):
-        return None
-    step_ms = infer_step_ms(usage, "container") or STEP_MS
-    return Measured(first_ms=int(times.min()), last_ms=int(times.max()), step_ms=step_ms)
 
 
 def _stated(frame: pl.DataFrame, name: str) -> BoolArray:

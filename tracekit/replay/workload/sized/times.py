@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.series import steps_between
+from tracekit.replay.workload.series import arrival_slots, steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.sizes import STEP_MS
 
@@ -122,7 +122,7 @@ def lives(
     exchangeable = (assumptions.departures == "none") & ~daemon
     settled = start
     if assumptions.start == "empty" and len(waiting) > 1:
-        slots = start + np.arange(len(waiting)) * span // len(waiting)
+        slots = arrival_slots(start, len(waiting), span)
         arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
         settled = int(arrival[waiting].max())
         exchangeable[waiting] |= departure[waiting] > start + span
