@@ -123,7 +123,9 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
 def _no_numbers(typed: pl.DataFrame, form: Delimited) -> Iterator[Broken]:
     """Fields that should be numbers and are none; their casts stand in a column of their own."""
     for name in form.numbers:
-        wrong = typed.filter(pl.col(name).is_not_null() & pl.col(f"{name}\0").is_null())
+        # a text that is none, or NaN, or without an end
+        number = pl.col(f"{name}\0").is_finite().fill_null(value=False)
+        wrong = typed.filter(pl.col(name).is_not_null() & ~number)
         for at, found, text in wrong.select("line", name, "text").iter_rows():
             yield _broken(form, at, f"is '{found[:60]}', expected a number", text, name)
 
@@ -216,6 +218,14 @@ def refuse(
 def missing(*columns: str, expected: str = "a value") -> list[Rule]:
     """Rules that none of the columns is empty."""
     return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
+
+
+def amounts(*columns: str) -> list[Rule]:
+    """Rules that what these columns hold is 0 or more.
+
+    A container of which a request is below 0 is no container that asks for nothing.
+    """
+    return [Rule(column=one, broken=pl.col(one) < 0, expected="0 or more") for one in columns]
 
 
 def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:

@@ -56,7 +56,13 @@ def test_one_file_is_one_machine(tmp_path: Path) -> None:
         ("1376315146;\t4;\t1.0", None, "has 3 fields, expected 11"),
         (LINES[0].replace("2500.0", "x"), "used_mhz", "is 'x', expected a number"),
         (LINES[0].replace("1376314846", ""), "time", "is empty, expected a value"),
-        (LINES[0].replace("1376314846", "NaN"), "time", "is 'nan', expected a finite number"),
+        (LINES[0].replace("1376314846", "NaN"), "time", "is 'NaN', expected a number"),
+        (
+            LINES[0].replace("2500.0", "62500.0"),
+            "used_mhz",
+            "is '62500.0', expected at most 4 times",
+        ),
+        (LINES[0].replace("1024.0", "-1024.0"), "used_kb", "is '-1024.0', expected 0 or more"),
         (
             LINES[0].replace("10000.0", "0.0"),
             "used_mhz",

@@ -58,6 +58,16 @@ def test_instances(tmp_path: Path) -> None:
     ]
 
 
+def test_a_request_below_zero_leaves_no_instance(tmp_path: Path) -> None:
+    """Kept without it, it asked for nothing, and was placed wherever there is a node."""
+    path = tmp_path / "disaggregated_DLRM_trace.csv"
+    whole = "instance_2,CN,app_0,48,48,0,0,25,25,200.0,200.0,680.0,800.0,2,100.0,,"
+    path.write_text(f"{NAMES}\n{whole.replace('48', '-48', 1)}\n{whole}\n")
+    got = read("dlrm25", path)
+    assert got.reasons == [(2, "cpu_request", "is '-48.0', expected 0 or more")]
+    assert got.rows("container", "line") == [(3,)]
+
+
 def test_into_a_store(tmp_path: Path) -> None:
     path = written(tmp_path)
     assert counts_of(path, tmp_path / "store") == {

@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from reading_support import read, recognised
 from tests_support import shared_data
@@ -85,6 +86,8 @@ def test_a_log_that_does_not_say_has_no_nodes(tmp_path: Path) -> None:
         ("7 60 5", None, "has 3 fields, expected 18"),
         (FULL.replace("60", "x", 1), "submit_s", "is 'x', expected a number"),
         (FULL.replace("60", "inf", 1), "submit_s", "is 'inf', expected a finite number"),
+        (FULL.replace("60", "nan", 1), "submit_s", "is 'nan', expected a number"),
+        (FULL.replace("60", "-5", 1), "submit_s", "is '-5.0', expected 0 or more"),
         (FULL.replace("60", "-1", 1), "submit_s", "is empty, expected when it was submitted"),
         (
             BARE.replace(" 2 ", " -1 ", 1),
@@ -97,6 +100,15 @@ def test_a_broken_line_is_told(tmp_path: Path, line: str, column: str | None, re
     found = read("swf", _log(tmp_path, FULL, line, BARE))
     assert found.reasons == [(8, column, reason)]
     assert found.rows("container", "container", "line") == [("7", 7), ("8", 9)]
+
+
+def test_the_second_line_of_a_job_asks_for_nothing(tmp_path: Path) -> None:
+    twice = FULL.replace(" 8 50.5", " 12 50.5").replace("60", "80", 1)
+    found = read("swf", _log(tmp_path, FULL, twice, BARE))
+    assert len(found.rows("container", "container")) == 3  # the store counts the second
+    asked = found.tables["container_resource"].filter(pl.col("container") == "7")
+    assert asked["line"].unique().to_list() == [7]
+    assert 8 not in found.tables["container_amount"]["line"]
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ class Engine:
         for step, now in enumerate(self._workload.times_ms.tolist()):
             self._events_until(now)
             moves, again = self._place_evicted(now)
-            self.state.pass_step(step, len(self._pending) + self._holders(), moves, again)
+            self.state.pass_step(step, self._waiting(), moves, again)
             if now < self._workload.times_ms[-1]:  # whom it evicts is placed by the next step
                 self._rebalance(now)
             each_step()
@@ -253,9 +253,13 @@ class Engine:
             found.extend(held.tolist())
         return found
 
-    def _holders(self) -> int:
-        holding = self._patience.holding
-        return sum(len(members) for members in holding.values()) if holding else 0
+    def _waiting(self) -> int:
+        """How many wait for a node or hold one, and not for members of their gang to come."""
+        held = sum(map(len, self._patience.holding.values()))
+        few = (
+            0 if self._gangs is None else self._gangs.awaiting_others(self._pending, self._arrived)
+        )
+        return len(self._pending) + held - few
 
     def _place(self, indices: IntArray, times: IntArray) -> None:
         """Put a pinned container on its node the first time; let the policy decide for others."""

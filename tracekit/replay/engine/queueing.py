@@ -71,6 +71,20 @@ class Gangs:
         to_come = int(((node[others] < 0) & (self._departure[others] > now)).sum())
         return min((minimum or size) - self._began(some, node), len(some) + to_come)
 
+    def awaiting_others(self, pending: Sequence[int], arrived: int) -> int:
+        """How many of these wait for members of their gang to come, so that nobody can place them.
+
+        Of containers, in order of arrival, ``arrived`` have come.
+        """
+        found = 0
+        for index in pending:
+            gang = int(self._gang[index])
+            if gang >= 0:
+                members = self._members[gang]
+                stated = 0 if self._minimum is None else int(self._minimum[index])
+                found += int((members < arrived).sum()) < (stated or len(members))
+        return found
+
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:
         """Whether at most a tenth of the needed members was missing when the first found no node.
 

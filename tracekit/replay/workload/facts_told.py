@@ -12,6 +12,10 @@ from tracekit.words import agreeing, counted
 
 #: What a reader must know before the numbers of a replay, by the name of the fact.
 _BENDING = {
+    "containers_departed_before": (
+        "[container had|containers had] departed when the recorded use begins, and [is|are] not"
+        " replayed (times of containers and of use must count from one moment)"
+    ),
     "containers_without_request": (
         "[container requests|containers request] nothing, and [fits|fit] wherever there is a node"
     ),
@@ -42,6 +46,10 @@ _BENDING = {
         "[step has|steps have] no sample of any container, although there are some before and"
         " after: what each container used last holds, and averages count [this step|these steps]"
         " too"
+    ),
+    "gangs_short_of_members": (
+        "[gang has|gangs have] fewer members than [it says|they say] must run together: those that"
+        " there are count as enough, where a scheduler of gangs would let them wait"
     ),
     "nodes_empty_while_away": (
         "[node is lost or comes|nodes are lost or come] on the way: while [it is|they are] away,"

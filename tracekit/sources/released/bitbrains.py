@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.sources._rows import Delimited, Rule, frames, long, missing, refuse
+from tracekit.sources._rows import Delimited, Rule, amounts, frames, long, missing, refuse
 from tracekit.units import BYTES_PER_KIB
 
 _KIB = float(BYTES_PER_KIB)
@@ -57,13 +57,23 @@ _AMOUNTS = {
     "received_kb": ("net_in", "bytes/s", _KIB),
     "sent_kb": ("net_out", "bytes/s", _KIB),
 }
+#: Samples are means, and a clock may be above its nominal rate: no more than so much of all.
+_MOST_OF_ALL = 4
 _RULES = (
     *missing("time", "cores", "provisioned_mhz"),
-    Rule(column="time", broken=~pl.col("time").is_finite(), expected="a finite number"),
     Rule(
         column="used_mhz",
         broken=(pl.col("provisioned_mhz") <= 0) & (pl.col("used_mhz") > 0),
         expected="0, as no CPU is provisioned",
+    ),
+    *amounts("used_mhz", "used_kb"),
+    *(
+        Rule(
+            column=used,
+            broken=(pl.col(have) > 0) & (pl.col(used) > _MOST_OF_ALL * pl.col(have)),
+            expected=f"at most {_MOST_OF_ALL:g} times what is provisioned ({have})",
+        )
+        for used, have in (("used_mhz", "provisioned_mhz"), ("used_kb", "provisioned_kb"))
     ),
 )
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._rows import Rule, refuse
+from tracekit.sources._rows import Rule, amounts, refuse
 from tracekit.sources.released._lines import headed, ms, named
 from tracekit.units import BYTES_PER_GIB
 
@@ -39,11 +39,11 @@ _RULES = (
 
 def read_instances(opened: Opened) -> Read:
     """Containers with requests, limits, and how many of an application a node may hold."""
-    amounts = [f"{name}_{kind}" for name in _RESOURCES for kind in ("request", "limit")]
-    numbers = [*amounts, "max_instance_per_node", "creation_time", "deletion_time"]
+    asked = [f"{name}_{kind}" for name in _RESOURCES for kind in ("request", "limit")]
+    numbers = [*asked, "max_instance_per_node", "creation_time", "deletion_time"]
     for raw, broken in named(opened, ["instance_sn", "app_name"], numbers, "container"):
         yield from broken
-        kept, wrong = refuse(raw, _RULES, "container")
+        kept, wrong = refuse(raw, [*_RULES, *amounts(*asked)], "container")
         yield from wrong
         most = pl.col("max_instance_per_node")
         limited = most != _NO_LIMIT

@@ -5,6 +5,7 @@ JSSPP 1999; the Parallel Workloads Archive keeps the logs.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.sources._rows import Rule, long, refuse
+from tracekit.sources._rows import Rule, amounts, long, refuse
 from tracekit.units import BYTES_PER_KIB
 
 _KIB = float(BYTES_PER_KIB)
@@ -42,6 +43,7 @@ _KEY = re.compile(r";\s*([A-Za-z]+):\s*(.*)")
 _RULES = (
     Rule(column="job", broken=pl.col("job").is_null(), expected="a number of a job"),
     Rule(column="submit_s", broken=~pl.col("submit_s").is_finite(), expected="a finite number"),
+    *amounts("submit_s"),
     Rule(column="submit_s", broken=pl.col("submit_s").is_null(), expected="when it was submitted"),
     Rule(column="run_s", broken=~pl.col("run_s").is_finite(), expected="a finite number"),
     Rule(
@@ -57,10 +59,18 @@ _KEYS = ("time_ms", "container")
 
 @dataclass(kw_only=True)
 class _Log:
-    """The comments' settings, and the widest job so far."""
+    """The comments' settings, the widest job so far, and the jobs that were seen."""
 
     keys: dict[str, str] = field(default_factory=dict)
     widest: float = 0.0
+    seen: set[str] = field(default_factory=set)
+
+    def new(self, jobs: pl.DataFrame) -> pl.DataFrame:
+        """The first line of each job: what others of its number ask for and use is not its own."""
+        once = pl.col("container").is_first_distinct() & ~pl.col("container").is_in(list(self.seen))
+        found = jobs.filter(once)
+        self.seen.update(found["container"])
+        return found
 
     def number(self, key: str) -> int | None:
         """The number that a comment's value begins with."""
@@ -78,9 +88,10 @@ def read_log(opened: Opened) -> Read:
         if kept.height:
             log.widest = max(log.widest, float(kept["processors"].max()))  # type: ignore[arg-type]
             yield Batch(table="container", rows=kept.select(_LIFE))
-            requests = long(kept, _KEYS, _REQUESTS).rename({"amount": "request"})
+            first = log.new(kept)
+            requests = long(first, _KEYS, _REQUESTS).rename({"amount": "request"})
             yield Batch(table="container_resource", rows=requests)
-            yield Batch(table="container_amount", rows=long(kept, _KEYS, _AMOUNTS))
+            yield Batch(table="container_amount", rows=long(first, _KEYS, _AMOUNTS))
     yield from _nodes(log)
 
 
@@ -117,8 +128,11 @@ def _numbers(text: str, line: int) -> list[float] | Broken:
     numbers = []
     for name, one in zip(FIELDS, fields, strict=True):
         try:
-            numbers.append(float(one))
+            number = float(one)
         except ValueError:
+            number = math.nan
+        numbers.append(number)
+        if math.isnan(number):
             reason = f"is '{one[:60]}', expected a number"
             return Broken(table="container", line=line, column=name, reason=reason, text=text[:200])
     return numbers

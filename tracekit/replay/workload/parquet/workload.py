@@ -53,7 +53,7 @@ from tracekit.replay.workload.parquet.further import (
 )
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold
-from tracekit.replay.workload.sized.rules import gangs_of, prices_of, priority_of
+from tracekit.replay.workload.sized.rules import gangs_of, prices_of, priority_of, short_gangs
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 
 _NODES = {"node": pl.String, "cpu_milli": pl.Int64, "memory_bytes": pl.Int64}
@@ -194,8 +194,11 @@ def _with_rules(load: Workload, containers: pl.DataFrame) -> Workload:
     """The workload with the gangs and priorities of its containers."""
     rows = rules_in(containers)
     gang, minimum = gangs_of(rows)
+    facts = {**load.facts, **short_gangs(rows)}
     priority = priority_of(rows["priority"])
-    return dataclasses.replace(load, gang=gang, gang_minimum=minimum, priority=priority)
+    return dataclasses.replace(
+        load, gang=gang, gang_minimum=minimum, priority=priority, facts=facts
+    )
 
 
 def _with_further(load: Workload, containers: pl.DataFrame, usage: pl.DataFrame) -> Workload:

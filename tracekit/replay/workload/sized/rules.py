@@ -159,6 +159,13 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
     return number, np.minimum(minimum, of_gang).astype(np.int64)
 
 
+def short_gangs(rows: pl.DataFrame) -> dict[str, int]:
+    """How many gangs have fewer members than they need, as a fact; empty for none."""
+    of = rows.drop_nulls("gang").group_by("gang").agg(pl.len(), pl.col("gang_minimum").max())
+    short = of.filter(pl.col("gang_minimum") > pl.col("len")).height
+    return {"gangs_short_of_members": short} if short else {}
+
+
 def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
     """The price of each node, NaN where it is not recorded; None where none is."""
     prices = nodes["price_per_hour"].cast(pl.Float64)

@@ -37,6 +37,7 @@ from tracekit.replay.workload.sized.rules import (
     cordoned_of,
     evicts_nobody_of,
     rules_of,
+    short_gangs,
 )
 from tracekit.replay.workload.sized.set_aside import lacking_told, to_place_told, too_large_told
 from tracekit.replay.workload.sized.used import Used, used_of
@@ -99,7 +100,7 @@ def workload_from_sizes(
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         told=(*told, *unpriced_told(rules.price_per_hour)),
         left_out=_left_out(who, shut_out),
-        facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
+        facts={**_facts(who, used, assumptions), **_set_aside(shut_out), **short_gangs(who.rows)},
     )
     return _without(with_node_lives(load, store, who.found.nodes, life), shut_out)
 
