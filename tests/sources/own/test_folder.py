@@ -286,6 +286,7 @@ def test_a_folder_becomes_a_store(tmp_path: Path, ending: str) -> None:
         ("usage.csv", [f"c,{60 * at},200,1e8" for at in range(5)], "seconds"),
         ("usage.csv", [f"c,{60_000 * at},200000,1e8" for at in range(5)], "microcores"),
         ("usage.csv", [f"c,{60_000 * at},2e8,1e8" for at in range(5)], "nanocores"),
+        ("usage.csv", [f"c,{60_000 * at},0.{at}7,1e8" for at in range(5)], "cores"),
         ("node_usage.csv", [f"{60 * at},n1,0.5,0.5" for at in range(5)], "seconds"),
     ],
 )
@@ -318,6 +319,18 @@ def test_samples_outside_the_life_of_their_container_are_rejects(tmp_path: Path)
         (5, "time_ms", "is '120000', expected no time after departure_ms"),
     ]
     assert [one.text for one in found.broken] == ["c,30000,1", "b,120000,4"]
+
+
+def test_containers_that_do_next_to_nothing_are_taken(tmp_path: Path) -> None:
+    """Most use less than a thousandth of a core; one uses more than a node has as cores."""
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("node,cpu_milli,memory_bytes\nn1,8000,34359738368\n")
+    path = tmp_path / "usage.csv"
+    lines = [f"c{at},{60_000 * step},0.4,1e8" for at in range(5) for step in range(3)]
+    path.write_text("\n".join(["container,time_ms,cpu_milli,memory_bytes", *lines, "d,0,9,1e8"]))
+    found = read("folder", path, {"nodes": (opened(nodes),)})
+    assert not found.broken
+    assert found.tables["container_amount"].filter(pl.col("resource") == "cpu").height == 16
 
 
 def test_use_is_looked_at_by_the_nodes_that_are_stored_already(tmp_path: Path) -> None:

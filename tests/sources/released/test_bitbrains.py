@@ -60,7 +60,7 @@ def test_one_file_is_one_machine(tmp_path: Path) -> None:
         (
             LINES[0].replace("2500.0", "62500.0"),
             "used_mhz",
-            "is '62500.0', expected at most 4 times",
+            "is '62500.0', expected at most 4 times what is provisioned (provisioned_mhz)",
         ),
         (LINES[0].replace("1024.0", "-1024.0"), "used_kb", "is '-1024.0', expected 0 or more"),
         (

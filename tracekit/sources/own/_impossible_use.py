@@ -15,6 +15,8 @@ _MOST_PERCENT = 100.0
 _NANOCORES_FROM = 1e6
 #: No process makes do with so little; a container on a node of this size has one.
 _LEAST_BYTES = 65_536
+#: Containers that do nothing use a thousandth of a core.
+_LEAST = {"cpu": 0.001, "memory": float(_LEAST_BYTES)}
 _NODE_BYTES = BYTES_PER_GIB
 _UNITS = {"cpu": "cores", "memory": "bytes"}
 #: What a file states CPU in, and how many of these are a core.
@@ -126,7 +128,7 @@ def _add(sums: dict[tuple[str, str], _Sum], batch: Batch, whole: Mapping[str, li
         amounts = rows["amount"].to_numpy()
         found.rows += len(amounts)
         found.above += int((amounts > max(whole[what])).sum())
-        found.small += int((amounts < _LEAST_BYTES).sum())
+        found.small += int((amounts < _LEAST[what]).sum())
         found.most = max(found.most, float(amounts.max()))
         found.at.append(rows.group_by("time_ms").agg(pl.col("amount").sum()))
 
@@ -153,11 +155,25 @@ def _check(
             hint=f"it looks like {_likely(stated, found.most, max(nodes))}"
             f"{'' if above else _TWICE}; nothing of the file was taken in",
         )
-    if what == "memory" and min(nodes) >= _NODE_BYTES and found.small * 2 > found.rows:
+    _check_small(name, what, found, nodes, stated)
+
+
+def _check_small(name: str, what: str, found: _Sum, nodes: list[float], stated: _Stated) -> None:
+    """Raise TracekitError where most use is less than any process's, and none is much."""
+    if found.small * 2 <= found.rows:
+        return
+    if what == "memory" and min(nodes) >= _NODE_BYTES:
         raise TracekitError(
             f"{name}: memory in use is in bytes, but {found.small:,} of {found.rows:,} values are"
             f" below {_LEAST_BYTES:,}",
             hint="it looks like MiB, or another larger unit; nothing of the file was taken in",
+        )
+    # as cores they are what a node can give, as millicores nobody ever does anything
+    if stated == MILLICORES and found.most * MILLICORES[1] <= max(nodes):
+        raise TracekitError(
+            f"{name}: CPU in use is in millicores, but {found.small:,} of {found.rows:,} values are"
+            f" below 1, and none is above {found.most * MILLICORES[1]:,.4g}",
+            hint="it looks like cores: multiply them by 1,000; nothing of the file was taken in",
         )
 
 
