@@ -5,9 +5,11 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.studies.shrink.frames import COST_KEPT
+from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words.cautions import named
-from tracekit.replay.studies.shrink.words.told import span
+from tracekit.replay.studies.shrink.words.told import span, told
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
@@ -23,6 +25,7 @@ _SCHEMA = {
     "nodes_high": pl.Int64,
     "of": pl.Int64,
     "bound": pl.Int64,
+    COST_KEPT: pl.Float64,
 }
 _SHADE = {"shade": pl.String}
 
@@ -34,10 +37,15 @@ def _prepare(data: Data) -> pl.DataFrame:
     study, colours = data.studies.get(NAME), slots(data)
     about = {} if study is None else study.about
     stick = pl.col("policy").is_in(list(about.get("yardsticks", ())))
-    known = frame.filter(pl.col("nodes").is_not_null()).sort(stick, "nodes")
+    # the policy that the page is about is what the title names
+    found = None if study is None else told(study)
+    other = pl.col("policy") != ("" if found is None else found.best["policy"])
+    known = frame.filter(pl.col("nodes").is_not_null()).sort(other, stick, maintain_order=True)
     # the title names the first alone
     shades = [slot(name, colours if at == 0 else {}) for at, name in enumerate(known["policy"])]
     names = [named(about, name) for name in known["policy"]]
+    if COST_KEPT not in known.columns or about.get("least") != COST:
+        known = known.with_columns(pl.lit(None, pl.Float64).alias(COST_KEPT))
     return known.select(list(_SCHEMA)).with_columns(
         pl.Series("policy", names, dtype=pl.String), pl.Series("shade", shades, dtype=pl.String)
     )
@@ -92,7 +100,9 @@ def _name(row: dict[str, Any]) -> str:
     """A policy with its count; where single orders get by with fewer, how many they need."""
     low, high = row["nodes_low"], row["nodes_high"]
     alone = "" if low == high == row["nodes"] else f" (one order alone: {span(low, high)})"
-    return f"{row['policy']}: {row['nodes']:,}{alone}"
+    cost = row.get(COST_KEPT)
+    paid = "" if cost is None else f", {cost:,.2f} per hour"
+    return f"{row['policy']}: {row['nodes']:,}{paid}{alone}"
 
 
 def _stays(figure: go.Figure, at: int, row: dict[str, Any], shade: str) -> None:
@@ -139,7 +149,8 @@ FIGURE = Figure(
     " order may need fewer. Where no node can go there is a mark in its place, with a line over"
     " what single orders need. The dashed line on the right is all nodes there are; a bar beyond it"
     " needs more. The one on the left, where there is one, is a proven lower bound: no policy gets"
-    " below it.",
+    " below it. The policy that the page is about stands first; where cost is to be least, what the"
+    " nodes cost stands beside their number.",
     reads=(f"{NAME}/policies",),
     prepare=_prepare,
     draw=_draw,

@@ -114,15 +114,22 @@ def frames_of(
     problems: Mapping[str, TracekitError],
     limits: Limits,
     cluster: Cluster,
+    *,
+    by_cost: bool = False,
 ) -> dict[str, pl.DataFrame]:
-    """All frames; ``tracekit.replay.studies.shrink.study.shrink_cluster`` says what is in them."""
+    """All frames; ``tracekit.replay.studies.shrink.study.shrink_cluster`` says what is in them.
+
+    The policy of fewest nodes comes first, or ``by_cost`` that of the cheapest.
+    """
     orders = [
         {"policy": policy, "repeat": repeat, "nodes": nodes - one.left}
         for policy, one in found.items()
         for repeat, nodes in enumerate(one.by_order)
     ]
     return {
-        "policies": _policies(found, problems, limits, cluster),
+        "policies": _policies(found, problems, limits, cluster).sort(
+            [COST_KEPT, "nodes"] if by_cost else "nodes", nulls_last=True, maintain_order=True
+        ),
         "orders": pl.DataFrame(orders, schema=_ORDERS),
         KINDS: pl.DataFrame(
             [
@@ -158,8 +165,7 @@ def _policies(
     ]
     prices = () if cluster.price_per_hour is None else (COST_KEPT, COST_BOUND)
     numbers = dict.fromkeys([*prices, *told], pl.Float64)
-    frame = pl.DataFrame(rows, schema={**_POLICIES, **numbers})
-    return frame.sort("nodes", nulls_last=True, maintain_order=True)
+    return pl.DataFrame(rows, schema={**_POLICIES, **numbers})
 
 
 def _broken(error: TracekitError) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from tracekit.replay.studies.shrink.frames import frames_of
 from tracekit.replay.studies.shrink.no_answer import no_answer
 from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.limits import parse_limits
+from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.searches import Asked, Known, begun, ended
 from tracekit.replay.studies.shrink.words.costs import what_is_least
 from tracekit.replay.workload.changed.multiplied import scale_of
@@ -155,7 +156,7 @@ def shrink_cluster(
             "observed": of_production(observed, within),
             **_of_policies(entrants, found),
         },
-        frames=frames_of(found, problems, within, cluster),
+        frames=frames_of(found, problems, within, cluster, by_cost=by == COST),
     )
 
 

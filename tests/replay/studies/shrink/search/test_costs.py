@@ -66,6 +66,19 @@ def test_the_fewest_nodes_are_not_the_cheapest() -> None:
     assert any(asked.endswith("--least cost") for _, asked in following(found))
 
 
+def test_of_several_policies_the_cheapest_comes_first() -> None:
+    """One has to keep nodes half empty, on fewer and dearer ones than the six small ones."""
+    both = ["least_allocated", "worst_fit"]
+    limits = (LIMIT, "least_allocated: cpu_mean_fraction <= 0.5")
+    study = shrunk(MIXED, *limits, policies=both, least=COST)
+    assert study.frames["policies"].select("policy", "nodes").rows() == [
+        ("worst_fit", 6),
+        ("least_allocated", 5),
+    ]
+    assert short(study).startswith("6 of 8 nodes are enough for worst_fit")
+    assert "cost 0.60 per hour, of 1.60 now, the least that was found" in short(study)
+
+
 def test_what_is_not_known_of_one_node_is_not_summed() -> None:
     """The large nodes stay, whose prices are known; the others have none."""
     study = shrunk(priced(MIXED, (np.nan,) * 6 + PRICES[6:]))
