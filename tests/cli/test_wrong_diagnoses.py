@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,9 @@ CASES = [
     (["info", "study"], "error: study is the folder of a study, not a store"),
     (["replay", "--workload", "study", "--out", "x"],
      "error: 'study' holds no workload that is known"),
+    (["run", "whole", "--out", "x"], "error: whole is what tracekit run made of a trace"),
+    (["compare", "whole", "run"], "error: whole is not a run folder, but has one"),
+    (["compare", "nosuch", "run"], "error: no such run folder: nosuch"),
 ]  # fmt: skip
 
 
@@ -44,17 +48,21 @@ def test_it_says_what_it_really_is_and_leaves_nothing(
     monkeypatch.chdir(tmp_path)
     for kind, name in (("replay", "run"), ("analysis", "analysis")):
         (tmp_path / name).mkdir()
-        document = {"schema": f"tracekit/{kind}/1", "files": []}
-        (tmp_path / name / "manifest.json").write_text(json.dumps(document))
+        said = {"schema": f"tracekit/{kind}/1", "files": []}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(said))
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "study.json").write_text("{}")
-    (tmp_path / "store").mkdir()
-    (tmp_path / "store" / "manifest.json").write_text('{\n "format_version": 5,\n "sources": []\n}')
+    for store in ("store", "whole/store"):
+        (tmp_path / store).mkdir(parents=True)
+        document = '{\n "format_version": 5,\n "sources": []\n}'
+        (tmp_path / store / "manifest.json").write_text(document)
+    shutil.copytree(tmp_path / "run", tmp_path / "whole" / "replay")
     assert run(arguments) == 2
-    said = capsys.readouterr().err
+    told = capsys.readouterr().err
     # a store is named by its full path in some of them
-    assert said.replace(f"{tmp_path}/", "").startswith(line)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["analysis", "run", "store", "study"]
+    assert told.replace(f"{tmp_path}/", "").startswith(line)
+    there = ["analysis", "run", "store", "study", "whole"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == there
 
 
 def test_what_is_no_store_yet_is_told_how_to_become_one(

@@ -118,6 +118,9 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
         places = digits if known is None else known
         text = "-" if mean is None else f"{round(100 * mean, places) + 0.0:.{places}f}"
         reach = "" if known is None else f" ±{half:.{places}f}"
+        if mean is not None and reach and measure not in _CAUSE_CELLS and half > 100 * mean:
+            # no share is below 0, nor above all
+            reach = f" (0 to {min(100 * mean + half, 100):.{places}f})"
         cells.append(text + reach)
     return cells
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import open_head, parquet_file, told
+from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import PARQUET_MAGIC
 from tracekit.read.gunzip import Readable
 from tracekit.read.members import (
@@ -186,6 +187,11 @@ def _nothing_found(
             f"{source} is an empty folder, expected trace files",
             hint="put the .tar.gz, .csv, .csv.gz or .parquet files of a trace there, or of your own"
             " cluster what kubectl get nodes,pods -A -o json prints and answers of Prometheus",
+        )
+    if (source / "store" / MANIFEST).is_file():
+        return TracekitError(
+            f"{source} is what tracekit run made of a trace, and no trace",
+            hint=f"its store is {source / 'store'}",
         )
     name, reason = passed_over[0]
     more = f" (and {len(passed_over) - 1} more like it)" if len(passed_over) > 1 else ""

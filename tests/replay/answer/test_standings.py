@@ -184,8 +184,8 @@ def test_production_is_kept_where_all_that_tells_is_who_overloads() -> None:
     found = decision(made(use, overloaded=overloaded))
     assert (found.chosen, found.nearest) == ((), "spreading")
     assert found.answer == (
-        "Keep the placement of production: no policy is better beyond chance. spreading holds the"
-        " load as it does, 1 other does not."
+        "Keep the placement of production: no policy is better beyond chance by what decides."
+        " spreading holds the load as it does, 1 other does not."
     )
     alone = {name: count for name, count in overloaded.items() if name != "observed"}
     without = decision(made(dict.fromkeys(alone, 0.0), overloaded=alone))

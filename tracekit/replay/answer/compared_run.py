@@ -18,6 +18,7 @@ from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.study import STUDY_FOLDER
 from tracekit.units import duration, size
 from tracekit.words import count, few
 
@@ -73,6 +74,19 @@ def compared_run(folder: Path) -> ComparedRun:
 
 def _no_run(folder: Path) -> TracekitError:
     """The error for a folder that is no run: what it is, and what to do."""
+    make = "make a run: tracekit replay STORE --out RUN"
+    if not folder.exists():
+        return TracekitError(f"no such run folder: {folder}", hint=make)
+    inner = next((one for one in ("replay", "run") if RUN_FOLDER.holds(folder / one)), None)
+    if inner is not None:
+        what = f"{folder} is not a run folder, but has one"
+        return TracekitError(what, hint=f"did you mean {folder / inner}?")
+    if STUDY_FOLDER.holds(folder):
+        return TracekitError(
+            f"{folder} is a study; compare takes runs of tracekit replay, and it is not a run"
+            " folder",
+            hint=f"its page: tracekit report {folder} --out REPORT.html",
+        )
     try:
         document = json.loads(read_bytes(folder / MANIFEST))
     except (OSError, ValueError):
@@ -82,7 +96,6 @@ def _no_run(folder: Path) -> TracekitError:
         if (isinstance(document, dict))
         else None
     )
-    make = "make a run: tracekit replay STORE --out RUN"
     if found is None:
         kind = "a store, not" if isinstance(document, dict) and "sources" in document else "not"
         return TracekitError(f"{folder} is {kind} a run folder", hint=make)

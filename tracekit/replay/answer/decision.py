@@ -222,7 +222,7 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
     """The advice to keep production, if it holds the load and no policy is better."""
     if not production_holds(found, barred):
         return _Kept()
-    keep = "Keep the placement of production: no policy is better beyond chance."
+    keep = "Keep the placement of production: no policy is better beyond chance by what decides."
     tells = telling(found, fit)
     if tells:
         one, stand = tells[0]

@@ -162,7 +162,7 @@ def following(study: Study) -> list[tuple[str, str]]:
     turned = _changes(study, *TURNED)
     if not turned:
         store, policy = shlex.quote(about["store"]), shlex.quote(about["subject"])
-        command = f"tracekit shrink {store} --policy {policy}{base} --out studies/fewest"
+        command = f"tracekit shrink {store} --policy {policy}{base}"
         return [(f"See how many nodes are enough under {about['subject']}:", command)]
     first = turned[0]["change"]
     changed = f"{_given(study, first)} --assume {shlex.quote(first)} --out RUN"

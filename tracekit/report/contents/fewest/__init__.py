@@ -9,7 +9,6 @@ import polars as pl
 from tracekit.replay.answer.amounts import interval_text, value_text
 from tracekit.replay.measures import FULLEST, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
-from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import costs, drains_told, margin, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
@@ -22,18 +21,18 @@ from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
+from tracekit.report.contents.fewest.listed import adds, hottest, removed
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.words import MINUS, count, spaced
 from tracekit.study import Study
 from tracekit.words import counted
 
-#: So many of the nodes that stay are shown, the hottest first.
-_HOTTEST = 10
+__all__ = ["adds", "answer", "hottest", "policies", "removed"]
+
 #: Of these one is shown; others are there when somebody chooses them.
 _GOING = ("nodes_that_can_go", "nodes_to_add")
 _LATER = ("lower_bound", "which_go_first")
-_SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
 
 
 def answer(data: Data) -> Answer:
@@ -249,49 +248,3 @@ def _over_orders(name: str, sure: OverOrders | None) -> str:
     if sure is None or measure is None:
         return "\u2013"
     return interval_text(measure, sure.mean, sure.low, sure.high)
-
-
-def removed(data: Data) -> Table:
-    """The nodes that can go under the best policy, the first to go first; or those to add."""
-    found = shrink_told.told(data.studies[NAME])
-    if found is None:
-        return Table(caption="Nodes that can go", columns=[], rows=[])
-    added = _whole(found.nodes.filter(pl.col(LIKE).is_not_null()).sort("place"))
-    if added.height:
-        has = [name for name in _SHAPE if name in added.columns]
-        more = count(added.height, "node")
-        caption = f"{more} to add for {found.best['policy']}, each by the one it is like"
-        return table(added.select(pl.col(LIKE).alias("node"), *has), caption)
-    going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
-    shape = [name for name in (*_SHAPE, BARRED_BY) if name in going.columns]
-    shown = going.select(
-        "node", *shape, pl.col("requested_fraction").alias("requested_before_fraction")
-    )
-    caption = f"{count(shown.height, 'node')} that can go under {found.best['policy']}"
-    return table(shown, caption)
-
-
-def hottest(data: Data) -> Table:
-    """The nodes that stay and get fullest."""
-    found = shrink_told.told(data.studies[NAME])
-    if found is None:
-        return Table(caption="Nodes that stay", columns=[], rows=[])
-    kept = found.nodes.filter("kept")
-    fullest = pl.max_horizontal("cpu_max_fraction", "memory_max_fraction")
-    first = _whole(kept.sort(fullest, descending=True, maintain_order=True).head(_HOTTEST))
-    shape = [name for name in _SHAPE[:3] if name in first.columns]
-    shown = first.select(
-        "node",
-        pl.col("cpu_max_fraction").alias("highest_cpu_fraction"),
-        pl.col("memory_max_fraction").alias("highest_memory_fraction"),
-        *shape,
-    )
-    caption = f"The {shown.height} hottest of {count(kept.height, 'node')} that stay"
-    return table(shown, caption)
-
-
-def _whole(nodes: pl.DataFrame) -> pl.DataFrame:
-    """The nodes, with whole numbers of cores where all are."""
-    cores = nodes["cpu_cores"]
-    whole = (cores == cores.round()).all()
-    return nodes.with_columns(pl.col("cpu_cores").cast(pl.Int64)) if whole else nodes

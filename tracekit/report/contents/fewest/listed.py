@@ -1,0 +1,69 @@
+"""The nodes that the page on the fewest nodes lists: which can go, or are to be added, and stay."""
+
+import polars as pl
+
+from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
+from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.report.cells import Table, table
+from tracekit.report.data import Data
+from tracekit.report.words import count
+
+#: So many of the nodes that stay are shown, the hottest first.
+_HOTTEST = 10
+_SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
+
+
+def removed(data: Data) -> Table:
+    """The nodes that can go under the best policy, the first to go first; or those to add."""
+    found = shrink_told.told(data.studies[NAME])
+    if found is None:
+        return Table(caption="Nodes that can go", columns=[], rows=[])
+    added = _whole(found.nodes.filter(pl.col(LIKE).is_not_null()))
+    if added.height:
+        has = [name for name in _SHAPE if name in added.columns]
+        kinds = added.group_by(has, maintain_order=True).agg(
+            pl.len().alias("nodes"), pl.col(LIKE).first().alias("like")
+        )
+        more = count(added.height, "node")
+        caption = f"{more} to add for {found.best['policy']}, by what they have"
+        return table(kinds.select("nodes", "like", *has), caption)
+    going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
+    shape = [name for name in (*_SHAPE, BARRED_BY) if name in going.columns]
+    shown = going.select(
+        "node", *shape, pl.col("requested_fraction").alias("requested_before_fraction")
+    )
+    caption = f"{count(shown.height, 'node')} that can go under {found.best['policy']}"
+    return table(shown, caption)
+
+
+def adds(data: Data) -> bool:
+    """Whether nodes are to be added, so that none can go."""
+    found = shrink_told.told(data.studies[NAME])
+    return found is not None and bool(found.best["nodes"] > found.best["of"])
+
+
+def hottest(data: Data) -> Table:
+    """The nodes that stay and get fullest."""
+    found = shrink_told.told(data.studies[NAME])
+    if found is None:
+        return Table(caption="Nodes that stay", columns=[], rows=[])
+    kept = found.nodes.filter("kept")
+    fullest = pl.max_horizontal("cpu_max_fraction", "memory_max_fraction")
+    first = _whole(kept.sort(fullest, descending=True, maintain_order=True).head(_HOTTEST))
+    shape = [name for name in _SHAPE[:3] if name in first.columns]
+    shown = first.select(
+        "node",
+        pl.col("cpu_max_fraction").alias("highest_cpu_fraction"),
+        pl.col("memory_max_fraction").alias("highest_memory_fraction"),
+        *shape,
+    )
+    caption = f"The {shown.height} hottest of {count(kept.height, 'node')} that stay"
+    return table(shown, caption)
+
+
+def _whole(nodes: pl.DataFrame) -> pl.DataFrame:
+    """The nodes, with whole numbers of cores where all are."""
+    cores = nodes["cpu_cores"]
+    whole = (cores == cores.round()).all()
+    return nodes.with_columns(pl.col("cpu_cores").cast(pl.Int64)) if whole else nodes
