@@ -10,9 +10,11 @@ from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.workload.requests.given import REQUESTS_STUDY
 from tracekit.report.contents import commands, nodes_needed
 from tracekit.report.data import Data
 from tracekit.report.policies import replayed
+from tracekit.store.quantities import RECORDED
 
 #: Enough orders of arrival to tell small differences.
 ORDERS = 20
@@ -29,6 +31,7 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     if told.orders < FEWEST and not alone:
         return [_more_orders(data)]
     varied = [_varied(data, told)] if _may_hang(data, told) else []
+    varied += [_sized(data)] if _may_size(data) else []
     if not told.chosen:
         needed = nodes_needed.following(data, told, told.subject or next(iter(in_turn(data)), ""))
         others = _stays(data, told) or ([] if alone else [_rebalanced(data)])
@@ -45,6 +48,20 @@ def _may_hang(data: Data, told: Decision) -> bool:
     ranked = bool(told.subject) and told.criterion not in CONDITIONS
     asked = "assumptions" not in data.studies and commands.may_vary(data)
     return assumed and ranked and asked
+
+
+def _may_size(data: Data) -> bool:
+    """Whether requests and use are recorded, and nobody asked yet what to request."""
+    known = (data.run or {})["workload"].get("quantities", {})
+    recorded = all(known.get(name) == RECORDED for name in ("requests", "use of containers"))
+    return (
+        recorded and data.paths.replayed == data.paths.store and REQUESTS_STUDY not in data.studies
+    )
+
+
+def _sized(data: Data) -> tuple[str, str]:
+    command = f"tracekit size {data.paths.store} --out {data.paths.study('requests')}"
+    return "Which requests to change, and what that frees:", command
 
 
 def _more_orders(data: Data) -> tuple[str, str]:

@@ -60,6 +60,17 @@ def test_where_all_nodes_are_too_few_it_says_how_many_more_are_enough(
     assert "the labels and taints of the node that it is like" in goes
 
 
+def test_where_production_is_kept_more_nodes_are_for_placing_anew() -> None:
+    """A headline that says to keep production stood above one that asks for 38 more nodes."""
+    found = shrink_cluster(given_source(EVEN), policies=["best_fit"], repeats=1, scale=3)
+    kept = dataclasses.replace(found, about={**found.about, "kept_placement": True, "scale": 1})
+    words = shrink_told.short(kept).replace("\N{NO-BREAK SPACE}", " ")
+    assert words.startswith(
+        "Production ran on its nodes, and its placement is kept. Were all placed anew: the 8 nodes"
+        " are too few for best_fit: 4 more nodes"
+    )
+
+
 def test_a_cordoned_node_stays_where_others_are_added() -> None:
     cordoned = np.isin(np.arange(8), [2])
     load = dataclasses.replace(EVEN, cordoned=cordoned)

@@ -192,9 +192,12 @@ def _too_few(found: Told, load: str, every: str) -> str:
     """That there are too few nodes, and how many more are enough, a sentence."""
     row = found.best
     more = row["nodes"] - row["of"]
+    kept = ""
+    if found.about.get("kept_placement") and found.about["scale"] == 1:
+        kept = "Production ran on its nodes, and its placement is kept. Were all placed anew: the"
     return (
-        f"The {count(row['of'], 'node')} {'is' if row['of'] == 1 else 'are'} too few for"
-        f" {named(found.about, row['policy'])}{load}:"
+        f"{kept or 'The'} {count(row['of'], 'node')} {'is' if row['of'] == 1 else 'are'} too few"
+        f" for {named(found.about, row['policy'])}{load}:"
         f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every}, which makes"
         f" {row['nodes']:,}."
     )
