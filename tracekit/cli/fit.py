@@ -87,8 +87,9 @@ def _print_coefficients(found: Fit) -> None:
 
 def _print_rejects(found: Fit) -> None:
     rejects = found.rejects
-    print(f"\n{counted(rejects.height, 'row')} of the binding file were not used; the first:")
-    for line, _, _, reason in (
+    was = "was" if rejects.height == 1 else "were"
+    print(f"\n{counted(rejects.height, 'row')} of vCPUs {was} not used; the first:")
+    for line, instance, node, reason in (
         rejects.head(3).select("line", "instance_id", "node_ip", "reason").rows()
     ):
-        print_sentence(f"line {line:,}: {reason}")
+        print_sentence(f"{instance} on {node} (row {line:,}): {reason}")

@@ -103,9 +103,8 @@ _QUANTITIES: dict[str, Callable[[Store], str]] = {
     "limits": _any("container_resource.limit"),
     "use of nodes": _use_of_nodes,
     "use of containers": _any("container_usage", "container_amount"),
-    "network and disk in use": _of(
-        "container_amount", "net", "net_in", "net_out", "disk", "disk_io"
-    ),
+    "network in use": _of("container_amount", "net", "net_in", "net_out"),
+    "disk in use": _of("container_amount", "disk", "disk_io"),
     "placement": _any("container.node_key", "container_usage.node_key"),
     "arrivals": _any("container"),
     "departures": _any("container.departure_ms"),
@@ -119,7 +118,7 @@ _QUANTITIES: dict[str, Callable[[Store], str]] = {
     ),
     "selectors and taints": _any("container.selector", "node.taints"),
     "fault domains": _any("node.rack", "node.domain", "node.zone"),
-    "NUMA cells": _any("node_resource.cell"),
+    "NUMA cells": _any("node_resource.cell", "container.numa_cells"),
     "vCPUs": _any("container.vcpus"),
     "calls": _any("call"),
     "call rates": _any("service_rate"),
