@@ -32,6 +32,16 @@ def size(count_bytes: float) -> str:
     raise AssertionError("unreachable")
 
 
+def memory(count_bytes: float) -> str:
+    """What containers ask for and nodes have, in units of 1,024: 1536 MiB -> '1.5 GiB'."""
+    value = float(count_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < BYTES_PER_KIB or unit == "TiB":
+            return f"{value:,.1f}".removesuffix(".0") + f" {unit}"
+        value /= BYTES_PER_KIB
+    raise AssertionError("unreachable")
+
+
 def duration(time_ms: float) -> str:
     """A time span in words a person reads: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
 

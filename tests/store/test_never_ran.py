@@ -72,9 +72,9 @@ def test_who_never_had_a_node_is_told_by_service_and_request(tmp_path: Path) -> 
         "default/train-0",
     ]
     assert told(store) == (
-        "3 pods never had a node: 2 of default/db (6 cores, 4.0 GB, since 2026-01-01 00:00 UTC);"
+        "3 pods never had a node: 2 of default/db (6 cores, 3.7 GiB, since 2026-01-01 00:00 UTC);"
         " default/train-0 (1 core, 1 gpu, since 2026-01-01 02:00 UTC);"
-        " together they request 7 cores, 4.0 GB, 1 gpu"
+        " together they request 7 cores, 3.7 GiB, 1 gpu"
     )
     assert told(store) in describe(store)["doubts"]
 

@@ -153,8 +153,8 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
             ]
             for one in rows.head(words.TOLD).to_dicts()
         ],
-        note="count: containers at the mean; now: reserved for one; then: what it is to request;"
-        " freed: of all of them, below 0 what is added"
+        note="most by both resources together; count: containers at the mean; now: reserved for"
+        " one; then: what it is to request; freed: of all of them, below 0 what is added"
         f"{'; !: at risk' if rows['at_risk'].head(words.TOLD).any() else ''}",
     )
 

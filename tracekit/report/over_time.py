@@ -47,7 +47,9 @@ def prepare(column: str) -> Callable[[Data], pl.DataFrame]:
             return pl.DataFrame(schema={**known, **shade, **_AMOUNTS})
         shown = _shown(data, steps, column)
         order = {name: at for at, name in enumerate(shown)}
-        steps = steps.filter(pl.col("policy").is_in(shown)).sort(
+        # production fills nothing: what is drawn of it there would be the replay's own filling
+        filling = (pl.col("policy") == OBSERVED) & ~pl.col("settled") & pl.col("settled").any()
+        steps = steps.filter(pl.col("policy").is_in(shown) & ~filling).sort(
             pl.col("policy").replace_strict(order, return_dtype=pl.Int64), maintain_order=True
         )
         counted = pl.col(column).filter(pl.col("settled") | ~pl.col("settled").any())

@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.store.folder import Store
 from tracekit.store.views import read
-from tracekit.units import EPOCH_FROM_MS, MS_PER_S, size
+from tracekit.units import EPOCH_FROM_MS, MS_PER_S, memory
 
 #: The source whose lists say of every pod whether it has a node.
 _SAYS_SO = "kubernetes"
@@ -83,7 +83,7 @@ def _requests(asked: pl.DataFrame) -> str:
 
 def _amount(amount: float, unit: str | None, resource: str) -> str:
     if unit == "bytes":
-        return size(amount) if resource == "memory" else f"{size(amount)} {resource}"
+        return memory(amount) if resource == "memory" else f"{memory(amount)} {resource}"
     if unit == "cores":
         return f"{amount:,.6g} core{'s' * (amount != 1)}"
     return f"{amount:,.6g} {resource}"

@@ -10,7 +10,7 @@ from tracekit.replay.workload.resources import amount_text
     [
         (32_000, "cpu_milli", "32 cores"),
         (2_562, "cpu_milli", "2.562 cores"),
-        (131_900_000_000, "memory_bytes", "131.9 GB"),
+        (131_900_000_000, "memory_bytes", "122.8 GiB"),
         (500, "gpu_milli", "0.5 gpu"),
         (2, "nvidia.com/gpu", "2 nvidia.com/gpu"),
         (110, "pods", "110 pods"),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from tracekit.arrays import IntArray
-from tracekit.units import MILLI_PER_CORE, size
+from tracekit.units import MILLI_PER_CORE, memory
 
 CPU = "cpu_milli"
 MEMORY = "memory_bytes"
@@ -44,9 +44,9 @@ _SAME = {NET: ("net",), DISK: ("disk",), DISK_IO: ("disk_io",)}
 
 
 def amount_text(amount: float, resource: str) -> str:
-    """An amount of a column as people write it: 32 cores, 1.5 GB, 0.5 gpu, 2 nvidia.com/gpu."""
+    """An amount of a column as people write it: 32 cores, 1.5 GiB, 0.5 gpu, 2 nvidia.com/gpu."""
     if resource.endswith("_bytes"):
-        return size(amount)
+        return memory(amount)
     thousandths = resource.endswith(_MILLI)
     shown = f"{amount / MILLI_PER_CORE:,.6g}" if thousandths else f"{amount:,.6g}"
     return f"{shown} {noun(resource)}"

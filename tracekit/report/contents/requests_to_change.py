@@ -135,13 +135,16 @@ def _interval(found: Mapping[str, Any], name: str) -> str:
 def most(data: Data) -> Table:
     """The services that free most under the policy to follow."""
     rows = words.freeing_most(data.studies[NAME])
-    return _services(rows, "what frees most first")
+    return _services(
+        rows,
+        "what frees most of both first, as a share of all requests",
+    )
 
 
 def more(data: Data) -> Table:
     """The services that need more than they request."""
     rows = words.needing_more(data.studies[NAME])
-    return _services(rows, "what needs most first; below 0 is added")
+    return _services(rows, "what needs most of both together first; below 0 is added")
 
 
 def _services(rows: pl.DataFrame, order: str) -> Table:

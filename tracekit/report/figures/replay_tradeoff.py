@@ -79,7 +79,7 @@ def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure
             range=y,
             zeroline=False,
             tickvals=[sqrt(tick) for tick in _ticks(y[1] ** 2)],
-            ticktext=[f"{tick:g}" for tick in _ticks(y[1] ** 2)],
+            ticktext=[_numeral(tick) for tick in _ticks(y[1] ** 2)],
         ),
         annotations=_labels(frame, x, y, most, room_px),
     )
@@ -134,6 +134,11 @@ def _ticks(top: float) -> list[float]:
     return ticks
 
 
+def _numeral(tick: float) -> str:
+    """A percentage as people write it: 0.0002, not 2e-04."""
+    return f"{tick:.9f}".rstrip("0").rstrip(".")
+
+
 def _reach(
     part: pl.DataFrame, mean: str, stem: str, place: Callable[[str], pl.Expr]
 ) -> dict[str, Any] | None:
@@ -172,7 +177,8 @@ def _up(frame: pl.DataFrame) -> list[float]:
     bars = 100 * float(shown["overload_high"].max() or 0.0)  # type: ignore[arg-type]
     wanted = max(_BEYOND * max(_allowed(frame), named), bars)
     top = every if shown.is_empty() or wanted == 0 else min(every, wanted)
-    high = sqrt(max(1.15 * top, 1e-3))
+    # where nobody overloads, what is allowed tells how far that is from too much
+    high = sqrt(max(1.15 * top, 1.15 * _allowed(frame) if every == 0 else 0.0, 1e-3))
     # a value of 0 has room for its mark, but no tick below it
     return [-0.06 * high, high]
 

@@ -23,7 +23,7 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "openb: a NaN": (
         changed(OPENB, PODS, 3, "pod-a,2000,NaN,1,500,,BE,Pending,100,100,"),
-        "openb_pod_list_default.csv, line 3: memory_mib is 'nan', expected a number",
+        "openb_pod_list_default.csv, line 3: memory_mib is 'NaN', expected a number",
     ),
     "openb: nothing": (
         changed(OPENB, PODS, 4, "pod-c,1000,,2,1000,G1,BE,Succeeded,50,90,50"),
