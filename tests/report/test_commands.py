@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from tracekit.cli import run
+from tracekit.ingest import ingest
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.replay.workload.loaders import respelled
 from tracekit.verbs.replay import replay
@@ -79,6 +80,25 @@ def test_every_command_names_the_workload_and_runs(
     assert "STORE" not in page
     for command in dict.fromkeys(commands):
         assert run(shlex.split(command)[1:]) == 0, command
+    capsys.readouterr()
+
+
+def test_which_requests_to_change_is_asked_of_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By use, as a person sets requests: the cycles of call chains are another question."""
+    monkeypatch.chdir(tmp_path)
+    ingest(_workload(tmp_path / "mine"), "store")
+    replay("store", ("least_allocated", "most_allocated"), out=Path("run"), repeats=6)
+    assert run(["report", "run", "--out", "page.html"]) == 0
+    asked = [one for one in _commands(Path("page.html").read_text()) if " size " in one]
+    (command,) = dict.fromkeys(asked)
+    assert "--by use" in command
+    assert run(shlex.split(command)[1:]) == 0
+    # it is no question any more once a study beside the run answers it
+    assert run(["report", "run", "--out", "page.html"]) == 0
+    answered = Path("page.html").read_text()
+    assert not [one for one in _commands(answered) if one == command]
     capsys.readouterr()
 
 

@@ -13,7 +13,7 @@ from tracekit.sizing.requests.rows import (
     services,
 )
 from tracekit.study import Study
-from tracekit.words import few
+from tracekit.words import few, short_hash
 
 
 def both_ways(study: Study) -> str:
@@ -34,7 +34,7 @@ def both_ways(study: Study) -> str:
     if not said:
         return ""
     text = "; ".join(said)
-    named = few(needing_more(study)["service"].head(_NAMED_MORE).to_list())
+    named = few(list(map(short_hash, needing_more(study)["service"].head(_NAMED_MORE))))
     return f"{text}. Most is added to {named}."
 
 
@@ -48,7 +48,7 @@ def stays(study: Study) -> str:
     if not rows.height:
         return ""
     named = [
-        f"{one['service']} {amount(one['reserved_then'], one['resource'])}"
+        f"{short_hash(one['service'])} {amount(one['reserved_then'], one['resource'])}"
         f" {UNITS[one['resource']][1]} of {UNITS[one['resource']][0]} a pod, with"
         f" {amount(one['recommended'], one['resource'])} for its containers"
         for one in rows.head(_NAMED_MORE).to_dicts()

@@ -60,7 +60,8 @@ def _may_size(data: Data) -> bool:
 
 
 def _sized(data: Data) -> tuple[str, str]:
-    command = f"tracekit size {data.paths.store} --out {data.paths.study('requests')}"
+    # of a store with calls, too: what to set once, not limits cycle by cycle
+    command = f"tracekit size {data.paths.store} --by use --out {data.paths.study('requests')}"
     return "Which requests to change, and what that frees:", command
 
 
