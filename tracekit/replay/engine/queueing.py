@@ -76,13 +76,15 @@ class Gangs:
 
         Of containers, in order of arrival, ``arrived`` have come.
         """
+        if not pending or arrived == len(self._gang):
+            return 0
+        gangs, first, many = np.unique(self._gang[pending], return_index=True, return_counts=True)
         found = 0
-        for index in pending:
-            gang = int(self._gang[index])
-            if gang >= 0:
-                members = self._members[gang]
-                stated = 0 if self._minimum is None else int(self._minimum[index])
-                found += int((members < arrived).sum()) < (stated or len(members))
+        for gang, at, count in zip(gangs.tolist(), first.tolist(), many.tolist(), strict=True):
+            members = self._members[gang]
+            stated = 0 if self._minimum is None else int(self._minimum[pending[at]])
+            if gang >= 0 and int((members < arrived).sum()) < (stated or len(members)):
+                found += count
         return found
 
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:

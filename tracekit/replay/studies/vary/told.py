@@ -92,10 +92,14 @@ def answer(study: Study, *, most: int = 3) -> str:
 
 
 def _within_chance(told: Sequence[dict[str, str]], usual: str) -> str:
-    """A clause if another policy leads under some change, within chance; or nothing."""
+    """A clause if another policy leads, or stands beside it, within chance; or nothing."""
     ahead = [row["change"] for row in told if row["answer"].partition(",")[0] != usual]
-    ahead = [] if usual.startswith(KEEP) else ahead
-    return f", or within chance of the first (with {few(ahead)})," if ahead else ""
+    if usual.startswith(KEEP):
+        return ""
+    if ahead:
+        return f", or within chance of the first (with {few(ahead)}),"
+    beside = [row["change"] for row in told if ", " in row["answer"]]
+    return f", not told apart from others with {few(beside)}," if beside else ""
 
 
 def _turned(study: Study, row: dict[str, str]) -> str:
@@ -137,8 +141,9 @@ def sure(study: Study) -> str:
         return f"Each policy met {met} of arrival under each change; {FEWEST} are needed to tell."
     said = (
         f"Each policy met {counted(orders, 'order')} of arrival under each change, and what does"
-        " not differ"
-        " beyond chance is not told apart (95 %, corrected for the number of comparisons)."
+        " not differ beyond chance is not told apart (95 %, corrected for the number of comparisons"
+        f" of these {counted(len(study.about['policies']), 'policy')}: among more of them, as in a"
+        " run, less is told apart)."
         f" Ranks by {_title(study)} alone stand beside the answer and do not decide it."
     )
     silent = [row["change"] for row in _changes(study, UNTOLD)]
