@@ -228,6 +228,18 @@ def amounts(*columns: str) -> list[Rule]:
     return [Rule(column=one, broken=pl.col(one) < 0, expected="0 or more") for one in columns]
 
 
+#: Seconds since 1970 are fewer for three thousand years; milliseconds have been more since 1973.
+_MOST_SECONDS = 1e11
+
+
+def seconds(*columns: str) -> list[Rule]:
+    """Rules that these columns hold seconds, and no milliseconds."""
+    return [
+        Rule(column=one, broken=pl.col(one) > _MOST_SECONDS, expected="seconds, no milliseconds")
+        for one in columns
+    ]
+
+
 def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
     value = row[rule.column]
     shown = "empty" if value is None else f"'{str(value)[:60]}'"

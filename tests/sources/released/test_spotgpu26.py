@@ -69,6 +69,18 @@ def test_a_job_is_its_workers(tmp_path: Path) -> None:
     ]
 
 
+def test_times_in_milliseconds_are_rejects(tmp_path: Path) -> None:
+    """As seconds they were in the year 55,800, and a replay went on until then."""
+    lines = JOBS.splitlines()
+    late = JOBS.replace("9589663", "1700000000000", 1)
+    assert late != JOBS
+    got = read("spotgpu26", written(tmp_path, "job_info_df.csv", late))
+    wrong = [one for one in got.reasons if one[1] == "submit_time"]
+    assert len(wrong) == 1
+    assert wrong[0][2].endswith("expected seconds, no milliseconds")
+    assert len(got.broken) == len(lines) - 2
+
+
 def test_into_a_store(tmp_path: Path) -> None:
     (tmp_path / "trace").mkdir()
     written(tmp_path / "trace", "node_info_df.csv", NODES)

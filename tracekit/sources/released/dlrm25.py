@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._rows import Rule, amounts, refuse
+from tracekit.sources._rows import Rule, amounts, refuse, seconds
 from tracekit.sources.released._lines import headed, ms, named
 from tracekit.units import BYTES_PER_GIB
 
@@ -43,7 +43,7 @@ def read_instances(opened: Opened) -> Read:
     numbers = [*asked, "max_instance_per_node", "creation_time", "deletion_time"]
     for raw, broken in named(opened, ["instance_sn", "app_name"], numbers, "container"):
         yield from broken
-        kept, wrong = refuse(raw, [*_RULES, *amounts(*asked)], "container")
+        kept, wrong = refuse(raw, [*_RULES, *amounts(*asked), *seconds(*numbers[-2:])], "container")
         yield from wrong
         most = pl.col("max_instance_per_node")
         limited = most != _NO_LIMIT

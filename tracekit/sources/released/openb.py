@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._rows import Rule, amounts, long, refuse
+from tracekit.sources._rows import Rule, amounts, long, refuse, seconds
 from tracekit.sources.released._lines import (
     GPU_MODEL,
     headed,
@@ -56,7 +56,9 @@ def read_pods(opened: Opened) -> Read:
     _only_one(opened, "pods")
     raw, broken = together(named(opened, ["name", "gpu_spec"], POD_NUMBERS, "container"))
     yield from broken
-    kept, backward = refuse(raw, [BACKWARD, *amounts(*ASKED)], "container")
+    kept, backward = refuse(
+        raw, [BACKWARD, *amounts(*ASKED), *seconds(*POD_NUMBERS[4:])], "container"
+    )
     yield from backward
     pods = kept.sort("creation_time", maintain_order=True, nulls_last=True).with_columns(
         time_ms=ms("creation_time"),

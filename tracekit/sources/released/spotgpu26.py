@@ -8,7 +8,7 @@ import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._rows import Rule, amounts, long, refuse
+from tracekit.sources._rows import Rule, amounts, long, refuse, seconds
 from tracekit.sources.released._lines import (
     GPU_MODEL,
     each_of,
@@ -23,6 +23,7 @@ from tracekit.sources.released._lines import (
 _PRIORITIES = {"HP": 1, "Spot": 0}
 _RULES = (
     *amounts("cpu_request", "gpu_request"),
+    *seconds("submit_time", "duration"),
     Rule(
         column="worker_num",
         broken=(pl.col("worker_num") < 1) | (pl.col("worker_num") % 1 != 0),
