@@ -69,7 +69,9 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
 def _notes(run: Any, found: Any) -> list[str]:
     """What else to know of a run, sentences."""
+    from tracekit.replay.answer.left_waiting import waits_in_others
     from tracekit.replay.answer.moved import moved
+    from tracekit.replay.runs.run import OBSERVED
     from tracekit.replay.runs.run_folder import notes_of
     from tracekit.replay.runs.waiting import waiting_told
 
@@ -77,6 +79,7 @@ def _notes(run: Any, found: Any) -> list[str]:
         *notes_of(found.manifest["policies"]),
         *_lost(run),
         *waiting_told(found.manifest["policies"]),
+        *waits_in_others(found, [name for name in found.policies if name != OBSERVED]),
         *_told(run.workload),
         *_blind(run),
         *_unseen(run),

@@ -11,7 +11,7 @@ import pytest
 from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.fitness import left_out, rule
-from tracekit.replay.answer.left_waiting import few_wait, leaves, waits_too_much
+from tracekit.replay.answer.left_waiting import few_wait, leaves, waits_in_others, waits_too_much
 from tracekit.replay.answer.overview import overview
 from tracekit.replay.answer.preferred import USUAL, preferred, why_first
 from tracekit.replay.answer.standings import standings
@@ -72,6 +72,15 @@ def test_up_to_five_in_a_thousand_may_wait_where_production_placed_all(
     assert row is not None
     assert row.waited == barred
     assert bool(leaves(found, "a")) != barred
+
+
+def test_who_waits_in_other_orders_than_the_first_is_told_as_not_noted() -> None:
+    found = run({"a": (0, 2, 0), "b": (0,), "c": (3,), "d": (0, 0, 0, 0, 0, 1)})
+    first = "orders of arrival, but placed all in the first, of which alone it is noted who waits"
+    assert waits_in_others(found, found.policies) == [
+        f"a never placed up to 2 containers in 2 of 6 {first}",
+        f"d never placed 1 container in 1 of 6 {first}",
+    ]
 
 
 def test_the_answer_says_how_many() -> None:

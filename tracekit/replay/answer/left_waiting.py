@@ -7,7 +7,7 @@ did. What it allows to wait is so little of each resource that this makes no mea
 the highest use it can make better, so no measure of use is compared with who placed all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tracekit.replay.measures import Measure, of_use
@@ -87,6 +87,28 @@ def leaves(found: Results, policy: str) -> str:
     of = found.manifest["workload"]["containers"]
     up_to = "up to " if found.orders(policy) > 1 else ""
     return f"leaves {up_to}{some:,} of {counted(of, 'container')} without a node"
+
+
+def waits_in_others(found: Results, policies: Iterable[str]) -> list[str]:
+    """Of whom nobody waits in the first order of arrival, and somebody in another; sentences.
+
+    Who waits is noted of the first order alone.
+    """
+    told = []
+    for policy in policies:
+        if not found.known(policy, PENDING):
+            continue
+        first, *others = found.of(policy, PENDING).tolist()
+        some = [one for one in others if one]
+        if not first and some:
+            most = counted(int(max(some)), "container")
+            in_each = f"in {len(some)} of {found.orders(policy)} orders of arrival"
+            up_to = "up to " if len(some) > 1 else ""
+            told.append(
+                f"{policy} never placed {up_to}{most} {in_each}, but placed all in the first, of"
+                " which alone it is noted who waits"
+            )
+    return told
 
 
 def few_wait(found: Results) -> str:

@@ -7,7 +7,7 @@ from tracekit.replay.answer.advice import alike, meaning, sentence
 from tracekit.replay.answer.amounts import difference_text, standing_text, way
 from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.filled import filled
-from tracekit.replay.answer.left_waiting import waits_too_much
+from tracekit.replay.answer.left_waiting import waits_in_others, waits_too_much
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.answer.who_holds import who_holds
@@ -165,7 +165,10 @@ def _waits(data: Data, told: Decision) -> list[str]:
     """Whom the named policy, and what clusters run already, never placed, and why; sentences."""
     ours = {told.subject, USUAL}
     policies = [one for one in (data.run or {})["policies"] if one["policy"] in ours]
-    return [spaced(f"{one}.") for one in waiting_told(policies)]
+    told_of = [*waiting_told(policies)]
+    if data.results is not None:
+        told_of += waits_in_others(data.results, [one["policy"] for one in policies])
+    return [spaced(f"{one}.") for one in told_of]
 
 
 def _left_out(load: Mapping[str, Any]) -> list[str]:
