@@ -7,6 +7,8 @@ BYTES_PER_KIB, BYTES_PER_MIB, BYTES_PER_GIB = 2**10, 2**20, 2**30
 MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000
+#: Times since 1970: as seconds larger ones are after the year 5138, as ms smaller ones before 1974.
+SECONDS_UP_TO = 1e11
 #: From so many hours on a span is told in days.
 _DAYS_FROM_HOURS = 72
 MS_PER_DAY = 24 * MS_PER_HOUR

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.sources._cluster import Broken, Opened
+from tracekit.units import SECONDS_UP_TO
 
 #: So much of a file is looked at at once.
 _BLOCK_BYTES = 16 << 20
@@ -228,14 +229,10 @@ def amounts(*columns: str) -> list[Rule]:
     return [Rule(column=one, broken=pl.col(one) < 0, expected="0 or more") for one in columns]
 
 
-#: Seconds since 1970 are fewer for three thousand years; milliseconds have been more since 1973.
-_MOST_SECONDS = 1e11
-
-
 def seconds(*columns: str) -> list[Rule]:
     """Rules that these columns hold seconds, and no milliseconds."""
     return [
-        Rule(column=one, broken=pl.col(one) > _MOST_SECONDS, expected="seconds, no milliseconds")
+        Rule(column=one, broken=pl.col(one) > SECONDS_UP_TO, expected="seconds, no milliseconds")
         for one in columns
     ]
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken
-from tracekit.units import BYTES_PER_GIB
+from tracekit.units import BYTES_PER_GIB, SECONDS_UP_TO
 
 #: Use of this many percent or less is more likely a percentage than millicores.
 _MOST_PERCENT = 100.0
@@ -25,8 +25,6 @@ _Stated = tuple[str, float]
 #: Sums of samples that lie a little beside one another.
 _SLACK = 1.1
 _TWICE = ", or like series of which several count the same"
-#: Seconds from here on are in the year 5138, milliseconds below are before the year 1973.
-_TURN = 1e11
 #: As seconds these times are after 1973.
 _SECONDS_FROM = 1e8
 
@@ -193,13 +191,13 @@ def _likely(stated: _Stated, most: float, largest: float) -> str:
 def check_times(name: str, times: np.ndarray, *, in_seconds: bool) -> None:
     """Raise TracekitError where times since 1970 are of another scale than they should be."""
     middle = float(np.median(times))
-    if in_seconds and middle >= _TURN:
-        likely = "milliseconds" if middle < _TURN * 1000 else "micro- or nanoseconds"
+    if in_seconds and middle >= SECONDS_UP_TO:
+        likely = "milliseconds" if middle < SECONDS_UP_TO * 1000 else "micro- or nanoseconds"
         raise TracekitError(
             f"{name}: its times are seconds since 1970, but {middle:.0f} is far ahead of today",
             hint=f"it looks like {likely}; nothing of the file was taken in",
         )
-    if not in_seconds and _SECONDS_FROM <= middle < _TURN:
+    if not in_seconds and _SECONDS_FROM <= middle < SECONDS_UP_TO:
         raise TracekitError(
             f"{name}: its times are milliseconds since 1970, but {middle:.0f} is before 1974",
             hint="it looks like seconds; nothing of the file was taken in",

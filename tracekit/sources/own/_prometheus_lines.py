@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tracekit.units import SECONDS_UP_TO
+
 #: A label with its value; names that are none of before Prometheus 3 are quoted, and a name alone
 #: is that of the metric.
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
@@ -64,14 +66,10 @@ def labels_of(head: bytes) -> Known:
     return labels.pop("__name__", name), labels
 
 
-#: Seconds of a time that nobody means.
-_LATEST_S = 1e11
-
-
 def in_ms(times: Sequence[Any]) -> bool:
     """Whether times are milliseconds since 1970: as seconds they were later than the year 5000."""
     first = next((as_number(one) for one in times if one), math.nan)
-    return first >= _LATEST_S
+    return first >= SECONDS_UP_TO
 
 
 def in_seconds(head: bytes, times: Sequence[Any]) -> bool:

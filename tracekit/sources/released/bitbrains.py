@@ -10,7 +10,7 @@ import polars as pl
 
 from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources._rows import Delimited, Rule, amounts, frames, long, missing, refuse
-from tracekit.units import BYTES_PER_KIB
+from tracekit.units import BYTES_PER_KIB, SECONDS_UP_TO
 
 _KIB = float(BYTES_PER_KIB)
 HEADER = (
@@ -47,8 +47,6 @@ _FORM = Delimited(
     table="container_amount",
 )
 _STEP_MS = 300_000
-#: Seconds since 1970 stay below for three thousand years, ms have been above since 1973.
-_LARGEST_SECONDS = 1e11
 _SIZES = {"cores": ("cpu", "cores", 1.0), "provisioned_kb": ("memory", "bytes", _KIB)}
 _AMOUNTS = {
     "used_cores": ("cpu", "cores", 1.0),
@@ -110,7 +108,7 @@ def read_vm(opened: Opened) -> Read:
 
 def _measured(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     """Adds times in ms, cores in use, and the sum of both directions of the disk."""
-    seconds = pl.col("time") <= _LARGEST_SECONDS
+    seconds = pl.col("time") <= SECONDS_UP_TO
     busy = pl.col("used_mhz") / pl.col("provisioned_mhz") * pl.col("cores")
     idle = (pl.col("provisioned_mhz") <= 0) & pl.col("used_mhz").is_not_null()
     return frame.with_columns(

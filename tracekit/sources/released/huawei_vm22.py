@@ -13,7 +13,7 @@ import numpy as np
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Head, Opened, Read
 from tracekit.sources.released._huawei_vm22_rows import Made, Row, WrongError, rows
-from tracekit.units import BYTES_PER_GIB
+from tracekit.units import BYTES_PER_GIB, SECONDS_UP_TO
 
 _GB = float(BYTES_PER_GIB)
 _POINT_MS = 300_000
@@ -117,7 +117,7 @@ def _start_ms(row: Row) -> int:
     """When the recording begins: seconds, or ms since 1970, or a date with a time of the day."""
     value = row.values.get("time_start")
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return int(value if value >= 1e11 else value * 1000)
+        return int(value if value >= SECONDS_UP_TO else value * 1000)
     try:
         found = dt.datetime.fromisoformat(str(value).replace("/", "-"))
     except ValueError:
