@@ -64,7 +64,7 @@ def test_other_words() -> None:
 
 VALUES = [
     ("node_memory_bytes", 384 * 2**30, "384 GiB"),
-    ("disk_bytes", 1_500_000, "1.5 MB"),
+    ("disk_bytes", 1_500_000, "1.4 MiB"),
     ("arrival_span_ms", 7_200_000, "2 h"),
     ("target_alloc_fraction", 0.75, "75 %"),
     ("request_cpu_cores", 4.0, "4 cores"),
@@ -111,5 +111,5 @@ def test_columns_of_a_query_are_explained_by_its_header() -> None:
 
 
 def test_sizes() -> None:
-    assert size_text(0) == "0 B"
+    assert size_text(0).replace(words.NBSP, " ") == "0 B"
     assert size_text(3 * 2**30).replace(words.NBSP, " ") == "3 GiB"

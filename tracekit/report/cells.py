@@ -12,7 +12,7 @@ from tracekit.replay.measures import find_measure, words_of
 from tracekit.report.heads import head
 from tracekit.report.words import MINUS, NBSP, number, percent, short_hash
 from tracekit.sqlfiles import get_query
-from tracekit.units import BYTES_PER_GIB, duration, size
+from tracekit.units import duration, memory
 
 Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 
@@ -154,7 +154,5 @@ def _text(value: Any, kind: Kind) -> str:
 
 
 def size_text(value: float) -> str:
-    """Bytes in binary units where that is a whole number, in decimal ones elsewhere."""
-    if value and value % BYTES_PER_GIB == 0:
-        return f"{value / BYTES_PER_GIB:,.0f}{NBSP}GiB"
-    return size(value)
+    """Bytes in units of 1,024, as sentences have them."""
+    return memory(value).replace(" ", NBSP)

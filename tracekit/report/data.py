@@ -18,7 +18,7 @@ from tracekit.replay.answer.may_answer import may_be_chosen
 from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.report.computed import Computed
 from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing
@@ -185,9 +185,9 @@ def _store_of(source: Path) -> Path:
     try:
         open_store(source)
     except TracekitError as error:
-        nested = next((n for n in ("replay", "run") if RUN_FOLDER.holds(source / n)), None)
+        nested = run_within(source)
         if nested:
-            hint = f"did you mean {source / nested}?"
+            hint = f"did you mean {nested}?"
         else:
             hint = error.hint or "make a store: tracekit ingest SRC STORE"
         what = error.what.replace("no such store", "no such store or run folder")

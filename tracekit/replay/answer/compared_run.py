@@ -17,7 +17,7 @@ from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND
-from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.study import STUDY_FOLDER
 from tracekit.units import duration, size
 from tracekit.words import count, few
@@ -77,10 +77,10 @@ def _no_run(folder: Path) -> TracekitError:
     make = "make a run: tracekit replay STORE --out RUN"
     if not folder.exists():
         return TracekitError(f"no such run folder: {folder}", hint=make)
-    inner = next((one for one in ("replay", "run") if RUN_FOLDER.holds(folder / one)), None)
+    inner = run_within(folder)
     if inner is not None:
         what = f"{folder} is not a run folder, but has one"
-        return TracekitError(what, hint=f"did you mean {folder / inner}?")
+        return TracekitError(what, hint=f"did you mean {inner}?")
     if STUDY_FOLDER.holds(folder):
         return TracekitError(
             f"{folder} is a study; compare takes runs of tracekit replay, and it is not a run"

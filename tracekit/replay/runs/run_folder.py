@@ -69,6 +69,12 @@ def manifest_of(run: Run) -> dict[str, Any]:
     }
 
 
+def run_within(folder: Path) -> Path | None:
+    """The run folder inside a folder that is none itself, as ``tracekit run`` leaves it."""
+    inner = (folder / one for one in ("replay", "run"))
+    return next((one for one in inner if RUN_FOLDER.holds(one)), None)
+
+
 def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
     waits = waiting(run.workload, run.placements, str(policy))
     notes = noted(run.workload, policy)

@@ -10,7 +10,7 @@ from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.gangs import redrawn
-from tracekit.replay.workload.series import Axis, arrival_slots
+from tracekit.replay.workload.series import Axis, over_span
 from tracekit.replay.workload.workload import Workload
 
 
@@ -150,10 +150,8 @@ def order_of_arrival(
     arrival[stays] = start
     if assumptions.arrival == "spread" and assumptions.start == "empty":
         waiting = shuffle[life.start[shuffle] == 0]
-        slots = arrival_slots(start, len(waiting), span)
-        arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
+        arrival, exchangeable = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
         settled = int(arrival[waiting].max(initial=start))
-        exchangeable[waiting] = departure[waiting] > start + span
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
     return Timing(
         order=order,

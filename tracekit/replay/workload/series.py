@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import Float32Array, IntArray
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.errors import TracekitError
 
 #: More sampling steps than a year of half-minutes are a mistake in a time, not a trace.
@@ -73,9 +73,30 @@ def commonest(gaps: Gaps, entities: int) -> int | None:
     return int(ordered["gap"][0]) if gaps.height and enough else None
 
 
-def arrival_slots(start_ms: int, count: int, span_ms: int) -> IntArray:
-    """Times of arrival of so many containers, evenly over a span; int64, shape (count,)."""
-    return start_ms + np.arange(count) * span_ms // max(count, 1)
+def over_span(
+    arrival_ms: IntArray,
+    leaves_ms: IntArray | FloatArray,
+    waiting: IntArray,
+    *,
+    start_ms: int,
+    span_ms: int,
+) -> tuple[IntArray, BoolArray]:
+    """Arrivals of which those of ``waiting`` are spread over a span: traces, stores and folders.
+
+    Each has a slot of its own, in the order of ``waiting``; one that leaves before its slot comes
+    when it came. The second array, shape (containers,), says whose slot could be another's: those
+    that are there after the span.
+
+    Parameters
+    ----------
+    waiting : int64
+        Positions of those that were there at the beginning, ``start_ms``.
+    """
+    made, exchangeable = arrival_ms.copy(), np.zeros(len(arrival_ms), dtype=np.bool_)
+    slots = start_ms + np.arange(len(waiting)) * span_ms // max(len(waiting), 1)
+    made[waiting] = np.where(slots < leaves_ms[waiting], slots, arrival_ms[waiting])
+    exchangeable[waiting] = leaves_ms[waiting] > start_ms + span_ms
+    return made, exchangeable
 
 
 def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.series import arrival_slots, check_steps, infer_step_ms
+from tracekit.replay.workload.series import check_steps, infer_step_ms, over_span
 from tracekit.replay.workload.sized.times import Measured, axis_from, there_from
 from tracekit.sizes import STEP_MS
 
@@ -36,7 +36,7 @@ def as_recorded(containers: pl.DataFrame, start_ms: int) -> Arrived:
     return Arrived(containers=containers, exchangeable=none, settled_ms=start_ms)
 
 
-def over_span(
+def placed_anew(
     containers: pl.DataFrame, start_ms: int, span_ms: int, rng: np.random.Generator
 ) -> Arrived:
     """The containers, of which those that were there at the beginning arrive over a span.
@@ -51,11 +51,7 @@ def over_span(
         return as_recorded(containers, start_ms)
     if containers["node"].gather(waiting).is_not_null().any():
         waiting = waiting[rng.permutation(len(waiting))]
-    slots = arrival_slots(start_ms, len(waiting), span_ms)
-    made: IntArray = arrival.copy()
-    made[waiting] = np.where(slots < leaves[waiting], slots, arrival[waiting])
-    exchangeable = np.zeros(len(made), dtype=np.bool_)
-    exchangeable[waiting] = leaves[waiting] > start_ms + span_ms
+    made, exchangeable = over_span(arrival, leaves, waiting, start_ms=start_ms, span_ms=span_ms)
     first = np.concatenate([waiting, np.flatnonzero(arrival > start_ms)])
     order = first[np.argsort(made[first], kind="stable")]
     frame = containers.with_columns(pl.Series("arrival_ms", made))[order]

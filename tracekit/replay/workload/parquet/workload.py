@@ -36,7 +36,7 @@ from tracekit.replay.workload.facts_told import (
     unpriced_told,
     use_rests_on,
 )
-from tracekit.replay.workload.parquet.arrivals import Arrived, as_recorded, lives, over_span
+from tracekit.replay.workload.parquet.arrivals import Arrived, as_recorded, lives, placed_anew
 from tracekit.replay.workload.parquet.columns import (
     check_known,
     check_resources,
@@ -117,7 +117,7 @@ def workload_from_parquet(
     start = int(times[0])
     outside = samples_outside(usage, containers, step_ms, start)
     arrived = (
-        as_recorded(recorded, start) if rng is None else over_span(recorded, start, span_ms, rng)
+        as_recorded(recorded, start) if rng is None else placed_anew(recorded, start, span_ms, rng)
     )
     left = arrived.containers
     usage = usage.join(left, on="container", how="semi", maintain_order="left")

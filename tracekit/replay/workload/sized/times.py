@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.series import arrival_slots, steps_between
+from tracekit.replay.workload.series import over_span, steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.sizes import STEP_MS
 
@@ -122,10 +122,9 @@ def lives(
     exchangeable = (assumptions.departures == "none") & ~daemon
     settled = start
     if assumptions.start == "empty" and len(waiting) > 1:
-        slots = arrival_slots(start, len(waiting), span)
-        arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
+        arrival, others = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
         settled = int(arrival[waiting].max())
-        exchangeable[waiting] |= departure[waiting] > start + span
+        exchangeable |= others
     if assumptions.start == "observed":
         # who is on a node stays there, whoever else waits and with whatever priority
         known = left["node"].is_in(nodes).fill_null(value=False).to_numpy()

@@ -9,7 +9,7 @@ from tracekit.replay.studies.shrink.frames import BARRED_BY, CORDONED, KINDS, LI
 from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
-from tracekit.units import BYTES_PER_GIB, memory
+from tracekit.units import memory
 from tracekit.words import few, short_id
 
 #: So many nodes are named in the sentence; the table and the document have them all.
@@ -140,13 +140,8 @@ def _like(names: Sequence[str | None]) -> str:
 
 
 def _shape(row: Mapping[str, Any]) -> str:
-    said = f"{row['cpu_cores']:g} cores and {_size(row['memory_bytes'])}"
+    said = f"{row['cpu_cores']:g} cores and {memory(row['memory_bytes'])}"
     return f"{said} and {row['gpu']:,g} GPUs" if row.get("gpu") else said
-
-
-def _size(value: float) -> str:
-    whole = value % BYTES_PER_GIB == 0
-    return f"{value / BYTES_PER_GIB:,.0f} GiB" if whole else memory(value)
 
 
 def barred(found: Told) -> str:
