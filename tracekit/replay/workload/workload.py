@@ -27,8 +27,6 @@ from tracekit.replay.workload.resources import BASE, NONZERO_DEFAULT
 #: The service of a container of which none is known.
 UNKNOWN = "?"
 
-#: From this many containers on, compiled code repays its import, and its one compilation.
-WORTH_COMPILING = 10_000
 #: So many steps of usage are looked at together.
 _STEPS_AT_ONCE = 64
 

@@ -125,11 +125,12 @@ def within(study: Study) -> str:
     elif keeps_within(study):
         risky = at_risk(study)["service"].n_unique()
         kinds = [UNITS[name][0] for name in measured(study)]
+        lesser = ", by the resource of which it frees the smaller share" if len(kinds) > 1 else ""
         why = (
-            f"It adds a safety margin of {percent(margin, 0)}. Of the policies with a margin that"
-            f" keep within {accepted} of container-steps by {' and by '.join(kinds)}, it has the"
-            f" fewest services at risk ({risky:,}); among equals it frees most"
-            f"{' of the resource of which less is freed' if len(kinds) > 1 else ''}."
+            f"It adds a safety margin of {percent(margin, 0)}. Several policies have a margin and"
+            f" are exceeded in at most {accepted} of container-steps, by {' and by '.join(kinds)}:"
+            f" of them it puts the fewest services at risk ({risky:,}). Where two put as few at"
+            f" risk, the one that frees more is taken{lesser}."
         )
     else:
         why = (

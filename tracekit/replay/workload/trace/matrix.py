@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
 from tracekit.replay.workload.series import Axis
 from tracekit.replay.workload.trace.rows import SERVICE, TIME, VALUES, Piece
-from tracekit.replay.workload.workload import WORTH_COMPILING
+
+#: From this many entities on, compiled code repays its import, and its one compilation.
+WORTH_COMPILING = 10_000
 
 
 class Matrix:

@@ -126,7 +126,7 @@ def _enough(found: Told) -> str:
             if usual < row["of"]
             else []
         ),
-        f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}"
+        f"Each order taken alone needs {span(row['nodes_low'], row['nodes_high'])}"
         f"{_not_all(row, cheap=cheap)}."
         if orders > 1
         else "",
@@ -216,15 +216,14 @@ def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
     low, nodes = row["nodes_high"], row["nodes"]
     if low == nodes or cheap:
         return ""
-    few = f"no number from {low:,} to {nodes - 1:,} holds"
-    return f", but {few if low < nodes - 1 else f'{low:,} does not hold'} in all"
+    return f", but on {span(low, nodes - 1)} a limit breaks in one of them"
 
 
 def _every(row: Mapping[str, Any]) -> str:
     """That all nodes stay, up to the policy's name; only the bound proves that they must."""
     if row["bound"] == row["of"]:
         return f"All {row['of']:,} nodes are needed for"
-    return f"All {counted(row['of'], 'node')} stay: none was found to be more than needed for"
+    return f"All {counted(row['of'], 'node')} stay, as no fewer were found to be enough for"
 
 
 def _overload_there(found: Told) -> str:
