@@ -23,12 +23,33 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 def test_exit_codes(two: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", *two]) == 0
-    assert run(["compare", *two, "--fail-if", "cpu_mean_fraction < base"]) == 0
+    assert run(["compare", *two, "--fail-if", "cpu_mean_fraction < 0"]) == 0
     assert run(["compare", *two, "--fail-if", "cpu_mean_fraction > 1.05 * base"]) == 1
     told = capsys.readouterr()
     assert "FAILED" in told.out
     assert "is exceeded by lra" in told.err
     assert run(["compare", *two, "--fail-if", "nonsense"]) == 2
+
+
+def test_a_gate_does_not_pass_on_what_is_not_comparable(
+    two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The new run leaves containers without a node: what is less than in the base says nothing."""
+    junit = tmp_path / "junit.xml"
+    asked = ["--fail-if", "cpu_mean_fraction < base", "--junit", str(junit)]
+    assert run(["compare", *two, *asked]) == 1
+    told = capsys.readouterr()
+    assert "NOT COMPARABLE" in told.out
+    assert "cannot be judged for lra: fewer containers were placed than in the base" in told.err
+    assert 'failures="1"' in junit.read_text()
+
+
+def test_values_are_in_percent_and_chance_by_name(
+    two: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", *two]) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if " cpu_mean_fraction" in line)
+    assert row.split()[2::2][:2] == ["%", "%"]
 
 
 def test_json_and_study(

@@ -33,7 +33,7 @@ def test_the_recipe_runs_and_fails_where_it_should(
     assert len(lines) == 2
     assert [run(shlex.split(line)[1:]) for line in lines] == [0, 0]
     assert Path("junit.xml").read_text().count("<testcase") == 4  # two thresholds, two policies
-    assert "0 of 4 thresholds are exceeded" in Path("changes.md").read_text()
+    assert "0 of 4 thresholds failed" in Path("changes.md").read_text()
     # the same lines, where the change makes it worse
     settings = Path("tracekit.toml").read_text()
     Path("tracekit.toml").write_text(settings.replace("> 1.02 * base", "> 0.5 * base"))

@@ -71,7 +71,7 @@ def test_many_names_are_counted() -> None:
 def test_the_first_page_says_it_too(data: Data) -> None:
     said = answer(data)
     assert said.sentence == page.lead(data)
-    assert said.warnings == ["Failed: imbalance_mean > base, under lra."]
+    assert said.warnings == ["Failed: imbalance_mean > base, under lra: it happened."]
     assert page.same(data) in said.told
     assert answer(_alike()).sentence.startswith("Nothing changed from main")
 

@@ -35,7 +35,7 @@ def write_junit(found: Study, path: Path) -> None:
     for one in outcomes:
         case = ET.SubElement(suite, "testcase", classname=one["policy"], name=one["threshold"])
         if one["failed"]:
-            ET.SubElement(case, "failure", message=_went(one)).text = _changes_of(
+            ET.SubElement(case, "failure", message=went(one)).text = _changes_of(
                 found, one["policy"]
             )
     for policy in () if outcomes else about["policies"]:
@@ -76,16 +76,16 @@ def _page(found: Study) -> Iterator[str]:
         yield f"\n**{_text(warning)}.**"
     failed = sum(one["failed"] for one in outcomes)
     if outcomes:
-        yield f"\n{failed} of {len(outcomes)} thresholds are exceeded.\n"
+        yield f"\n{failed} of {len(outcomes)} thresholds failed.\n"
         yield from _table(
             ("threshold", "policy", "base", "new", "outcome"),
             [
                 (
                     f"`{one['threshold']}`",
                     one["policy"],
-                    number(one["base"]),
-                    number(one["new"]),
-                    "**FAILED**" if one["failed"] else "ok",
+                    value(one, "base"),
+                    value(one, "new"),
+                    f"**{outcome(one)}**" if one["failed"] else outcome(one),
                 )
                 for one in outcomes
             ],
@@ -95,7 +95,7 @@ def _page(found: Study) -> Iterator[str]:
     yield f"\n### What changed under {_text(of)}\n"
     if changes:
         yield from _table(
-            ("policy", "measure", "base", "new", "95 % of change", "verdict"),
+            ("policy", "measure", "base", "new", "change (95 %)", "verdict"),
             [
                 (row["policy"], row["measure"], *_values(row), verdict_told(row, about))
                 for row in changes
@@ -124,7 +124,7 @@ def _text(value: str) -> str:
 
 
 def _values(row: dict[str, Any]) -> tuple[str, str, str]:
-    return number(row["base"]), number(row["new"]), change(row)
+    return value(row, "base"), value(row, "new"), change(row)
 
 
 def too_few(found: Study) -> str:
@@ -146,21 +146,48 @@ def too_few(found: Study) -> str:
 
 
 def change(row: dict[str, Any]) -> str:
-    """The interval of a change, where there is one."""
+    """A change with its interval, where there is one."""
+    from tracekit.replay.answer.amounts import difference_text
+    from tracekit.replay.answer.standings import Difference
+    from tracekit.replay.measures import find_measure
+
+    measure = find_measure(row["measure"])
     if row["change_low"] is None:
         return "-"
-    if row["change_low"] == row["change_high"]:
+    if measure is None:
         return f"{row['change']:+.3g}"
-    return f"{row['change_low']:+.2g} .. {row['change_high']:+.2g}"
+    ends = {name: row[f"change_{name}"] for name in ("low", "high")}
+    of = {name: row[name] for name in ("policy", "measure", "orders")}
+    found = Difference(**of, other="", mean=row["change"], **ends, apart=False)
+    return difference_text(measure, found)
 
 
-def number(value: float | None) -> str:
-    """A measure's value."""
-    return "-" if value is None else f"{value:,.4g}"
+def value(row: dict[str, Any], run: str) -> str:
+    """What a measure came to in a run, ``base`` or ``new``."""
+    from tracekit.replay.answer.amounts import value_text
+    from tracekit.replay.measures import find_measure
+
+    measure, found = find_measure(row["measure"]), row[run]
+    if measure is None or found is None:
+        return "-" if found is None else f"{found:,.4g}"
+    return value_text(measure, found)
 
 
-def _went(one: dict[str, Any]) -> str:
-    return f"{one['measure']} went from {number(one['base'])} to {number(one['new'])}"
+def outcome(row: dict[str, Any]) -> str:
+    """What became of a threshold; what counts as failed is in capitals."""
+    found = str(row["outcome"])
+    return found.upper() if row["failed"] else found
+
+
+def went(row: dict[str, Any]) -> str:
+    """What became of a threshold that failed, with the values of its measure."""
+    from tracekit.replay.answer.compared_run import NOT_COMPARABLE
+
+    values = f"{row['measure']} went from {value(row, 'base')} to {value(row, 'new')}"
+    if row["outcome"] == NOT_COMPARABLE:
+        why = "fewer containers were placed than in the base"
+        return f"cannot be judged for {row['policy']}: {why}; {values}"
+    return f"is exceeded by {row['policy']}: {values}"
 
 
 def _changes_of(found: Study, policy: str) -> str:
@@ -168,7 +195,7 @@ def _changes_of(found: Study, policy: str) -> str:
 
     rows = found.frames["changes"].filter(policy=policy).to_dicts()
     lines = [
-        f"{row['measure']}: {number(row['base'])} to {number(row['new'])}"
+        f"{row['measure']}: {value(row, 'base')} to {value(row, 'new')}"
         f" ({verdict_told(row, found.about)})"
         for row in rows
         if row["verdict"] != "same"

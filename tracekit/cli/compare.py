@@ -12,8 +12,10 @@ from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 from tracekit.cli._pipelines import (
     change,
-    number,
+    outcome,
     too_few,
+    value,
+    went,
     write_junit,
     write_junit_error,
     write_markdown,
@@ -25,11 +27,14 @@ if TYPE_CHECKING:
     from tracekit.study import Study
 
 PANEL = Panel.replay
+CHANCE = "within chance"
 
 
 def command(
     asked: Asked,
-    all_measures: Annotated[bool, typer.Option("--all", help="Show what is the same too.")] = False,
+    all_measures: Annotated[
+        bool, typer.Option("--all", help="Show what is the same or within chance, too.")
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(help="Write the thresholds as JUnit XML.", metavar="FILE")
     ] = None,
@@ -42,7 +47,8 @@ def command(
 
     With several orders of arrival in both runs, as by default, every change has an interval,
     paired where the orders are the same, and is judged as one of many (Holm). Where one run placed
-    fewer containers, what looks better there is not comparable.
+    fewer containers, what looks better there is not comparable, and a threshold that compares
+    with the base fails.
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
@@ -76,10 +82,7 @@ def command(
     if failed.height:
         row = failed.row(0, named=True)
         more = f", and {failed.height - 1} more" if failed.height > 1 else ""
-        raise CheckFailedError(
-            f"threshold '{row['threshold']}' is exceeded by {row['policy']}:"
-            f" {row['measure']} went from {number(row['base'])} to {number(row['new'])}{more}"
-        )
+        raise CheckFailedError(f"threshold '{row['threshold']}' {went(row)}{more}")
 
 
 def _show(found: Study, *, all_measures: bool) -> None:
@@ -89,7 +92,9 @@ def _show(found: Study, *, all_measures: bool) -> None:
         row for row in changes.iter_rows(named=True) if all_measures or row["verdict"] != "same"
     ]
     for policy in dict.fromkeys(row["policy"] for row in shown):
-        _show_policy(policy, [row for row in shown if row["policy"] == policy], about)
+        _show_policy(
+            policy, [row for row in shown if row["policy"] == policy], about, whole=all_measures
+        )
     same = changes.height - len(shown)
     if same:
         print_sentence(_alike(changes, same))
@@ -111,9 +116,9 @@ def _show(found: Study, *, all_measures: bool) -> None:
                 [
                     row["threshold"],
                     row["policy"],
-                    number(row["base"]),
-                    number(row["new"]),
-                    "FAILED" if row["failed"] else "ok",
+                    value(row, "base"),
+                    value(row, "new"),
+                    outcome(row),
                 ]
                 for row in thresholds.iter_rows(named=True)
             ],
@@ -122,16 +127,22 @@ def _show(found: Study, *, all_measures: bool) -> None:
         print_paragraph(said)
 
 
-def _show_policy(policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any]) -> None:
-    """Print a table for each verdict."""
+def _show_policy(
+    policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any], *, whole: bool
+) -> None:
+    """Print a table for each verdict; what is within chance by name, unless ``whole``."""
     from tracekit.replay.answer.compared_run import verdict_told
 
     # a column of verdicts would leave no room for whole names of measures
     verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
     for verdict, told in sorted(verdicts.items(), key=lambda one: _place(one[0])):
+        if verdict == CHANCE and not whole:
+            names = [row["measure"] for row in rows if row["verdict"] == verdict]
+            print_paragraph(f"{policy}, {told} (--all has the values): {', '.join(names)}")
+            continue
         print_table(
             f"{policy}, {told}: from {about['base']} to {about['new']}",
-            ["measure", "base", "new", "95 % of change"],
+            ["measure", "base", "new", "change (95 %)"],
             [_row(row) for row in rows if row["verdict"] == verdict],
         )
 
@@ -154,11 +165,12 @@ def _alike(changes: Any, same: int) -> str:
 
 
 def _row(row: dict[str, Any]) -> list[object]:
-    values = number(row["base"]), number(row["new"])
-    return [row["measure"], *values, change(row)]
+    return [row["measure"], value(row, "base"), value(row, "new"), change(row)]
 
 
 def _place(verdict: str) -> tuple[int, str]:
-    """Sorts changes: better or worse first, the same last."""
-    last = {"not comparable": 1, "within chance": 2, "cannot be told": 3, "same": 4}
-    return last.get(verdict, 0), verdict
+    """Sorts changes: what is worse first, the same last."""
+    from tracekit.replay.answer.compared_run import NOT_COMPARABLE
+
+    places = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, "cannot be told", "same")
+    return places.index(verdict) if verdict in places else len(places), verdict

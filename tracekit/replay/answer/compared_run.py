@@ -25,6 +25,8 @@ from tracekit.words import count, few
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
 #: that placed more: the containers that are missing may explain it.
 NOT_COMPARABLE = "not comparable"
+#: Of a threshold that did not happen, and of one that did.
+HELD, EXCEEDED = "ok", "failed"
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
 _SIZES = ("nodes", "containers", "steps", "step_ms")
@@ -194,6 +196,19 @@ def verdict_told(row: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     changed = row["placed_change"]
     where = about["new" if changed < 0 else "base"]
     return f"{NOT_COMPARABLE}: {where} placed {count(abs(changed), 'container')} fewer"
+
+
+def outcome_told(row: Mapping[str, Any]) -> str:
+    """What became of a threshold, a sentence that goes on after its name and policy.
+
+    Parameters
+    ----------
+    row : mapping
+        Of the frame ``thresholds``.
+    """
+    if row.get("outcome") == NOT_COMPARABLE:
+        return "cannot be judged: fewer containers were placed than in the base"
+    return "happened" if row["failed"] else "did not happen"
 
 
 def warnings_of(about: Mapping[str, Any]) -> list[str]:

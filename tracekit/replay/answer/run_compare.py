@@ -9,6 +9,8 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.compared_run import (
+    EXCEEDED,
+    HELD,
     NOT_COMPARABLE,
     ComparedRun,
     compared_run,
@@ -54,6 +56,7 @@ _THRESHOLD_SCHEMA = {
     "base": pl.Float64,
     "new": pl.Float64,
     "failed": pl.Boolean,
+    "outcome": pl.String,
 }
 
 
@@ -71,7 +74,8 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
         have several orders of arrival, at the level that the family of all changes leaves it
         (Holm); paired where the orders are the same, of which it has so many; placed_change: how
-        many containers more the new run placed; verdict) and ``thresholds``.
+        many containers more the new run placed; verdict) and ``thresholds`` (outcome: ok, failed,
+        or not comparable, which counts as failed: the new run placed fewer containers).
         ``about`` names what differs between the runs beyond their measures.
 
     Raises
@@ -249,7 +253,8 @@ def _outcomes(
             "threshold": threshold.text,
             "policy": policy,
             "measure": threshold.measure,
-            "failed": threshold.met(one[policy], other[policy]),
+            "failed": (outcome := _outcome(threshold, one[policy], other[policy])) != HELD,
+            "outcome": outcome,
             "base": one[policy].get(threshold.measure),
             "new": other[policy].get(threshold.measure),
         }
@@ -257,3 +262,11 @@ def _outcomes(
         for policy in _judged(threshold, common)
     ]
     return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)
+
+
+def _outcome(threshold: Threshold, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Whether it happened; it counts as failed where the containers are missing that would tell."""
+    if threshold.met(before, after):
+        return EXCEEDED
+    missing = placed_change(before, after) < 0 and not set(threshold.measures) & set(WAITING)
+    return NOT_COMPARABLE if missing and threshold.speaks_of("base") else HELD

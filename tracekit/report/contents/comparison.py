@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.replay.answer.compared_run import NOT_COMPARABLE, verdict_told, warnings_of
+from tracekit.replay.answer.compared_run import (
+    NOT_COMPARABLE,
+    outcome_told,
+    verdict_told,
+    warnings_of,
+)
 from tracekit.replay.answer.run_compare import TOO_FEW
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
@@ -23,7 +28,10 @@ def answer(data: Data) -> Answer:
     """What was asked, what changed and what is the same, and what must not have happened."""
     failed = data.result(f"{STUDY}/thresholds").filter("failed")
     warnings = [f"{one}." for one in warnings_of(data.studies[STUDY].about)]
-    warnings += [f"Failed: {row['threshold']}, under {row['policy']}." for row in failed.to_dicts()]
+    warnings += [
+        f"Failed: {row['threshold']}, under {row['policy']}: it {outcome_told(row)}."
+        for row in failed.to_dicts()
+    ]
     return Answer(
         asked="What changed from one run to the other, beyond chance?",
         sentence=lead(data),
@@ -123,12 +131,11 @@ def differing(data: Data) -> Table:
 def thresholds(data: Data) -> Table:
     """Every threshold with its outcome."""
     frame = data.result(f"{STUDY}/thresholds")
-    outcome = (
-        pl.when(pl.col("failed"))
-        .then(pl.lit("failed: it happened"))
-        .otherwise(pl.lit("fine: it did not happen"))
-    )
-    shown = frame.with_columns(outcome.alias("outcome")).drop("failed")
+    told = [
+        f"{'failed' if row['failed'] else 'fine'}: it {outcome_told(row)}"
+        for row in frame.iter_rows(named=True)
+    ]
+    shown = frame.with_columns(pl.Series("outcome", told, pl.String)).drop("failed")
     return table(shown, "What must not happen, and whether it did")
 
 
