@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.store.node_states import nodes_of, retainted
+from tracekit.store.node_states import absences, nodes_of, resized, retainted
 
 NOW = 1_767_225_600_000
 
@@ -81,3 +81,64 @@ def test_taints_that_are_none_are_compared_as_they_stand() -> None:
         }
     )
     assert retainted(rows.head(2), rows) == ["n2"]
+
+
+def _states(*rows: tuple[int, str, str]) -> pl.DataFrame:
+    """Rows of time, node and state; the position is that of the node's number."""
+    found = pl.DataFrame(rows, schema=["time_ms", "node", "state"], orient="row")
+    return found.with_columns(position=pl.col("node").str.slice(1).cast(pl.Int64))
+
+
+def test_a_node_is_away_from_when_it_is_gone_until_it_is_there_again() -> None:
+    rows = _states(
+        (0, "n0", "ready"),
+        (10, "n0", "gone"),
+        (15, "n0", "gone"),
+        (20, "n0", "ready"),
+        (25, "n0", "closed"),
+        (30, "n0", "gone"),
+        (40, "n0", "ready"),
+        # gone for good, and gone before anything else is said
+        (5, "n1", "ready"),
+        (12, "n1", "gone"),
+        (0, "n2", "gone"),
+        (9, "n2", "ready"),
+    )
+    assert absences(rows).rows() == [("n0", 10, 20), ("n0", 30, 40)]
+
+
+def test_a_node_that_is_gone_at_the_start_comes_back_later() -> None:
+    rows = _states((0, "n0", "ready"), (5, "n0", "gone"), (20, "n0", "ready"), (0, "n1", "ready"))
+    sizes = pl.DataFrame(
+        {
+            "time_ms": [0, 20, 0],
+            "node": ["n0", "n0", "n1"],
+            "resource": ["cpu"] * 3,
+            "cell": [None] * 3,
+            "amount": [4.0, 4.0, 2.0],
+            "unit": ["cores"] * 3,
+        },
+        schema_overrides={"cell": pl.Int64},
+    )
+    nodes, capacity = nodes_of(rows, sizes, begins_ms=10)
+    assert nodes.select("node", "time_ms", "state").rows() == [
+        ("n0", 20, "ready"),
+        ("n1", 0, "ready"),
+    ]
+    assert sorted(capacity.select("node", "amount").rows()) == [("n0", 4.0), ("n1", 2.0)]
+
+
+def test_nodes_whose_size_changes_are_known_and_a_restart_is_no_change() -> None:
+    sizes = pl.DataFrame(
+        {
+            "time_ms": [0, 10, 0, 10, 0, 10],
+            "node": ["n0", "n0", "n1", "n1", "n2", "n2"],
+            "resource": ["cpu", "cpu", "memory", "memory", "cpu", "cpu"],
+            "cell": [None] * 6,
+            "amount": [4.0, 1.0, 1000.0, 999.0, 2.0, 2.0],
+            "unit": ["cores"] * 6,
+        },
+        schema_overrides={"cell": pl.Int64},
+    )
+    assert resized(sizes, None) == ["n0"]
+    assert resized(sizes, 10) == []

@@ -10,14 +10,11 @@ import polars as pl
 
 from tracekit.store import moments, never_ran, silent_nodes
 from tracekit.store.folder import Store
+from tracekit.store.node_doubts import are, changes_of_nodes, named, without_any_size
 from tracekit.store.node_states import (
     begins_ms,
-    cordoned,
     first_rows,
-    gone_for_good,
     nodes_of,
-    retainted,
-    unready,
     without_size,
 )
 from tracekit.store.quantities import absent_use
@@ -25,8 +22,6 @@ from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 from tracekit.words import counted
 
-#: What a replay assumes of nodes that state none of it.
-_ASSUMED = {"cpu": "node_cpu_cores", "memory": "node_memory_bytes"}
 #: The source whose own scheduler lets no node take more than it has.
 _NEVER_OVER = "kubernetes"
 #: Sums of binary fractions may be off by so much.
@@ -81,32 +76,25 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         yield waited
     yield from _unlisted(store)
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
+        yield from without_any_size(store)
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
     bare = without_size(nodes, capacity)
     priced = _priced_alone(nodes.join(capacity, on="node", how="anti"))
     if priced.len():
         yield (
-            f"of {_named(priced, 'node')} a price is all that is known, nothing is placed there: is"
+            f"of {named(priced, 'node')} a price is all that is known, nothing is placed there: is"
             " the name right?"
         )
         bare = bare.filter(~pl.col("node").is_in(priced.implode()))
     if bare.height:
         yield (
-            f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
+            f"{are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
             f" {' or '.join(sorted(set(bare['resource'])))} that can be used"
         )
     if silence := silent_nodes.told(store, nodes):
         yield silence
-    yield from _of_no_node(capacity)
-    yield from _gone_later(store, nodes)
-    yield from _cordoned(store, nodes)
-    if other := retainted(nodes, read(store, "node")):
-        yield (
-            f"{_named(pl.Series(other), 'node')} got or lost taints within the recorded time: a"
-            " replay has those of when use began, all the time"
-        )
-    yield from _unready(store, nodes)
+    yield from changes_of_nodes(store, nodes, capacity)
     yield from _left_out(store)
     yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
@@ -139,65 +127,6 @@ def _unlisted(store: Store) -> Iterator[str]:
             " them to the folder and ingest it again: kubectl get nodes,pods -A -o json >"
             " FOLDER/kubernetes.json"
         )
-
-
-def _of_no_node(capacity: pl.DataFrame) -> Iterator[str]:
-    """Resources that no node states, although it states others."""
-    stated = set(capacity.filter(pl.col("amount") > 0)["resource"])
-    for name, assumption in _ASSUMED.items():
-        if stated and name not in stated:
-            yield (
-                f"the source states no {name} that can be used of any node: a replay gives every"
-                f" node as much as it assumes; say how much: --assume {assumption}=..."
-            )
-
-
-def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
-    """Nodes that are there at the start and gone at the end."""
-    gone = gone_for_good(read(store, "node")).join(nodes, on="node", how="semi").sort("node")
-    if gone.height:
-        yield (
-            f"{_named(gone['node'], 'node')} left within the recorded time and did not come back;"
-            " a replay places nothing there from then on"
-        )
-
-
-def _cordoned(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
-    """Nodes that are cordoned, to be drained or mended, and those that were when use began."""
-    found = cordoned(read(store, "node")).sort("node")
-    closed = nodes.filter(state="closed").sort("node")
-    since = found.join(closed, on="node", how="semi")
-    if since.height:
-        take = "it takes" if since.height == 1 else "they take"
-        yield f"{_are(since['node'], 'node')} cordoned at the end: {take} nothing new"
-    within = "cordoned within the recorded time, until the end"
-    for some, now, always in (
-        (found.join(closed, on="node", how="anti"), within, "open"),
-        (closed.join(found, on="node", how="anti"), "opened within the recorded time", "closed"),
-    ):
-        if some.height:
-            was = "was" if some.height == 1 else "were"
-            yield (
-                f"{_named(some['node'], 'node')} {was} {now}: a replay has"
-                f" {'it' if some.height == 1 else 'them'} {always} all the time, as when use began"
-            )
-
-
-def _unready(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
-    """Nodes whose condition Ready is False or Unknown, at the end or when use began."""
-    end, start = unready(read(store, "node")).sort("node"), unready(nodes).sort("node")
-    barred = "a replay places nothing there but pods that tolerate the taint of that"
-    for some, when, then in (
-        (end.join(start, on="node", how="semi"), "at the end", barred),
-        (start.join(end, on="node", how="anti"), "when use began, and no more at the end", barred),
-        (
-            end.join(start, on="node", how="anti"),
-            "at the end, and not yet when use began",
-            "a replay has no such change, and places pods there",
-        ),
-    ):
-        if some.height:
-            yield f"{_are(some['node'], 'node')} NotReady {when}: {then}"
 
 
 def _left_out(store: Store) -> Iterator[str]:
@@ -262,19 +191,7 @@ def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:
     if over.height:
         one = over.row(0, named=True)
         yield (
-            f"{_named(over['node'].unique(maintain_order=True), 'node')} held pods that ask for"
+            f"{named(over['node'].unique(maintain_order=True), 'node')} held pods that ask for"
             f" more than there is: up to {one['share']:.0%} of the {one['resource']} of"
             f" {one['node']}; are some of them gone, or is a size wrong?"
         )
-
-
-def _are(names: pl.Series, what: str) -> str:
-    return f"{_named(names, what)} {'are' if names.len() > 1 else 'is'}"
-
-
-def _named(names: pl.Series, what: str) -> str:
-    shown = ", ".join(names.head(_NAMED))
-    more = f" and {names.len() - _NAMED:,} more" if names.len() > _NAMED else ""
-    if names.len() == 1:
-        return f"{what} {shown}"
-    return f"{names.len():,} {what}s ({shown}{more})"

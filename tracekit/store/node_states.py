@@ -12,6 +12,10 @@ from tracekit.units import EPOCH_FROM_MS
 #: Where use is recorded: of containers, of nodes.
 _USED = (("container_amount", "container_usage"), ("node_amount", "node_usage"))
 _MS = "time_ms"
+#: A restart changes what a node offers by less than this share.
+_ALIKE = 0.01
+#: Whether a node is there by a row of the table ``node``.
+_HERE = (pl.col("state") != "gone").fill_null(value=True)
 #: A node without these is no room.
 _BASE = ("cpu", "memory")
 #: How the keys of taints begin that Kubernetes gives a node by itself.
@@ -38,16 +42,59 @@ def nodes_of(
     does not. Of what is first spoken of after that, and without such a time, the first row counts.
 
     A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
+    Of a node that is gone at the start and comes back, it is the row with which it comes back.
     A file without times, such as one of prices, adds what files with times since 1970 do not say.
     """
-    nodes, resources = _added(nodes, "node"), _added(resources, "node", "resource", "cell")
-    nodes = _at(nodes, begins_ms, "node")
+    every, resources = _added(nodes, "node"), _added(resources, "node", "resource", "cell")
+    nodes = _come_back(_at(every, begins_ms, "node"), every)
     gone = nodes.filter(pl.col("state") == "gone").select("node")
     capacity = _at(resources, begins_ms, "node", "resource", "cell")
     unlisted = capacity.select("node").unique().join(nodes, on="node", how="anti").sort("node")
     nodes = pl.concat([nodes, unlisted], how="diagonal").sort("position", "node", nulls_last=True)
     capacity = capacity.join(gone, on="node", how="anti", maintain_order="left")
     return nodes.join(gone, on="node", how="anti", maintain_order="left"), capacity
+
+
+def _come_back(nodes: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
+    """The nodes, each that is gone with its next row that is not, where there is one."""
+    gone = nodes.filter(state="gone").select("node", gone_ms=_MS)
+    later = every.join(gone, on="node").filter(_HERE & (pl.col(_MS) > pl.col("gone_ms")))
+    back = first_rows(later, "node").drop("gone_ms")
+    order = nodes.select("node").with_row_index("at")
+    found = pl.concat([nodes.join(back, on="node", how="anti"), back])
+    return found.join(order, on="node").sort("at").select(nodes.columns)
+
+
+def absences(rows: pl.DataFrame) -> pl.DataFrame:
+    """When nodes of the table ``node`` left that came back: ``node``, ``from_ms``, ``until_ms``.
+
+    In order of their times. A node that nothing was said of before is not away.
+    """
+    ordered = rows.sort(_MS, maintain_order=True).select("node", _MS, here=_HERE)
+    before = pl.col("here").shift(1).over("node")
+    turns = ordered.filter(before.is_null() | (pl.col("here") != before))
+    found = turns.with_columns(until_ms=pl.col(_MS).shift(-1).over("node"), was=before)
+    away = found.filter(~pl.col("here") & pl.col("was") & pl.col("until_ms").is_not_null())
+    return (
+        away.select("node", "until_ms", from_ms=_MS)
+        .sort("from_ms", "node")
+        .select("node", "from_ms", "until_ms")
+    )
+
+
+def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
+    """Nodes of the table ``node_resource`` that have other amounts later than at the start.
+
+    In order of their names.
+    """
+    keys = ("node", "resource", "cell")
+    start = _at(rows, begins_ms, *keys).select(*keys, start_ms=_MS, start="amount")
+    both = rows.join(start, on=keys, nulls_equal=True)
+    change = (pl.col("amount") - pl.col("start")).abs()
+    other = both.filter(
+        (pl.col(_MS) > pl.col("start_ms")) & (change > _ALIKE * pl.col("start").abs())
+    )
+    return other["node"].unique().sort().to_list()
 
 
 def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.room_left import CELLS, GANG, RULES
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.waiting import waiting, waiting_told
-from tracekit.replay.workload.constraints.allowed import Allowed, Suited
+from tracekit.replay.workload.constraints.allowed import Allowed, Suited, nowhere
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
@@ -157,6 +157,18 @@ def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
     celled = dataclasses.replace(celled, constraints=Constraints(parts=(cells,)))
     assert found(celled)["kinds"][0]["in_the_way"] == {CELLS: 1}
     assert "has room, but has it in no NUMA cells as the container asks for" in said(celled)[0]
+    # who is larger than any cell waits for nobody: no policy can place it
+    capacity = np.array([[1000, 100]])
+    assert nowhere(Constraints(parts=(cells,)), celled.request, capacity) == []
+    for bound, what in (
+        (1, "1 node has no NUMA cell that is large enough"),
+        (3, "1 node has fewer than 3 NUMA cells that are large enough for an equal part each"),
+    ):
+        larger = dataclasses.replace(
+            cells, request=celled.request[:, :2] * 2, numa_cells=np.full(3, bound)
+        )
+        shut = nowhere(Constraints(parts=(larger,)), celled.request[:, :2] * 2, capacity)
+        assert shut == [(at, what) for at in range(3)]
     gang = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 900, 1)] * 4))
     gang = dataclasses.replace(gang, gang=np.zeros(4, np.int64))
     assert found(gang)["kinds"][0]["in_the_way"] == {GANG: 3}

@@ -186,14 +186,15 @@ class Calendar:
     Parameters
     ----------
     workload : Workload
-        Its ``departure_ms`` and, where there are any, its ``losses`` and ``joins``.
+        Its ``departure_ms`` and, where there are any, nodes that are lost, come, leave and return.
     """
 
     def __init__(self, workload: Workload) -> None:
         self._departures = np.argsort(workload.departure_ms, kind="stable")
         self._leaves_ms = workload.departure_ms[self._departures]
         self._departed = 0
-        self._losses, self._joins = _Nodes(workload.losses), _Nodes(workload.joins)
+        self._losses = _Nodes(workload.losses, workload.leaves)
+        self._joins = _Nodes(workload.joins, workload.returns)
 
     def next_ms(self) -> int | None:
         """When the next container departs or node is lost or comes; None: nothing is to happen."""
@@ -218,12 +219,17 @@ class Calendar:
 
 
 class _Nodes:
-    """Nodes in the order of their times; each is returned once."""
+    """Nodes in the order of their times; each is returned once for each time."""
 
-    def __init__(self, nodes: Losses | None) -> None:
+    def __init__(self, *given: Losses | None) -> None:
         none = np.empty(0, dtype=np.int64)
-        self._node, self._time_ms = (none, none) if nodes is None else (nodes.node, nodes.time_ms)
-        self._done = 0
+        known = [one for one in given if one is not None]
+        node, time_ms = (
+            np.concatenate([none, *(getattr(one, name) for one in known)])
+            for name in ("node", "time_ms")
+        )
+        order = np.argsort(time_ms, kind="stable")
+        self._node, self._time_ms, self._done = node[order], time_ms[order], 0
 
     def next_ms(self) -> int | None:
         return int(self._time_ms[self._done]) if self._done < len(self._node) else None

@@ -127,7 +127,10 @@ class CompiledPlacer:
     def _place_among_open(self, indices: IntArray, times_ms: IntArray) -> None:
         """Place containers to which constraints close the same nodes."""
         open_nodes = self._state.open_nodes(int(indices[0]))
-        if open_nodes is not None:
+        if open_nodes is None:
+            # all are there now that were away before
+            self._nodes.blocked[:] = False
+        else:
             np.logical_not(open_nodes, out=self._nodes.blocked)
         self._shapes.refused[:] = False
         for start, end in self._stretches(times_ms):

@@ -12,9 +12,14 @@ from tracekit.words import agreeing, counted
 
 #: What a reader must know before the numbers of a replay, by the name of the fact.
 _BENDING = {
+    "containers_not_listed": (
+        "[container has|containers have] a request and [is|are] not listed, and [is|are] not"
+        " replayed (tracekit check STORE names broken rows)"
+    ),
     "containers_departed_before": (
-        "[container had|containers had] departed when the recorded use begins, and [is|are] not"
-        " replayed (times of containers and of use must count from one moment)"
+        "[container had|containers had] departed when the replay begins, and [is|are] not"
+        " replayed (it begins with the recorded use, if there is any; times of containers and of"
+        " use must count from one moment)"
     ),
     "containers_without_request": (
         "[container requests|containers request] nothing, and [fits|fit] wherever there is a node"
@@ -52,9 +57,9 @@ _BENDING = {
         " there are count as enough, where a scheduler of gangs would let them wait"
     ),
     "nodes_empty_while_away": (
-        "[node is lost or comes|nodes are lost or come] on the way: while [it is|they are] away,"
-        " means, deviations, spreads and shares over all nodes count [it as an empty node|them as"
-        " empty nodes], so that nodes seem less even, and less full, than those that are there"
+        "[node is|nodes are] lost, away for a while or not there from the start: while [it is|they"
+        " are] away, means, deviations, spreads and shares over all nodes count [it as an empty"
+        " node|them as empty nodes], so that nodes seem less even, and less full, than those that are there"
     ),
     "containers_between_samples": (
         "[container comes and goes|containers come and go] between two steps of the replay:"

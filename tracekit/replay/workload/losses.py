@@ -149,6 +149,7 @@ def without(load: Workload, gone: Mapping[int, int]) -> Workload:
     for node, when in gone.items():
         lost_ms[node] = min(lost_ms[node], when)
     losses = _in_order(lost_ms[:-1])
+    leaves, returns = (_until(some, lost_ms) for some in (load.leaves, load.returns))
     background = np.array(load.background)
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
         background[:, load.times_ms >= when, node] = 0.0
@@ -162,9 +163,23 @@ def without(load: Workload, gone: Mapping[int, int]) -> Workload:
         departure = np.where(stays, np.minimum(departure, ends), departure)
         pinned = np.where(late, -1, pinned)
     made = dataclasses.replace(
-        load, background=background, pinned=pinned, departure_ms=departure, losses=losses
+        load,
+        background=background,
+        pinned=pinned,
+        departure_ms=departure,
+        losses=losses,
+        leaves=leaves,
+        returns=returns,
     )
     return made if stays.all() else in_order_of(made, np.flatnonzero(stays), made.arrival_ms)
+
+
+def _until(some: Losses | None, lost_ms: IntArray) -> Losses | None:
+    """Nodes that leave for a while, or return, less what would be after they are lost."""
+    if some is None:
+        return None
+    kept = some.time_ms < lost_ms[some.node]
+    return Losses(node=some.node[kept], time_ms=some.time_ms[kept])
 
 
 def _in_order(lost_ms: IntArray) -> Losses:

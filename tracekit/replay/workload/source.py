@@ -95,7 +95,7 @@ class WorkloadSource:
 
 def _with_counts(load: Workload) -> Workload:
     """The workload with counts of what its measures do not show as it was; none that is 0."""
-    away = [one.node for one in (load.losses, load.joins) if one is not None]
+    away = [one.node for one in (load.losses, load.joins, load.leaves) if one is not None]
     counts = {
         "containers_between_samples": between_samples(
             load.times_ms, load.arrival_ms, load.departure_ms

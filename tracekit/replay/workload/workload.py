@@ -38,7 +38,7 @@ class Losses:
     Parameters
     ----------
     node, time_ms : int64, shape (losses,)
-        Each node once.
+        Each node once, but for those that leave and come back.
     """
 
     node: IntArray
@@ -111,6 +111,9 @@ class Workload:
         Nodes that are lost, or leave; what runs there is evicted. None: none is.
     joins : Losses, optional
         Nodes that come later, with when; they take nothing before. None: all are there.
+    leaves, returns : Losses, optional
+        Nodes that leave for a while, and when they come back; what runs there is evicted, as from
+        those in ``losses``, which is given then. None: none does.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes. None: not known.
     reserved : int64, shape (nodes, resources), optional
@@ -174,6 +177,8 @@ class Workload:
     gang_backoff_ms: int = 0
     losses: Losses | None = None
     joins: Losses | None = None
+    leaves: Losses | None = None
+    returns: Losses | None = None
     domains: NodeDomains | None = None
     reserved: IntArray | None = None
     stays: BoolArray | None = None

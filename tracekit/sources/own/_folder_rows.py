@@ -25,6 +25,7 @@ from tracekit.sources.own._folder_checks import (
     with_amounts,
     with_lives,
 )
+from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._impossible_use import MILLICORES, possible
 from tracekit.tables import all_tables
 
@@ -72,7 +73,7 @@ def read_nodes(opened: Opened) -> Read:
         yield from broken
         check_node_sizes(opened.name, frame)
         since = timed(frame)
-        kept, wrong = refuse(since, priced_twice(since), "node")
+        kept, wrong = refuse(since, [*priced_twice(since), *in_form(since, "node")], "node")
         yield from wrong
         measures, labels = _further(kept, columns)
         kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
@@ -94,7 +95,7 @@ def read_containers(opened: Opened) -> Read:
         # a container of which a size or a time is unreadable is none: one reject, and no half
         rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
-        rules += no_amounts(_columns(_further(frame, columns)[0]))
+        rules += [*no_amounts(_columns(_further(frame, columns)[0])), *in_form(frame, "container")]
         kept, wrong = refuse(frame, rules, "container")
         yield from wrong
         kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))

@@ -8,6 +8,7 @@ from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
 from tracekit.sources.own._folder_checks import check_spelling, check_steps, priced_twice
+from tracekit.sources.own._folder_documents import in_form
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -47,7 +48,10 @@ def _table_file(table: Table) -> ClusterFile:
             if table.step and table.entity:
                 check_steps(opened.name, frame, table.entity)
             timed = frame if "time_ms" in needed else _folder_rows.timed(frame)
-            rows, wrong = refuse(timed, priced_twice(timed), table.name)
+            rules = priced_twice(timed)
+            if table.entity and not table.step:
+                rules += in_form(timed, table.name)
+            rows, wrong = refuse(timed, rules, table.name)
             yield from wrong
             kept = [name for name in rows.columns if name in columns or name == "line"]
             yield Batch(table=table.name, rows=rows.select(kept))

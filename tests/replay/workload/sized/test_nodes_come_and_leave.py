@@ -15,6 +15,7 @@ from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.changed.on_nodes import on_nodes
+from tracekit.replay.workload.losses import with_losses
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
@@ -91,3 +92,62 @@ def test_fewer_nodes_keep_their_times(tmp_path: Path) -> None:
     assert part.joins.node.tolist() == [0]
     assert part.losses is not None
     assert not len(part.losses.node)
+
+
+def _away(folder: Path, *assume: str) -> Workload:
+    """n0 is away from 2,000 to 3,000 s; n1 has room for two of the containers, of one core each."""
+    (folder / "own").mkdir()
+    (folder / "own" / "nodes.csv").write_text(
+        "node,cpu_milli,memory_bytes,time_ms,state\n"
+        "n0,4000,17179869184,0,ready\n"
+        "n0,4000,17179869184,2000000,gone\n"
+        "n0,4000,17179869184,3000000,ready\n"
+        "n1,2000,17179869184,0,ready\n"
+    )
+    lives = ((1000, ""), (2_500_000, ""), (2_600_000, ""), (3_500_000, ""))
+    rows = [f"c{at},{came},1000,1073741824,{left}" for at, (came, left) in enumerate(lives)]
+    header = "container,arrival_ms,cpu_milli,memory_bytes,departure_ms"
+    (folder / "own" / "containers.csv").write_text("\n".join([header, *rows]) + "\n")
+    ingest(folder / "own", folder / "store")
+    settings = sized_assumptions(("arrivals=recorded", *assume))
+    return workload_from_sizes(open_store(folder / "store"), settings, stream(0, "test"))
+
+
+@pytest.mark.parametrize(
+    "placer", [PlainPlacer, rows_placer, fast_placer], ids=["plain", "rows", "compiled"]
+)
+def test_nothing_is_placed_on_a_node_that_is_away(tmp_path: Path, placer: MakePlacer) -> None:
+    load = _away(tmp_path)
+    policy, _ = halves(parse_entrant("first_fit"))
+    outcome = Engine(load, policy, stream(0, "test"), placer=placer).run()
+    came = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
+    where = {
+        name: load.node_ids[at] for name, at in zip(load.container_ids, outcome.node, strict=True)
+    }
+    # c0 is evicted when n0 leaves and goes to n1, c1 fits beside it, c2 waits until n0 is back
+    assert where == {"c0": "n1", "c1": "n1", "c2": "n0", "c3": "n0"}
+    assert came == {"c0": 2_000_000, "c1": 2_500_000, "c2": 3_000_000, "c3": 3_500_000}
+    assert [load.container_ids[at] for at in outcome.evicted] == ["c0"]
+
+
+def test_a_node_that_is_away_is_told_and_kept_among_others(tmp_path: Path) -> None:
+    load = _away(tmp_path)
+    assert any("node n0 was away for a while" in one for one in load.told)
+    part = on_nodes(load, np.array([1, 0], dtype=np.int64))
+    assert part.leaves is not None
+    assert part.returns is not None
+    assert (part.leaves.node.tolist(), part.leaves.time_ms.tolist()) == ([1], [2_000_000])
+    assert part.returns.time_ms.tolist() == [3_000_000]
+    (alone,) = (on_nodes(load, np.array([1], dtype=np.int64)).leaves,)
+    assert alone is not None
+    assert not len(alone.node)
+
+
+def test_a_node_that_is_lost_while_it_is_away_does_not_come_back(tmp_path: Path) -> None:
+    load = _away(tmp_path)
+    after = 2_200_000 - int(load.times_ms[0])
+    lost = with_losses(load, f"n0@{after}", stream(0, "lost"))
+    policy, _ = halves(parse_entrant("first_fit"))
+    outcome = Engine(lost, policy, stream(0, "test"), placer=PlainPlacer).run()
+    assert {lost.node_ids[at] for at in outcome.node if at >= 0} == {"n1"}
+    assert (outcome.node < 0).sum() == 2

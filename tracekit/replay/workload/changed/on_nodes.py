@@ -42,6 +42,8 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
         constraints=None if stays.constraints is None else stays.constraints.on(nodes),
         losses=_losses_on(stays.losses, place),
         joins=_losses_on(stays.joins, place),
+        leaves=_losses_on(stays.leaves, place),
+        returns=_losses_on(stays.returns, place),
         domains=None if stays.domains is None else stays.domains.on(nodes),
     )
 

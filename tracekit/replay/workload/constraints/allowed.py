@@ -42,6 +42,7 @@ class Allowed(Constraint):
     """
 
     fixed: ClassVar[bool] = True
+    only_closes: ClassVar[bool] = True
 
     label: str
     of: IntArray
@@ -246,9 +247,9 @@ _NAMED = 3
 def nowhere(
     constraints: Constraints | None, request: IntArray, capacity: IntArray
 ) -> list[tuple[int, str]]:
-    """Containers without a node that is large enough and that no selector or taint closes.
+    """Containers without a node that is large enough and open while nothing runs anywhere.
 
-    Only what does not depend on who runs where is asked.
+    Selectors and taints are asked, and cells: of what others that run may open nothing.
 
     Parameters
     ----------
@@ -261,7 +262,8 @@ def nowhere(
         Positions of the containers, each with what closes the nodes that are large enough, in
         words. One that is too large for every node is not among them.
     """
-    parts = () if constraints is None else tuple(one for one in constraints.parts if one.fixed)
+    known = () if constraints is None else constraints.parts
+    parts = tuple(one for one in known if one.only_closes)
     if not parts:
         return []
     kinds = np.stack([*(one.kinds for one in parts), *request.T], axis=1)

@@ -9,7 +9,7 @@ the cells have left one after another; the whole node's room decides whether it 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Cells(Constraint):
         Of the cells that fit: the lowest number, or the least cpu left afterwards, ties to the
         lower number.
     """
+
+    only_closes: ClassVar[bool] = True
 
     capacity: IntArray
     request: IntArray
@@ -85,6 +87,16 @@ class Cells(Constraint):
     def keeper(self, nodes: int) -> CellsKeeper:
         """The keeper of what is left of each cell."""
         return CellsKeeper(self, nodes)
+
+    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+        """That too few cells are large enough, of the nodes where that is so."""
+        bound = int(self.numa_cells[index])
+        what = "have no NUMA cell that is large enough"
+        if bound > 1:
+            what = (
+                f"have fewer than {bound} NUMA cells that are large enough for an equal part each"
+            )
+        return {what: ~self.keeper(nodes).open(index)}
 
 
 class CellsKeeper:

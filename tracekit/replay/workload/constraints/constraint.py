@@ -48,9 +48,12 @@ class Constraint:
     ----------
     fixed : bool
         Whether the nodes open to a container are the same whoever runs where.
+    only_closes : bool
+        Whether others can only close further nodes: one that is closed while empty never opens.
     """
 
     fixed: ClassVar[bool] = False
+    only_closes: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

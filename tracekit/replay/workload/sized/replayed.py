@@ -12,6 +12,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.workload.losses import without
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.away import with_absences
 from tracekit.replay.workload.sized.further import columns_used
 from tracekit.replay.workload.sized.set_aside import placeable, without_lacking, without_waiting
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
@@ -138,7 +139,7 @@ _NAMED_LIVES = 5
 
 
 def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Lives) -> Workload:
-    """The workload with nodes closed before they came and after they left.
+    """The workload with nodes closed before they came, while they are away and after they left.
 
     Parameters
     ----------
@@ -165,6 +166,7 @@ def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Liv
     if len(gone) == load.nodes or len(late) == load.nodes:
         return load
     made = _joined(load, late[np.argsort(came[late], kind="stable")], came) if len(late) else load
+    made = with_absences(made, store, nodes)
     return without(made, gone) if gone else made
 
 

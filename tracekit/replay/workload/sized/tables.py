@@ -34,6 +34,8 @@ class Sizes:
         Names of the nodes that are set aside, those of which nothing is recorded too.
     unmeasured : int
         How many of the nodes have no recorded use of their own, where others have.
+    unlisted : int
+        How many containers ask for something and are not listed; their requests are left out.
     """
 
     nodes: pl.DataFrame
@@ -43,6 +45,7 @@ class Sizes:
     rules: pl.DataFrame
     set_aside: pl.Series
     unmeasured: int
+    unlisted: int
 
 
 def is_sized(store: Store) -> bool:
@@ -83,19 +86,14 @@ def sizes_of(store: Store) -> Sizes:
     Raises
     ------
     TracekitError
-        When a container is not listed although resources or use speak of it.
+        When most containers that ask for something are not listed.
     """
     containers = read(store, "container").sort("time_ms", "position", "container")
     containers = containers.unique("container", keep="last", maintain_order=True)
     requests = read(store, "container_resource").sort("container", "resource", _MS)
     requests = requests.unique(["container", "resource"], keep="first", maintain_order=True)
-    strange = requests.join(containers, on="container", how="anti")
-    if strange.height:
-        raise TracekitError(
-            f"container '{strange['container'][0]}' has a request and is not in the table container"
-            f" ({strange['container'].n_unique():,} such containers)",
-            hint="ingest the file that lists containers with their times too",
-        )
+    unlisted = _unlisted(requests, containers)
+    requests = requests.join(containers, on="container", how="semi", maintain_order="left")
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
     bare, silent = without_size(nodes, capacity), silent_nodes.silent(store, nodes)
     set_aside = pl.concat([bare["node"], silent["node"]]).unique(maintain_order=True)
@@ -113,4 +111,21 @@ def sizes_of(store: Store) -> Sizes:
         rules=read(store, "sharing_rule").sort("holder", "guest", _MS),
         set_aside=set_aside,
         unmeasured=silent_nodes.without_use(store, nodes).height,
+        unlisted=unlisted,
     )
+
+
+def _unlisted(requests: pl.DataFrame, containers: pl.DataFrame) -> int:
+    """How many containers ask for something and are not listed, as their row was broken.
+
+    Raises TracekitError where that is so of most: the file that lists them is not there.
+    """
+    asking = requests["container"].unique().sort()
+    strange = asking.filter(~asking.is_in(containers["container"].implode()))
+    if 2 * strange.len() > asking.len():
+        raise TracekitError(
+            f"container '{strange[0]}' has a request and is not in the table container, nor are"
+            f" {strange.len() - 1:,} others of {asking.len():,} with a request",
+            hint="ingest the file that lists containers with their times too",
+        )
+    return strange.len()

@@ -126,7 +126,7 @@ def _rules(who: Replayed, assumptions: SizedAssumptions) -> Rules:
 
 
 def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tuple[int, str]]:
-    """Containers that no policy can place, as selectors and taints close every node; and why.
+    """Containers that no policy can place, as selectors, taints or cells close every node; and why.
 
     Those of gangs are not among them: their gang waits with them. Nor are all of a workload.
     """
@@ -211,6 +211,7 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
     return {
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
         **({"nodes_without_own_use": found.unmeasured} if found.unmeasured else {}),
+        **({"containers_not_listed": found.unlisted} if found.unlisted else {}),
         "containers_departed_before": who.life.over,
         "containers_set_aside_too_large": len(who.too_large),
         **({"containers_set_aside_lacking": len(who.lacking)} if who.lacking else {}),

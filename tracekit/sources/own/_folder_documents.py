@@ -1,0 +1,56 @@
+"""Columns of a folder's tables that have a form: numbers within bounds, and JSON documents."""
+
+import json
+from collections.abc import Mapping
+
+import polars as pl
+
+from tracekit.sources._rows import Rule
+from tracekit.tables import all_tables
+
+#: Columns that hold documents, by table, and what each is.
+_DOCUMENTS: Mapping[str, Mapping[str, type]] = {
+    "container": {"labels": dict, "rules": list, "selector": list, "tolerations": list},
+    "node": {"taints": list},
+}
+_SAID: Mapping[type, str] = {dict: "a JSON object", list: "a JSON list"}
+
+
+def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
+    """The rules that the columns of a table of the store hold what that table takes."""
+    return [*_numbers(frame, table), *_documents(frame, table)]
+
+
+def _numbers(frame: pl.DataFrame, table: str) -> list[Rule]:
+    found = []
+    for column in all_tables()[table].columns:
+        if column.kind != "number" or column.name not in frame.columns:
+            continue
+        value = pl.col(column.name).cast(pl.Float64, strict=False)
+        broken = value.is_null() | ~value.is_finite()
+        expected = "a number"
+        if column.minimum is not None:
+            broken |= value < column.minimum
+            expected = f"a number, {column.minimum:g} or more"
+        broken &= pl.col(column.name).is_not_null()
+        found.append(Rule(column=column.name, broken=broken, expected=expected))
+    return found
+
+
+def _documents(frame: pl.DataFrame, table: str) -> list[Rule]:
+    found = []
+    for name, kind in _DOCUMENTS.get(table, {}).items():
+        if name in frame.columns and frame.schema[name] == pl.String:
+            texts = frame[name].drop_nulls().unique()
+            wrong = pl.Series([one for one in texts if not _is(one, kind)], dtype=pl.String)
+            broken = pl.col(name).is_in(wrong.implode())
+            found.append(Rule(column=name, broken=broken, expected=_SAID[kind]))
+    return found
+
+
+def _is(text: str, kind: type) -> bool:
+    """Whether a text is a document of that kind; an empty one says nothing."""
+    try:
+        return not text.strip() or isinstance(json.loads(text), kind)
+    except (ValueError, RecursionError):
+        return False
