@@ -100,13 +100,13 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
         _own_cluster,
         False,
         # production overloads nodes, and less overload is worth its price
-        r"^Use least_allocated: overloaded node-steps are 0 .* against production; it is worse by",
+        r"^Use least_allocated: overloaded node-steps are 0 .* against production\. It is worse by",
     ),
     "a made-up trace": (
         _made_up,
         False,
         # what every order makes worse is a price, whatever chance may do
-        r"^Keep .*: under least_allocated stranded CPU .* it is worse in each of 6 orders by",
+        r"^Keep .*\. Under least_allocated stranded CPU .* It is worse in each of 6 orders by",
     ),
     "heads of the real trace": (
         _heads,
@@ -132,11 +132,11 @@ def test_no_answer_passes_for_another() -> None:
         ),
         (
             "Use least_allocated: overloaded node-steps are 0 in each of 6 orders of arrival,"
-            " \u22126 against production; it is worse by highest memory use."
+            " \u22126 against production. It is worse by highest memory use."
         ),
         (
-            "Keep the placement of production, unless this trade is worth it: under least_allocated"
-            " stranded CPU is 0.4 %; it is worse in each of 6 orders by highest memory use."
+            "Keep the placement of production, unless this trade is worth it. Under least_allocated"
+            " stranded CPU is 0.4 %. It is worse in each of 6 orders by highest memory use."
         ),
         f"{keep} by CPU production comes to 88.4 %, random, which comes nearest, to 88.7 %",
         f"{_UNTOLD}; and so on.",

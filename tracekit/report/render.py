@@ -106,7 +106,7 @@ def _findings(data: Data) -> tuple[str, ...]:
     """The answer, and what else the data say; without the answer where its page has a fault."""
     said = tuple(sentence(item) for item in key_findings(data).values())
     try:
-        return (plain(contents.answer.answer(data).sentence), *said)
+        return (*(plain(one) for one in contents.answer.told(data)), *said)
     except FAULTS:
         if os.environ.get("TRACEKIT_DEBUG"):
             raise

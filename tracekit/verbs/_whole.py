@@ -98,6 +98,8 @@ def run_all(
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
         forget(out / "replay")
+        # the policy, and how many nodes
+        told = 1 + bool(nodes)
         return RunSummary(
             out=out,
             store=store.path,
@@ -108,9 +110,9 @@ def run_all(
             .collect()
             .item(),
             findings=(
-                *report.findings[:1],
-                *filter(None, [nodes, never_ran.told(store)]),
-                *report.findings[1:],
+                *report.findings[:told],
+                *filter(None, [never_ran.told(store)]),
+                *report.findings[told:],
             ),
             skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
         )

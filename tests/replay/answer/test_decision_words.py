@@ -37,7 +37,7 @@ def run(values: dict[str, tuple[float, float | list[float]]], orders: int = 6) -
 def test_a_cost_that_every_order_has_is_a_trade() -> None:
     """Production is kept "unless this trade is worth it"; worse on average alone is told."""
     for spread, said in (
-        (0.001, "Keep the placement of production, unless this trade is worth it: under a "),
+        (0.001, "Keep the placement of production, unless this trade is worth it. Under a "),
         (0.25, "Use a: "),
     ):
         found = _with_memory(
@@ -45,8 +45,8 @@ def test_a_cost_that_every_order_has_is_a_trade() -> None:
         )
         told = sentence(found, decision(found))
         assert told.startswith(said)
-        assert ("; it is worse by highest memory use" in told) == (spread < 0.01)
-        assert ("; it is worse on average, within chance, by highest memory" in told) == (
+        assert (". It is worse by highest memory use" in told) == (spread < 0.01)
+        assert (". It is worse on average, within chance, by highest memory" in told) == (
             spread > 0.01
         )
 
@@ -67,7 +67,7 @@ def test_a_cost_in_every_order_is_told_from_one_on_average() -> None:
     found = _with_memory(run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)}), 0.08)
     said = sentence(found, decision(found))
     assert said.startswith("Keep the placement of production, unless this trade is worth it")
-    assert "; it is worse in each of 6 orders by highest memory" in said
+    assert ". It is worse in each of 6 orders by highest memory" in said
 
 
 def test_what_nodes_cost_is_a_price_of_whatever_gets_better() -> None:
@@ -171,7 +171,7 @@ def test_what_a_choice_costs_beside_another_is_named() -> None:
     more = Results(found.manifest, *wide)
     said = sentence(more, decision(more)).replace("\u00a0", " ")
     assert said.startswith("Use a: highest CPU use is 50")
-    assert said.endswith("; it is worse by nodes used +10 against b.")
+    assert said.endswith(". It is worse by nodes used +10 against b.")
 
 
 def test_a_policy_that_never_saw_use_is_not_put_forward_without_a_word() -> None:

@@ -174,7 +174,7 @@ def test_what_no_order_could_make_up_for_bars_at_once() -> None:
     assert told.unjudged == ()
     why = (
         "nodes needed more than they have in 109 node-steps, production 0, in one order of"
-        " arrival; with none in 5 more it would still be too much"
+        " arrival; even without any in 5 more it would be too much"
     )
     assert [(one.names, one.why) for one in told.left_out] == [(("full",), why)]
 

@@ -94,8 +94,9 @@ def test_who_overloads_more_by_chance_alone_is_named_apart() -> None:
         found.repeats.with_columns(once.otherwise(name).alias(name)),
     )
     said = who_holds(found, decision(found))
-    assert said.startswith("a may be chosen. b overloads more than allowed on average, which")
-    assert "neither ruled out nor recommended" in said
+    above = "b overloads nodes more than allowed on average, in 1 of 6 orders, which"
+    assert said.startswith(f"a may be chosen. {above}")
+    assert "not ruled out, and not recommended" in said
 
 
 @pytest.mark.parametrize(("values", "said"), CASES)
@@ -108,3 +109,9 @@ def test_one_that_met_too_few_orders_is_neither() -> None:
     found = run({USUAL: HOLDS, "b": OVERLOADS})
     told = dataclasses.replace(decision(found), unjudged=(USUAL,))
     assert who_holds(found, told).startswith(f"{RUNS} met too few orders of arrival to be judged.")
+
+
+def test_searches_of_papers_are_told_apart_from_what_schedulers_have() -> None:
+    found = run({USUAL: HOLDS, "least_allocated": HOLDS, "tbesk": HOLDS, "b": OVERLOADS})
+    said = who_holds(found, decision(found))
+    assert "So may least_allocated and tbesk. tbesk is a search from papers, which no" in said

@@ -74,7 +74,7 @@ def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str
         against_others = f"{_beside(found, told)}{cost(found, told)}"
         return f"Use {first}: {title} {verb(title)} {value}{against_others}."
     priced, costs = price(found, told)
-    advice = f"{_WEIGH}: under {first}" if costs else f"Use {first}:"
+    advice = f"{_WEIGH}. Under {first}" if costs else f"Use {first}:"
     if against.apart:
         gained = f"{difference_text(measure, against)} against production{priced}"
         return f"{advice} {title} {verb(title)} {value}, {gained}."

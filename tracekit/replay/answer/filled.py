@@ -26,9 +26,9 @@ def filled(found: Results) -> str:
     absent = load.get("quantities", {}).get("departures") == ABSENT
     if (set_aside or absent) and _known(found, _END) and _each(found, _END):
         return (
-            "No container leaves here: nodes fill up, and nodes used is a mean over that time. Of"
-            f" {load['nodes']:,} nodes so many are used at the end: {_each(found, _END)}"
-            f"{_SET_ASIDE * set_aside}."
+            f"Nodes that hold a container at the end, of {load['nodes']:,}:"
+            f" {_each(found, _END)}. No container leaves here, so that nodes used, a mean over the"
+            f" time, are fewer{_SET_ASIDE * set_aside}."
         )
     if found.manifest.get("repeats_none") and _known(found, _MOST) and _each(found, _MOST):
         return (

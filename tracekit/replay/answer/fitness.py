@@ -162,7 +162,7 @@ def _why(found: Results, policy: str) -> str:
         return why
     orders = "one order" if met == 1 else f"{met} orders"
     return (
-        f"{why}, in {orders} of arrival; with none in {most - met} more it would still be too much"
+        f"{why}, in {orders} of arrival; even without any in {most - met} more it would be too much"
     )
 
 

@@ -44,7 +44,7 @@ def price(found: Results, told: Decision) -> tuple[str, bool]:
     ):
         said += [f"{how}by {_named(some, left)}"] if some else []
         left = max(left - len(some), 0)
-    worse = f"; it is worse {', and '.join(said)}" if said else ""
+    worse = f". It is worse {', and '.join(said)}" if said else ""
     paid = _more(found, told, COST)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = bool(sure or always or paid) and told.criterion not in CONDITIONS
@@ -127,7 +127,7 @@ def cost(found: Results, told: Decision) -> str:
         for _, measure, name, by in costs[:_PRICES]
     ]
     said += [count(len(costs) - _PRICES, "more measure")] if len(costs) > _PRICES else []
-    return f"; it is worse by {listed(said)}" if said else ""
+    return f". It is worse by {listed(said)}" if said else ""
 
 
 def gains(found: Results, told: Decision) -> list[str]:

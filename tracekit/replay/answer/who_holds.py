@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.fitness import YARDSTICK, above_on_average, yardstick
+from tracekit.replay.answer.fitness import YARDSTICK, above_on_average, limits, yardstick
 from tracekit.replay.answer.left_waiting import waits_too_much
+from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.words import agreeing, counted, few, listed
@@ -13,7 +15,7 @@ from tracekit.words import agreeing, counted, few, listed
 #: Up to so many policies that may be chosen are all named.
 _NAMED = 8
 #: What is said of policies whose mean alone is above a limit.
-_BY = " on average, which chance may explain: neither ruled out nor recommended."
+_BY = "which chance may explain: not ruled out, and not recommended."
 
 
 def who_holds(found: Results, told: Decision) -> str:
@@ -35,9 +37,32 @@ def who_holds(found: Results, told: Decision) -> str:
         said.append(f"So may {named}." if others else "No other policy may.")
     else:
         said.append(f"{named} may be chosen." if others else "")
+    if searches := [name for name in others if _search(found, name)]:
+        are = "is a search" if len(searches) == 1 else "are searches"
+        said.append(f"{few(searches)} {are} from papers, which no scheduler has built in.")
     if perhaps:
-        said.append(f"{_first(perhaps)} overload{'s' * (len(perhaps) == 1)} more than allowed{_BY}")
+        said.append(_above(found, perhaps))
     return " ".join(filter(None, [*said, _barred(found, barred, len(ours))]))
+
+
+def _search(found: Results, policy: str) -> bool:
+    """Whether it searches for the placement of a whole batch, as no scheduler does."""
+    known = found.manifest.get("policies") or ()
+    name = next((str(one["name"]) for one in known if one["policy"] == policy), "")
+    kind = all_policies().get(name.partition("+")[0])
+    return kind is not None and kind.batched
+
+
+def _above(found: Results, names: list[str]) -> str:
+    """Who overloads more than allowed by the mean alone, and in how many orders; a sentence."""
+    most = limits(found).get(OVERLOAD)
+    often = (
+        [int((found.of(name, OVERLOAD) > most).sum()) for name in names] if most is not None else []
+    )
+    orders = found.most_orders
+    how = f", in {max(often)} of {orders} orders{' at most' * (len(names) > 1)}" if often else ""
+    verb = "overloads" if len(names) == 1 else "overload"
+    return f"{_first(names)} {verb} nodes more than allowed on average{how}, {_BY}"
 
 
 def _first(names: list[str]) -> str:

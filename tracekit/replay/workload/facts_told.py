@@ -59,7 +59,8 @@ _BENDING = {
     "nodes_empty_while_away": (
         "[node is|nodes are] lost, away for a while or not there from the start: while [it is|they"
         " are] away, means, deviations, spreads and shares over all nodes count [it as an empty"
-        " node|them as empty nodes], so that nodes seem less even, and less full, than those that are there"
+        " node|them as empty nodes], so that nodes seem less even, and less full, than those that"
+        " are there"
     ),
     "containers_between_samples": (
         "[container comes and goes|containers come and go] between two steps of the replay:"

@@ -9,7 +9,9 @@ from tracekit.replay.answer.may_answer import may_be_chosen
 from tracekit.replay.answer.preferred import rules_out_overload
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import RESOURCES
 from tracekit.replay.studies.shrink.after_run import unasked
+from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.next import CHEAPEST, MORE, may_be_cheaper
@@ -17,9 +19,14 @@ from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise, of_another
-from tracekit.report.words import listed, spaced
+from tracekit.report.words import listed, percent, spaced
+from tracekit.store.quantities import RECORDED
 from tracekit.study import Study
 
+#: Below this use of a node nobody has to relieve it.
+_RELIEF = 0.8
+#: So much of the nodes is worth to be saved before anything else.
+_SAVES = 0.1
 #: So many sentences of the count stand beside the answer; what begins the others.
 _FIRST, _ALSO = 3, "On the number of nodes: "
 
@@ -32,6 +39,36 @@ def said(data: Data, told: Decision) -> str:
         )
     why = _unasked(data, told)
     return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
+
+
+def lead(data: Data, told: Decision) -> tuple[str, str]:
+    """Where the nodes are what can be saved: how many are enough, and that none needs relief.
+
+    Both are empty where production's nodes are used far, or hardly any can go.
+    """
+    study = data.studies.get(NAME)
+    found = None if study is None or of_another(study, _load(data)) else shrink_told.told(study)
+    first = next(iter(told.chosen), "")
+    if study is None or found is None or found.about.get("kept_placement"):
+        return "", ""
+    if found.best["policy"] != first:
+        return "", ""
+    usual, best = (found.about["observed"] or {}).get("measures", {}), found.best
+    peaks = {words: usual.get(f"{name}_max_fraction") for name, words in RESOURCES.items()}
+    known = {words: peak for words, peak in peaks.items() if peak is not None}
+    recorded = _load(data).get("quantities", {}).get("use of containers") == RECORDED
+    idle = known and max(known.values()) < _RELIEF and recorded
+    if not idle or best["of"] - best["nodes"] < _SAVES * best["of"]:
+        return "", ""
+    used = listed([f"{percent(peak)} of its {words}" for words, peak in known.items()])
+    none = f"No node needs relief, though: the fullest uses {used} in production."
+    return " ".join(_sentences(data, study)[:_FIRST]), none
+
+
+def whole(data: Data) -> str:
+    """All that is said of how many nodes are enough; empty where it was not asked."""
+    study = data.studies.get(NAME)
+    return "" if study is None or of_another(study, _load(data)) else _answer(data, study)
 
 
 def _of_whom(told: Decision, study: Study) -> str:
@@ -83,7 +120,10 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
     more = (f"How many nodes it takes for {MORE:g} times the load:", f"{asked} --scale {MORE}")
     found = shrink_told.told(data.studies[NAME])
-    if found is not None and may_be_cheaper(found):
+    searched = any(
+        one.name == NAME and one.about.get("least") == COST for _, one in data.other_studies
+    )
+    if found is not None and may_be_cheaper(found) and not searched:
         cheapest = f"{asked} {CHEAPEST} --out {data.paths.study('cheapest')}"
         more = ("Which of the nodes that are enough cost least:", cheapest)
     safer = _safer(data, told)

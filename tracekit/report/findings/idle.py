@@ -14,8 +14,9 @@ def _find(data: Data) -> Said | None:
     means = profile.select(pl.col("cpu_mean", "memory_mean", "debris").mean())
     cpu, memory, idle = means.row(0)
     said = (
-        f"of the average node lies idle, of {count(profile.height, 'node')}, large or small: it"
-        f" uses {percent(cpu)} of its CPU and {percent(memory)} of its memory."
+        f"of the average node lies idle, of {count(profile.height, 'node')}, large or small, as"
+        f" the mean of CPU and memory: it uses {percent(cpu)} of its CPU and {percent(memory)} of"
+        " its memory."
     )
     tables = (data.info or {"tables": {}})["tables"]
     nodes = max((one.get("nodes", 0) for one in tables.values()), default=0)

@@ -7,6 +7,7 @@ from tracekit.replay.studies.vary import study as vary_study
 from tracekit.report.contents import (
     comparison,
     fewest,
+    nodes_needed,
     quantities,
     requests_to_change,
     search,
@@ -36,6 +37,15 @@ def answer(data: Data) -> Answer:
     if data.studies:
         return _of_studies(data)
     return _of_store(data)
+
+
+def told(data: Data) -> tuple[str, ...]:
+    """The answer, and how many nodes are enough where that was asked; what leads comes first."""
+    found = answer(data)
+    nodes = nodes_needed.whole(data) if data.decision is not None else ""
+    if nodes and nodes.startswith(found.lead):
+        return nodes, found.also
+    return (found.sentence, nodes) if nodes else (found.sentence,)
 
 
 def _of_studies(data: Data) -> Answer:

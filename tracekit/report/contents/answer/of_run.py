@@ -123,21 +123,24 @@ def of_run(data: Data, told: Decision) -> Answer:
     before = OBSERVED if OBSERVED in replayed(data) else runner_up(found, told)
     load = (data.run or {})["workload"]
     rows = changes(data, told, shown, before)
+    policy, nodes = sentence(found, told), nodes_needed.said(data, told)
+    saved, relief = nodes_needed.lead(data, told)
+    first, second = (saved, f"{policy} {relief}") if saved else (policy, nodes)
     return Answer(
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
-        sentence=sentence(found, told),
+        sentence=first,
         meaning=meaning(told) or _why_not(told, shown),
-        also=nodes_needed.said(data, told),
+        also=second,
         warnings=_warnings(data),
         barred=_barred(found, told),
         rule=spaced(told.rule),
         told=[
-            *filter(None, [spaced(filled(found))]),
             *nodes_needed.held(data),
             *_waits(data, told),
             *_left_out(load),
             *_unexplained(load),
+            *filter(None, [spaced(filled(found))]),
             *([f"{load['growth']}."] if load.get("growth") else []),
             *filter(None, [is_the_fullest(load["nodes"], [told.rule, *(r.title for r in rows)])]),
         ],

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs import kept_back
 from tracekit.replay.studies.shrink.words.broken import comes_to, limit_words
@@ -28,11 +29,18 @@ def margin(found: Told) -> str:
     """Which limit comes closest to breaking afterwards, and which node is hottest."""
     row, said = found.best, []
     room = row["tightest_room"]
+    waits = row["fails"] is not None and row["fails_measure"] in WAITING
+    if waits:
+        said.append(
+            "it is room for requests that stops the next node from going: without"
+            f" {found.next_to_go} {breaks(row)}"
+        )
     # what is used by nothing is not near to breaking
     if room is not None and room < 1:
         left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
-        said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
-    if row["fails"] is not None:
+        which = "of the limits on use, the nearest" if waits else "the tightest limit afterwards"
+        said.append(f"{which} is {limit_words(row['tightest'])}: {left}")
+    if row["fails"] is not None and not waits:
         said.append(f"without {found.next_to_go} {breaks(row)}")
     hot = hottest(found)
     if hot is not None:

@@ -11,23 +11,20 @@ import polars as pl
 
 from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.measures import RESOURCES
 from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
-from tracekit.replay.studies.shrink.search.broken_limit import number
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to
 from tracekit.replay.studies.shrink.words.cautions import (
     named,
-    nearly_full,
     nobody_leaves,
     nodes_aside,
     not_counted,
 )
 from tracekit.replay.studies.shrink.words.over_orders import beyond_in_some
 from tracekit.replay.studies.shrink.words.production import unscaled
-from tracekit.replay.workload.facts_told import ASSUMED
+from tracekit.replay.studies.shrink.words.there import use_there
 from tracekit.study import Study
 from tracekit.words import count, counted, short_id
 
@@ -142,7 +139,7 @@ def _enough(found: Told) -> str:
     )
     if row["nodes"] > row["of"]:
         too_few = f"{_too_few(found, load, every)}{waits.by_choice_of_nodes(row, about)}"
-        return f"{too_few}{_overload_there(found)}{beside}"
+        return f"{too_few}{use_there(row, about)}{beside}"
     if row["nodes"] == row["of"]:
         which = f"{named(about, row['policy'])}{load}{every if orders == 1 else ''}"
         return f"{_every(row)} {which}.{waits.either(row, about)}{beside}{_beyond(found)}"
@@ -153,8 +150,8 @@ def _enough(found: Told) -> str:
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{'' if cheap or not cost else f' {cost}'}"
         f"{aside}{not_counted(about['workload'])}"
-        f"{breaks_with_all(row)}{waits.either(row, about)}{_overload_there(found)}"
-        f"{nearly_full(*_memory(found))}{beside}{_beyond(found)}"
+        f"{breaks_with_all(row)}{waits.either(row, about)}{use_there(row, about)}"
+        f"{beside}{_beyond(found)}"
     )
 
 
@@ -162,18 +159,6 @@ def _beyond(found: Told) -> str:
     """Which limits hold at the mean of the orders alone, after a space; or nothing."""
     said = beyond_in_some(found.study, found.best)
     return f" {said}" if said else ""
-
-
-def _memory(found: Told) -> tuple[float | None, float | None]:
-    """The highest use of memory of a node, where so many stay and in production.
-
-    None where no use is recorded: a kubelet evicts nobody for what is requested.
-    """
-    if found.about["workload"].get("quantities", {}).get("use of containers") == ASSUMED:
-        return None, None
-    name = "memory_max_fraction"
-    usual = (found.about["observed"] or {}).get("measures", {})
-    return found.best.get(name), usual.get(name)
 
 
 def _scaled(about: Mapping[str, Any]) -> str:
@@ -214,8 +199,10 @@ def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
     Where ``cheap`` nodes are searched for, more of them may cost less.
     """
     low, nodes = row["nodes_high"], row["nodes"]
-    if low == nodes or cheap:
+    if low == nodes:
         return ""
+    if cheap:
+        return ", but not each of them of these nodes"
     return f", but on {span(low, nodes - 1)} a limit breaks in one of them"
 
 
@@ -224,31 +211,6 @@ def _every(row: Mapping[str, Any]) -> str:
     if row["bound"] == row["of"]:
         return f"All {row['of']:,} nodes are needed for"
     return f"All {counted(row['of'], 'node')} stay, as no fewer were found to be enough for"
-
-
-def _overload_there(found: Told) -> str:
-    """How far nodes are overloaded on so few nodes, a sentence; empty where that is next to never.
-
-    It is told also where production overloads as many: that is why so few are enough.
-    """
-    usual, load = found.about["observed"], found.about["workload"]
-    there = found.best.get(OVERLOAD)
-    before = usual["measures"].get(OVERLOAD) if usual else None
-    little = overload.SLIGHT * overload.node_steps(load)
-    if there is None or there <= (little if before is None else min(little, before)):
-        return ""
-    peaks = {name: found.best.get(f"{name}_max_fraction") for name in RESOURCES}
-    highest = max((name for name in peaks if peaks[name]), key=lambda name: peaks[name] or 0.0)
-    column = f"{highest}_max_fraction"
-    production = (
-        ""
-        if before is None
-        else f" (in production {before:,.0f}, {number(column, usual['measures'].get(column))})"
-    )
-    return (
-        f" Nodes are then overloaded in {counted(round(there), 'node-step')}, up to"
-        f" {number(column, peaks[highest])} {RESOURCES[highest]}{production}."
-    )
 
 
 def short_within(study: Study) -> str:
@@ -264,7 +226,7 @@ def short_within(study: Study) -> str:
     if found is None or found.best["fails"] is None:
         return f"{said}."
     what = comes_to(found.best)
-    return f"{said}. Without {found.next_to_go} that does not hold: {what}."
+    return f"{said}. None of them is to spare: without {found.next_to_go} {what}."
 
 
 def span(low: int, high: int) -> str:
@@ -281,4 +243,11 @@ def bound(found: Told) -> str:
     said = f"No placement{waits.that_leaves(row)} gets by with {fewer} (proven)."
     if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
+    rows = found.study.frames["policies"].drop_nulls("nodes").sort("nodes", "policy")
+    name, fewest = rows.select("policy", "nodes").row(0)
+    if fewest < row["nodes"]:
+        open_ = (
+            "" if fewest == row["bound"] else f" Whether one needs fewer than {fewest:,} is open."
+        )
+        return f"{said} {name} gets by with {fewest:,}.{open_}"
     return f"{said} Whether another policy gets by with fewer than {row['nodes']:,} is open."

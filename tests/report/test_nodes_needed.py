@@ -1,0 +1,87 @@
+"""What leads the first page: the nodes that can go, where none needs relief, else the policy."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import polars as pl
+import pytest
+from report_studies_support import fewest
+
+from tracekit.report.contents import answer
+from tracekit.report.data import Data
+
+LOAD = {
+    "name": "store",
+    "nodes": 10,
+    "steps": 5,
+    "containers": 40,
+    "store": "a store",
+    "loader": None,
+    "assume": [],
+    "made_up": False,
+    "quantities": {"use of containers": "recorded"},
+}
+
+
+def ran(production: float, nodes: int = 6) -> Data:
+    """lra is best by memory; production's fullest node uses this much CPU, ``nodes`` are enough."""
+    peaks = {"observed": 0.6, "lra": 0.4, "bra": 0.5}
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0.0,
+            "overloaded_node_steps": 0.0,
+            "cpu_max_fraction": production if name == "observed" else 0.5,
+            "memory_max_fraction": peak + 0.0001 * at * (name != "observed"),
+        }
+        for at in range(6)
+        for name, peak in peaks.items()
+    ]
+    repeats = pl.DataFrame(rows)
+    study = fewest()
+    measures = {"cpu_max_fraction": production, "memory_max_fraction": 0.6}
+    about = {
+        **study.about,
+        "scale": 1,
+        "workload": LOAD,
+        "observed": {"nodes": 10, "breaks": [], "measures": measures},
+    }
+    some = study.frames["policies"].with_columns(nodes=pl.lit(nodes), problem=pl.lit(None))
+    frames = {**study.frames, "policies": some.filter(policy="lra")}
+    run = {
+        "workload": LOAD,
+        "repeats": 6,
+        "repeats_cover": ["order of arrival"],
+        "policies": [{"policy": name, "name": name} for name in peaks],
+    }
+    return Data(
+        run=run,
+        run_frames={"summary": repeats.filter(repeat=0).drop("repeat"), "repeats": repeats},
+        studies={study.name: dataclasses.replace(study, about=about, frames=frames)},
+    )
+
+
+def test_nodes_lead_where_no_node_needs_relief() -> None:
+    found = answer.answer(ran(0.6))
+    assert found.lead.replace("\u00a0", " ").startswith("6 of 10 nodes are enough for lra")
+    also = found.also.replace("\u00a0", " ")
+    assert also.startswith("Use lra: highest memory use is")
+    assert also.endswith(
+        "No node needs relief, though: the fullest uses 60 % of its CPU and 60 % of its memory in"
+        " production."
+    )
+    first, second = (one.replace("\u00a0", " ") for one in answer.told(ran(0.6)))
+    assert first.startswith("6 of 10 nodes are enough")
+    assert second == also
+
+
+@pytest.mark.parametrize(("production", "nodes"), [(0.85, 6), (0.6, 10)])
+def test_the_policy_leads_where_a_node_is_full_or_none_can_go(
+    production: float, nodes: int
+) -> None:
+    found = answer.answer(ran(production, nodes))
+    assert found.lead.replace("\u00a0", " ").startswith("Use lra: highest memory use is")
+    assert "relief" not in found.also
+    assert [one.partition(" ")[0] for one in answer.told(ran(production, nodes))][0] == "Use"
