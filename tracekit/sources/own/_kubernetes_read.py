@@ -105,7 +105,7 @@ def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
 
 
 def _found(thing: Thing | Cut, known: Roster, seen: dict[Key, tuple[int, str]]) -> Rows | Broken:
-    """The rows of a thing, or what is wrong with it; ``seen``: where and as what each came first."""
+    """The rows of a thing, or what is wrong with it; ``seen``: where and as what it came first."""
     if isinstance(thing, Cut):
         return Broken(table="container", line=thing.number, reason=thing.reason, text=thing.text)
     if thing.kind not in ("Node", "Pod"):
