@@ -60,7 +60,21 @@ BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
     (
         "a request that is no quantity",
         pod("odd", containers=[container("lots")]),
-        (None, "of cpu is 'lots', expected a quantity such as 100m or 2Gi"),
+        ("request", "of cpu of container main is 'lots', expected a quantity such as 100m or 2Gi"),
+    ),
+    (
+        "a limit that is no quantity",
+        pod("odd", containers=[container("1") | {"resources": {"limits": {"memory": "NaN"}}}]),
+        ("limit", "of memory of container main is 'NaN', expected a quantity"),
+    ),
+    (
+        "a size in the status that is no quantity",
+        pod(
+            "odd",
+            containers=[container("1")],
+            status={"containerStatuses": [{"name": "main", "resources": {"limits": {"cpu": "x"}}}]},
+        ),
+        ("request", "of cpu is 'x', expected a quantity"),
     ),
     (
         "an end before the beginning",

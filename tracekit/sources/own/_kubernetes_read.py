@@ -21,11 +21,11 @@ from tracekit.sources.own._kubernetes_objects import (
 from tracekit.sources.own._kubernetes_requests import (
     QuantityError,
     amount,
-    below_zero,
     effective,
     fixed_rows,
     resource,
     unit,
+    wrong_amount,
 )
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import (
@@ -147,7 +147,7 @@ def _rows(thing: Thing, known: Roster) -> Rows | Broken:
     except _PodError as error:
         table, column, reason = error.table, error.column, str(error)
     except QuantityError as error:
-        reason = str(error)
+        column, reason = "request", str(error)
     except ValueError as error:
         reason = str(error)
     except (KeyError, TypeError, AttributeError):
@@ -214,7 +214,7 @@ def _bad_sizes(thing: Thing) -> Iterable[Broken]:
 
 def _asked(pod: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
     """What a pod asks for; raises _PodError where that cannot be asked for."""
-    wrong = below_zero(pod["spec"])
+    wrong = wrong_amount(pod["spec"])
     if wrong is not None:
         raise _PodError("container", *wrong)
     return effective(pod["spec"], pod.get("status"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from cluster_support import CLUSTER, stored, workload
 
@@ -14,6 +15,8 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.unjudged import peaks
 from tracekit.replay.workload.resources import NONZERO_DEFAULT
+from tracekit.replay.workload.sized import tables
+from tracekit.store import Store
 
 
 def test_sizes_are_those_recorded(tmp_path: Path) -> None:
@@ -173,6 +176,27 @@ def test_what_cannot_be_replayed(
     files = {**changed, "containers.csv": usual} if changed else changed
     with pytest.raises(TracekitError, match=message):
         workload(stored(tmp_path, files), *assume)
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        (("a", "c"), "container 'b' has a request and is not in .* [(]1 such container[)]"),
+        (("a",), "container 'b' has a request and is not in .* [(]2 such containers[)]"),
+    ],
+)
+def test_a_request_of_a_container_that_is_not_listed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: tuple[str, ...], told: str
+) -> None:
+    whole = tables.read
+
+    def part(store: Store, name: str) -> pl.DataFrame:
+        rows = whole(store, name)
+        return rows.filter(pl.col("container").is_in(listed)) if name == "container" else rows
+
+    monkeypatch.setattr(tables, "read", part)
+    with pytest.raises(TracekitError, match=told):
+        tables.sizes_of(stored(tmp_path))
 
 
 def test_nodes_may_be_assumed(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from tracekit.store import Store, silent_nodes
 from tracekit.store.manifest import DERIVED
 from tracekit.store.node_states import begins_ms, nodes_of, without_size
 from tracekit.store.views import read
+from tracekit.words import counted
 
 _MS = "time_ms"
 
@@ -93,7 +94,7 @@ def sizes_of(store: Store) -> Sizes:
     if strange.height:
         raise TracekitError(
             f"container '{strange['container'][0]}' has a request and is not in the table container"
-            f" ({strange['container'].n_unique():,} such containers)",
+            f" ({counted(strange['container'].n_unique(), 'such container')})",
             hint="ingest the file that lists containers with their times too",
         )
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
