@@ -214,7 +214,8 @@ def test_of_two_tasks_of_one_id_the_first_counts(
     monkeypatch.setattr("tracekit.sources._columns._BLOCK_ROWS", rows)
     path = tmp_path / "tasks.parquet"
     again = TASKS.head(1).with_columns(cpu_count=pl.lit(9, pl.Int64), submission_time=6000)
-    pl.concat([TASKS, again.cast(dict(TASKS.schema))]).write_parquet(path)
+    again = again.select(pl.col(name).cast(kind) for name, kind in TASKS.schema.items())
+    pl.concat([TASKS, again]).write_parquet(path)
     found = read("opendc", path)
     assert found.reasons == [(3, "id", "is '1', expected an id that no task before has")]
     assert found.rows("container", "container", "time_ms") == [("1", 1000), ("2", 5000)]

@@ -17,6 +17,7 @@ from tracekit.replay.runs.unjudged import peaks
 from tracekit.replay.workload.resources import NONZERO_DEFAULT
 from tracekit.replay.workload.sized import tables
 from tracekit.store import Store
+from tracekit.store.views import read
 
 
 def test_sizes_are_those_recorded(tmp_path: Path) -> None:
@@ -188,10 +189,8 @@ def test_what_cannot_be_replayed(
 def test_a_request_of_a_container_that_is_not_listed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: tuple[str, ...], told: str
 ) -> None:
-    whole = tables.read
-
     def part(store: Store, name: str) -> pl.DataFrame:
-        rows = whole(store, name)
+        rows = read(store, name)
         return rows.filter(pl.col("container").is_in(listed)) if name == "container" else rows
 
     monkeypatch.setattr(tables, "read", part)
