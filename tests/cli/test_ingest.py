@@ -26,7 +26,7 @@ def test_series_without_a_name_are_told_with_the_way_out(
     (folder / "cpu.json").write_text(json.dumps(answer))
     assert run(["ingest", str(folder), str(tmp_path / "store")]) == 0
     said = _said(capsys)
-    assert "cpu.json, container_amount: nothing of it is used: 1 of 1 rows is broken" in said
+    assert "cpu.json, container_amount: no row of it is stored: 1 of 1 rows is broken" in said
     assert "for example container_cpu_in_use.json" in said
     assert "'FROM reject'" in said
     assert run(["check", str(tmp_path / "store")]) == 0

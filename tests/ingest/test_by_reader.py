@@ -227,8 +227,27 @@ def test_a_file_that_is_no_such_thing_is_one_line(tmp_path: Path) -> None:
     assert "bug" not in found.value.what
 
 
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        (
+            {"cpu": "1m", "memory": "1Mi"},
+            (
+                "2 samples are of 1 container that no file lists, such as default/ghost: they stay"
+                " in container_amount, and no use is worked out of them"
+            ),
+        ),
+        (
+            {"cpu": "1m"},
+            (
+                "1 sample is of 1 container that no file lists, such as default/ghost: it stays in"
+                " container_amount, and no use is worked out of it"
+            ),
+        ),
+    ],
+)
 def test_use_of_a_pod_that_no_file_lists_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], usage: dict[str, str], told: str
 ) -> None:
     (tmp_path / "mine").mkdir()
     objects = listed(node("n1"), pod(nodeName="n1"))
@@ -237,7 +256,7 @@ def test_use_of_a_pod_that_no_file_lists_is_told(
         {
             "metadata": {"name": name, "namespace": "default"},
             "timestamp": "2026-01-01T00:00:30Z",
-            "containers": [{"usage": {"cpu": "1m", "memory": "1Mi"}}],
+            "containers": [{"usage": usage}],
         }
         for name in ("web-1", "ghost")
     ]
@@ -245,7 +264,7 @@ def test_use_of_a_pod_that_no_file_lists_is_told(
     (tmp_path / "mine" / "metrics.json").write_text(json.dumps(metrics))
     assert run(["ingest", str(tmp_path / "mine"), str(tmp_path / "store")]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "2 samples are of 1 container that no file lists, such as default/ghost" in said
+    assert told in said
     assert ingest(cluster(tmp_path / "known"), tmp_path / "other").unknown == ""
 
 

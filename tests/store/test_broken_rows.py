@@ -39,7 +39,7 @@ def test_a_sentence_says_how_many_where_and_why() -> None:
     whole = _entry("b.json", 5, [("", 5, "line 1: is a series without __name__")])
     assert broken_rows([some, whole]) == [
         (
-            "b.json, node: nothing of it is used: 5 of 5 rows are broken;"
+            "b.json, node: no row of it is stored: 5 of 5 rows are broken;"
             " the first is line 1: is a series without __name__"
         ),
         "a.csv, node: 2 of 10 rows are broken; the first is line 3: cpu is 'x', expected a number",

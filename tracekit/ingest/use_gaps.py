@@ -11,7 +11,7 @@ from tracekit.ingest import shares
 from tracekit.store.doubts import ONE_OF_TWO
 from tracekit.store.manifest import Defect
 from tracekit.store.views import quoted
-from tracekit.words import counted, percent
+from tracekit.words import agreeing, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,9 +80,10 @@ def strangers(con: DuckDBPyConnection) -> str:
     [(samples, containers, name)] = con.sql(_STRANGERS).fetchall()
     if not samples:
         return ""
-    return (
-        f"{samples:,} samples are of {containers:,} container{'s' * (containers != 1)} that no file"
-        f" lists, such as {name}: they stay in container_amount, and no use is worked out of them"
+    return agreeing(
+        samples,
+        f"[sample is|samples are] of {counted(containers, 'container')} that no file lists, such as"
+        f" {name}: [it stays|they stay] in container_amount, and no use is worked out of [it|them]",
     )
 
 

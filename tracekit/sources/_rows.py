@@ -10,6 +10,8 @@ from tracekit.units import SECONDS_UP_TO
 
 #: So much of a file is looked at at once.
 _BLOCK_BYTES = 16 << 20
+#: The column of a frame that keeps each row's line.
+_STOOD = "text\0"
 #: A longer line is no row.
 _LONGEST_LINE_BYTES = 1 << 20
 
@@ -32,6 +34,8 @@ class Delimited:
         Spellings that stand for no value.
     table : str
         The base table whose rejects take broken lines.
+    as_it_stood : bool
+        Whether the rows keep their lines, for ``refuse``, which else makes them up of the columns.
     """
 
     columns: Sequence[str]
@@ -42,6 +46,7 @@ class Delimited:
     fewest: int | None = None
     empty: Sequence[str] = ("",)
     comment: str | None = None
+    as_it_stood: bool = False
 
 
 def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
@@ -118,7 +123,8 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     bad = {one.line for one in broken}
     kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
     kept = kept.with_columns(pl.col(f"{name}\0").alias(name) for name in form.numbers)
-    return kept.select("line", *names), sorted(broken, key=lambda one: one.line)
+    own = [pl.col("text").alias(_STOOD)] if form.as_it_stood else []
+    return kept.select("line", *names, *own), sorted(broken, key=lambda one: one.line)
 
 
 def _no_numbers(typed: pl.DataFrame, form: Delimited) -> Iterator[Broken]:
@@ -242,11 +248,11 @@ def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
     shown = "empty" if value is None else f"'{str(value)[:60]}'"
     # a name that ends so was added by a reader: the row stands in the file without it
     own = [one for name, one in row.items() if name != "line" and not name.endswith("\0")]
-    text = ",".join("" if one is None else str(one) for one in own)
+    made = ",".join("" if one is None else str(one) for one in own)
     return Broken(
         table=table,
         line=int(str(row["line"])),
         column=rule.column,
         reason=f"is {shown}, expected {rule.expected}",
-        text=text,
+        text=str(row.get(_STOOD, made)),
     )

@@ -9,7 +9,15 @@ from tracekit.sources._rows import Delimited
 
 #: Patterns of fields: a whole number from 0 on, a number or nothing.
 INTEGER, REAL = r"\d+", r"[-+.\deE]*"
-_LOOKED_AT = 5
+_LOOKED_AT = 20
+_DIGIT = re.compile(r"\d")
+
+
+def most_fit(head: Head, pattern: re.Pattern[str]) -> bool:
+    """Whether most of the first lines of a file look like this: a broken one is a row to reject."""
+    lines = [line for line in head.lines[:_LOOKED_AT] if line.strip()]
+    fitting = sum(pattern.fullmatch(line) is not None for line in lines)
+    return fitting * 2 > len(lines)
 
 
 @dataclass(frozen=True)
@@ -22,10 +30,11 @@ class Shape:
     fields: tuple[tuple[str, str], ...]
 
     def fits(self, head: Head) -> bool:
-        """Whether the first lines of a file look like this table's."""
+        """Whether most of the first lines of a file look like this table's."""
+        # a first line without any digit names columns, and tables without a header have none
+        first = head.lines[0] if head.lines else ""
         pattern = re.compile(",".join(f"(?:{pattern})" for _, pattern in self.fields))
-        lines = head.lines[:_LOOKED_AT]
-        return bool(lines) and all(pattern.fullmatch(line) for line in lines)
+        return _DIGIT.search(first) is not None and most_fit(head, pattern)
 
     def form(self, table: str, numbers: Sequence[str]) -> Delimited:
         """How the lines are split."""

@@ -31,7 +31,7 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
 
 
 def _one_kind(entry: SourceEntry, defect: Defect) -> str:
-    whole = "nothing of it is used: " if entry.rejected == entry.rows_read else ""
+    whole = "no row of it is stored: " if entry.rejected == entry.rows_read else ""
     count = (
         f"{defect.rows:,} of {entry.rows_read:,} rows {'is' if defect.rows == 1 else 'are'} broken"
     )

@@ -88,9 +88,10 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         )
         bare = bare.filter(~pl.col("node").is_in(priced.implode()))
     if bare.height:
+        lacked = sorted({one for some in bare["resource"] for one in some.split(" or ")})
         yield (
-            f"{are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
-            f" {' or '.join(sorted(set(bare['resource'])))} that can be used"
+            f"{are(bare['node'].sort(), 'node')} set aside, nothing is placed there: the source"
+            f" states no {' or '.join(lacked)} that can be used"
         )
     if silence := silent_nodes.told(store, nodes):
         yield silence

@@ -11,20 +11,27 @@ from tracekit.store.manifest import DERIVED
 from tracekit.store.moments import is_moment
 
 RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
+_BASE = ("cpu", "memory")
+_NETWORK = ("net", "net_in", "net_out")
+_DISK = ("disk", "disk_io")
 
 
 def quantities(store: Store) -> dict[str, str]:
     """For each quantity ``recorded``, ``inferred`` (worked out by ingest) or ``absent``."""
     found = {name: find(store) for name, find in _QUANTITIES.items()}
-    # shares of use are of CPU and memory together: without them one of the two may be wanting
-    lacks = {
-        f"use of {entity}s: {what}": ABSENT
-        for entity in ("node", "container")
-        if found[f"use of {entity}s"] != ABSENT and _one(store, f"{entity}_usage", "") == ABSENT
-        for what in ("cpu", "memory")
-        if _of(f"{entity}_amount", what)(store) == ABSENT
-    }
-    return {**found, **lacks}
+    for entity in ("node", "container"):
+        name, table = f"use of {entity}s", f"{entity}_amount"
+        # shares of use are of CPU and memory together: without them one of the two may be wanting
+        if found[name] == ABSENT or _one(store, f"{entity}_usage", "") != ABSENT:
+            continue
+        lacks = [what for what in _BASE if _of(table, what)(store) == ABSENT]
+        if len(lacks) < len(_BASE):
+            found |= {f"{name}: {what}": ABSENT for what in lacks}
+        else:
+            # of what counts as use there is none, whatever else was measured
+            found[name] = ABSENT
+            found |= {f"{name}: {what}": RECORDED for what in _resources(store, table)}
+    return found
 
 
 def absent_use(store: Store) -> list[str]:
@@ -90,6 +97,13 @@ def _of(table: str, *resources: str) -> Callable[[Store], str]:
     return find
 
 
+def _resources(store: Store, table: str) -> list[str]:
+    """The resources that a table speaks of, without those that are quantities of their own."""
+    names = scan_parquet(*store.table_files(table)).select(pl.col("resource").unique().sort())
+    own = {*_NETWORK, *_DISK}
+    return [one for one in names.collect()["resource"].to_list() if one not in own]
+
+
 def _use_of_nodes(store: Store) -> str:
     """By their own samples, unless these are a moment beside the history of their containers."""
     amounts = () if is_moment(store.manifest) else ("node_amount",)
@@ -103,8 +117,8 @@ _QUANTITIES: dict[str, Callable[[Store], str]] = {
     "limits": _any("container_resource.limit"),
     "use of nodes": _use_of_nodes,
     "use of containers": _any("container_usage", "container_amount"),
-    "network in use": _of("container_amount", "net", "net_in", "net_out"),
-    "disk in use": _of("container_amount", "disk", "disk_io"),
+    "network in use": _of("container_amount", *_NETWORK),
+    "disk in use": _of("container_amount", *_DISK),
     "placement": _any("container.node_key", "container_usage.node_key"),
     "arrivals": _any("container"),
     "departures": _any("container.departure_ms"),
@@ -118,8 +132,9 @@ _QUANTITIES: dict[str, Callable[[Store], str]] = {
     ),
     "selectors and taints": _any("container.selector", "node.taints"),
     "fault domains": _any("node.rack", "node.domain", "node.zone"),
-    "NUMA cells": _any("node_resource.cell", "container.numa_cells"),
-    "vCPUs": _any("container.vcpus"),
+    "NUMA cells": _any("node_resource.cell"),
+    "NUMA cells per container": _any("container.numa_cells"),
+    "bound vCPUs": _any("container.vcpus"),
     "calls": _any("call"),
     "call rates": _any("service_rate"),
     "prices": _any("node.price_per_hour"),

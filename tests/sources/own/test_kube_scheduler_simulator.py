@@ -79,6 +79,25 @@ def test_a_snapshot_has_nodes_and_pods(tmp_path: Path) -> None:
     assert [(line, column) for line, column, _ in found.reasons] == [(4, "node"), (5, None)]
 
 
+@pytest.mark.parametrize(
+    ("lists", "line", "reason"),
+    [
+        ({"priorityClasses": [{"value": 3}]}, 3, "is no PriorityClass with a name"),
+        ({"priorityClasses": [7]}, 3, "is no PriorityClass with a name"),
+        ({"pods": [_pod("a"), {"metadata": 3}]}, 3, "is no Pod with a name"),
+        ({"nodes": [_node("n1"), {"metadata": [1]}]}, 2, "is no Node with a name"),
+    ],
+)
+def test_an_object_of_another_shape_in_a_snapshot_is_told(
+    tmp_path: Path, lists: dict[str, Any], line: int, reason: str
+) -> None:
+    snapshot = _snapshot(**{"pods": [_pod("a")], "nodes": [_node("n1")], **lists})
+    found = _read(tmp_path / "snapshot.json", json.dumps(snapshot), "snapshot")
+    assert found.rows("container", "container") == [("ns/a",)]
+    assert found.rows("node", "node") == [("n1",)]
+    assert found.reasons == [(line, None, reason)]
+
+
 def test_an_empty_and_a_large_snapshot_are_known(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(json.dumps(_snapshot()))
@@ -130,12 +149,48 @@ def test_a_record_tells_lives(tmp_path: Path) -> None:
     assert states == [("n1", CREATED_MS, "ready"), ("n1", CREATED_MS + 120_000, "gone")]
 
 
+def test_pods_of_a_record_without_uids_are_told_apart_by_their_names(tmp_path: Path) -> None:
+    adds = [_line(f"00:01:{at:02}", "Add", _pod(f"p{at}", "n1")) for at in range(10)]
+    again = [
+        _line("00:02:00", "Delete", _pod("p3", "n1")),
+        _line("00:03:00", "Add", _pod("p3", "n1")),
+        _line("00:04:00", "Delete", _pod("p3", "n1")),
+        _line("00:05:00", "Add", _pod("p3", "n1")),
+    ]
+    text = "\n".join([_line("00:00:00", "Add", _node("n1")), *adds, *again])
+    found = _read(tmp_path / "record.jsonl", text, "record")
+    assert found.broken == []
+    ends = {"ns/p3": 120, "ns/p3@life-2": 240}
+    begins = {**{f"ns/p{at}": 60 + at for at in range(10)}, "ns/p3@life-2": 180}
+    begins["ns/p3@life-3"] = 300
+    assert _lives(found) == [
+        (name, "n1", begin, ends.get(name)) for name, begin in sorted(begins.items())
+    ]
+    assert found.tables["container_resource"]["container"].n_unique() == 12
+
+
+def test_a_uid_of_a_record_under_a_second_name_is_told_with_its_line(tmp_path: Path) -> None:
+    other = [
+        _line("00:00:30", "Add", _pod("z", "n1", uid="u1")),
+        _line("00:00:31", "Delete", _pod("z", "n1", uid="u1")),
+    ]
+    text = "\n".join([*RECORD[:5], *other, *RECORD[5:]])
+    found = _read(tmp_path / "record.jsonl", text, "record")
+    assert _lives(found) == LIVES
+    said = "is 'u1', the uid of object 5, expected its own"
+    assert found.reasons == [(6, "uid", said), (7, "uid", said)]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ("{oops", "is no JSON"),
         ("5", "is no event of an object with a name"),
         (_line("00:00:00", "Grow", _pod("z")), "is no event of an object with a name"),
+        (
+            json.dumps({"time": "x", "event": ["Add"], "resource": _pod("z")}),
+            "is no event of an object with a name",
+        ),
         (_line("00:00:00", "Add", {"kind": "Pod"}), "is no event of an object with a name"),
         (_line("noon", "Add", _pod("z")), "has no time as RFC 3339 writes it"),
         (_line("00:00:00", "Add", _pod("z", "n9")), "is 'n9', which no file describes"),

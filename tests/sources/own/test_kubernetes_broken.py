@@ -36,6 +36,15 @@ def test_an_error_of_the_watch_is_told_with_its_line(tmp_path: Path) -> None:
     assert reason.startswith("is an error of the watch (too old resource version: 1 (2))")
 
 
+def test_a_uid_under_a_second_name_in_a_watch_log_is_told_with_its_line(tmp_path: Path) -> None:
+    same = {"uid": "uid-w-0"}
+    things = [pod("w-0"), pod("w-1", meta=same), pod("w-0"), pod("w-2")]
+    lines = [json.dumps({"type": "ADDED", "object": thing}) for thing in things]
+    found = read(NAME, written(tmp_path / "watch.json", "\n".join(lines)))
+    assert found.rows("container", "container") == [("default/w-0",), ("default/w-2",)]
+    assert found.reasons == [(2, "uid", "is 'uid-w-0', the uid of object 1, expected its own")]
+
+
 TWICE = {"uid": "uid-web-1"}
 BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
     (
@@ -51,7 +60,21 @@ BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
     (
         "a request that is no quantity",
         pod("odd", containers=[container("lots")]),
-        (None, "of cpu is 'lots', expected a quantity such as 100m or 2Gi"),
+        ("request", "of cpu of container main is 'lots', expected a quantity such as 100m or 2Gi"),
+    ),
+    (
+        "a limit that is no quantity",
+        pod("odd", containers=[container("1") | {"resources": {"limits": {"memory": "NaN"}}}]),
+        ("limit", "of memory of container main is 'NaN', expected a quantity"),
+    ),
+    (
+        "a size in the status that is no quantity",
+        pod(
+            "odd",
+            containers=[container("1")],
+            status={"containerStatuses": [{"name": "main", "resources": {"limits": {"cpu": "x"}}}]},
+        ),
+        ("request", "of cpu is 'x', expected a quantity"),
     ),
     (
         "an end before the beginning",

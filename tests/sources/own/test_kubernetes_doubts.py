@@ -74,6 +74,19 @@ def test_a_node_without_a_usable_size_is_set_aside_and_its_daemons_with_it(
     )
 
 
+def test_what_nodes_lack_is_named_once(tmp_path: Path) -> None:
+    _, told = _loaded(
+        tmp_path,
+        node("n1"),
+        node("n2", allocatable={"cpu": "8"}),
+        node("n3", allocatable={}),
+        node("n4", allocatable={"memory": "1Gi"}),
+        pod("web-1", nodeName="n1"),
+    )
+    said = "nothing is placed there: the source states no cpu or memory that can be used"
+    assert told == (f"3 nodes (n2, n3, n4) are set aside, {said}",)
+
+
 def test_where_no_size_is_stated_at_all_it_is_an_assumption(tmp_path: Path) -> None:
     load, told = _loaded(tmp_path, node("n1", allocatable={"pods": "9"}), pod(nodeName="n1"))
     assert load.nodes == 1

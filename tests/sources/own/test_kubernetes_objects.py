@@ -310,3 +310,7 @@ def test_metrics_server_gives_one_sample_of_each(tmp_path: Path) -> None:
     ]
     assert found.rows("node_amount", "node", "amount") == [("n1", 2.0)]
     assert [line for line, _, _ in found.reasons] == [3, 4]
+    assert found.reasons[0][1:] == (
+        "amount",
+        "of cpu is 'much', expected a quantity such as 100m or 2Gi",
+    )

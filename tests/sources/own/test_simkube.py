@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from reading_support import Reading, read, recognised
@@ -89,6 +89,15 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[object, ...]]]] = {
         _trace((0, [_object("web")], [_object("other")])),
         [("ns/web-0", "ns/web", 0, None, 1.0)],
     ),
+    "out of order": (
+        _trace((20, [], [_object("web")]), (5, [_object("web", 2)], []), (5, [], [])),
+        [("ns/web-0", "ns/web", 5, 20, 1.0), ("ns/web-1", "ns/web", 5, 20, 1.0)],
+    ),
+    "two kinds of one name": (
+        _trace((0, [_object("web"), _object("web", kind="StatefulSet")], []),
+               (9, [], [_object("web")])),
+        [("ns/web-0", "ns/web", 0, 9, 1.0), ("ns/web-1", "ns/web", 0, None, 1.0)],
+    ),
     "recorded lives": (
         _trace(
             (0, [_object("web", 5)], []), (15, [_object("web", 5, "2")], []),
@@ -130,6 +139,9 @@ BROKEN = {
     "a CronJob": (_object("x", kind="CronJob"), "no lives of its pods"),
     "no template": ({**_object("x"), "spec": {}}, "has no template of pods"),
     "no name": ({"kind": "Deployment", "metadata": {}}, "it has no kind or no name"),
+    "replicas below 0": (_object("x", -1), "replicas is -1, expected a whole number, 0 or more"),
+    "replicas as a text": (_object("x", cast("int", "3")), 'replicas is "3", expected a whole'),
+    "half a replica": (_object("x", cast("int", 2.5)), "replicas is 2.5, expected a whole"),
     "no quantity": (_object("x", cpu="much"), "expected a quantity"),
 }
 
@@ -141,6 +153,18 @@ def test_what_is_broken_is_told_with_its_event(tmp_path: Path, case: str) -> Non
     assert {one.line for one in found.broken} <= {2, 3}
     assert found.broken[0].line == 2
     assert all(reason in one.reason for one in found.broken)
+    assert _pods(found) == [("ns/web-0", "ns/web", 0, None, 1.0)]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [5, {"ts": True}, {"ts": "x"}, {"ts": START_S, "applied_objs": 5},
+     {"ts": START_S, "deleted_objs": {"a": 1}}],
+)  # fmt: skip
+def test_an_event_that_is_none_is_told(tmp_path: Path, event: Any) -> None:
+    trace = _trace((0, [_object("web")], []))
+    found = _read(tmp_path, {**trace, "events": [event, *trace["events"]]})
+    assert [one.line for one in found.broken] == [1]
     assert _pods(found) == [("ns/web-0", "ns/web", 0, None, 1.0)]
 
 

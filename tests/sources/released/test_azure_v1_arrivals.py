@@ -94,7 +94,8 @@ BROKEN = [
 
 @pytest.mark.parametrize(("line", "durations", "reason"), BROKEN)
 def test_broken_bins(tmp_path: Path, line: str, durations: str, reason: str) -> None:
-    good, lengths = "300 b,|,\n" * 5, "300 U0,|,\n" * 5
+    times = [3000 + 300 * at for at in range(5)]
+    good, lengths = ("".join(f"{at} {one},|,\n" for at in times) for one in ("b", "U0"))
     found = _arrivals(
         _folder(tmp_path, **{"v1.dev": good + line, "v1.dev.c900": lengths + durations})
     )
@@ -102,9 +103,37 @@ def test_broken_bins(tmp_path: Path, line: str, durations: str, reason: str) -> 
     assert found.tables["container"].height == 5
 
 
+@pytest.mark.parametrize("before", range(4))
+def test_a_broken_bin_among_the_first_lines_is_told(tmp_path: Path, before: int) -> None:
+    lines = [f"{300 * at} b,|" for at in range(1, 4)]
+    lines.insert(before, "foo b,|")
+    found = _arrivals(_folder(tmp_path, **{"v1.dev": "\n".join(lines)}))
+    assert found.reasons == [(before + 1, None, "does not begin with a time in seconds")]
+    assert found.tables["container"].height == 3
+
+
+def test_of_two_bins_of_one_time_the_first_counts(tmp_path: Path) -> None:
+    bins = "300 b,|,k,|\n600 g,|\n300 k,|\n"
+    folder = _folder(
+        tmp_path, **{"v1.dev": bins, "v1.dev.c900": "300 U0,|,U2,|\n600 U0,|\n300 U2,|\n"}
+    )
+    found = _arrivals(folder)
+    reason = "is a second bin of time 300, which line 1 has already"
+    assert found.reasons == [(3, None, reason)]
+    assert found.rows("container", "time_ms", "departure_ms", "line") == [
+        (300_000, 600_000, 1),
+        (300_000, 1_200_000, 1),
+        (600_000, 900_000, 2),
+    ]
+    beside = {"arrivals": (opened(folder / "v1.dev.txt"),)}
+    assert read(NAME, folder / "v1.dev.c900.txt", beside).reasons == [(3, None, reason)]
+
+
 WITHOUT = [
     ({"flav_map": ""}, "no flav_map.txt beside it"),
     ({"v1.interval_map": ""}, "no v1.interval_map.txt beside it"),
+    ({"flav_map": "1,0.75 a\n1,x b\n-2,3.5 g"}, "flav_map.txt, line 2: '1,x b', expected a line"),
+    ({"v1.interval_map": "x\ny\n0 0"}, "v1.interval_map.txt, line 1: 'x', expected a line like"),
     ({"flav_map": FLAVOURS + "much"}, "flav_map.txt, line 4: 'much', expected a line like"),
     ({"v1.interval_map": INTERVALS + "1"}, "v1.interval_map.txt, line 6: '1', expected a line"),
 ]

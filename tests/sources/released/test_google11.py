@@ -131,7 +131,9 @@ def test_a_part_that_is_not_among_those_beside_is_alone(tmp_path: Path) -> None:
 
 
 BROKEN = [
-    (_event(SECOND, 0, task="7,"), "task", "is empty, expected a value"),
+    (_event(SECOND, 0, task="7,"), "task", "is empty, expected a whole number"),
+    (_event(SECOND, 0, task="nan,0"), "job", "is 'nan', expected a whole number"),
+    (_event(SECOND, 0, rest="nan,,,0"), "cpu", "is 'nan', expected a number"),
     (_event(SECOND, 9), "event", "is '9.0', expected a code from 0 to 8"),
     ("x" + _event(SECOND, 0), "time", "is 'x1000000', expected a number"),
     (_event(SECOND, 0, rest="much,,,0"), "cpu", "is 'much', expected a number"),
@@ -140,10 +142,13 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("line", "column", "reason"), BROKEN)
-def test_broken_events(tmp_path: Path, line: str, column: str | None, reason: str) -> None:
+@pytest.mark.parametrize("before", [0, 2, 5])
+def test_broken_events_wherever_they_stand(
+    tmp_path: Path, line: str, column: str | None, reason: str, before: int
+) -> None:
     good = [_event(700 * SECOND, 0, task=f"1,{one}") for one in range(5)]
-    found = _tasks(tmp_path, *good, line)
-    assert found.reasons == [(6, column, reason)]
+    found = _tasks(tmp_path, *good[:before], line, *good[before:])
+    assert found.reasons == [(before + 1, column, reason)]
     assert found.tables["container"].height == 5
 
 
@@ -204,6 +209,45 @@ def test_usage(tmp_path: Path) -> None:
         (600_000, "7/0", "disk_io", 0.3),
     ]
     assert set(found.tables["container_amount"]["unit"]) == {"fraction"}
+
+
+@pytest.mark.parametrize(
+    ("ids", "column", "reason"),
+    [
+        (
+            "900000000,600000000,7,0",
+            "end",
+            "is '600000000.0', expected an end no earlier than the start",
+        ),
+        ("nan,900000000,7,0", "time", "is 'nan', expected a number"),
+        ("600000000,900000000,x,0", "job", "is 'x', expected a whole number"),
+    ],
+)
+def test_a_broken_sample_is_told_and_the_others_are_kept(
+    tmp_path: Path, ids: str, column: str, reason: str
+) -> None:
+    rest = ",41," + ",".join(["0.5"] * 15)
+    whole = f"{600 * SECOND},{900 * SECOND},7,0{rest}"
+    same = f"{600 * SECOND},{600 * SECOND},8,0{rest}"
+    found = read(NAME, _written(tmp_path, whole, f"{ids}{rest}", same))
+    assert found.reasons == [(2, column, reason)]
+    assert set(found.tables["container_amount"]["container"]) == {"7/0", "8/0"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # names of columns, two of five, and a half
+        (f"time,machine,event,{HASH.replace('=', '')},cpu,memory", f"0,5,0,{HASH},0.5,0.25"),
+        ("time,end,job,task,machine" + ",x" * 15, *["1,2,3,4,5" + ",0.5" * 15] * 9),
+        (*["0,5,0,,1,1"] * 2, *["0,5,9,,1,1"] * 3),
+        (*["0,5,0,,1,1"] * 3, *["0,5,9,,1,1"] * 3),
+    ],
+)
+def test_lines_of_which_no_more_than_half_fit_are_nobodys(
+    tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    assert recognised(_written(tmp_path, *lines)) == []
 
 
 def test_parts_come_into_a_store(tmp_path: Path) -> None:

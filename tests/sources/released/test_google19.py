@@ -282,6 +282,21 @@ def test_parquet_is_read_as_json_is(tmp_path: Path) -> None:
     assert read(NAME, lines).rows("container_amount", *columns) == expected
 
 
+def test_a_sample_that_ends_before_it_starts_is_told(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"start_time": str(start * SECOND), **ends, "collection_id": "7",
+         "instance_index": str(at), "average_usage": {"cpus": 0.5}}
+        for at, (start, ends) in enumerate(
+            [(600, {"end_time": str(900 * SECOND)}), (900, {"end_time": str(600 * SECOND)}),
+             (600, {"end_time": str(600 * SECOND)}), (600, {})]
+        )
+    ]  # fmt: skip
+    found = read(NAME, _written(tmp_path, "instance_usage", *rows))
+    reason = "is '600000000', expected an end no earlier than the start"
+    assert found.reasons == [(2, "end_time", reason)]
+    assert list(found.tables["container_amount"]["container"]) == ["7/0", "7/2", "7/3"]
+
+
 def test_a_cell_comes_into_a_store(tmp_path: Path) -> None:
     folder = tmp_path / "cell"
     _written(folder, "machine_events", {"time": "0", "machine_id": "41", "type": 1,

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from reading_support import Reading, read, recognised, stored
 
+from tracekit.errors import TracekitError
+
 NAME = "huawei_east1"
 GB = 1 << 30
 HEADER = "vmid,cpu,memory,time,type"
@@ -58,6 +60,10 @@ BROKEN = [
     ("8,2,4,50,0", "vmid", "is '8', expected an id that comes once with each type"),
     (",2,4,5,0", "vmid", "is empty, expected a value"),
     ("7,two,4,5,0", "cpu", "is 'two', expected a number"),
+    ("7,nan,4,5,0", "cpu", "is 'nan', expected a number"),
+    ("7,2,4,1700000000000,0", "time", "is '1700000000000.0', expected seconds, no milliseconds"),
+    ("7,2000,4,5,0", "cpu", "is '2000.0', expected less than 1,000 cores"),
+    ("7,2,4096,5,0", "memory", "is '4096.0', expected less than 128 GB per core"),
     ("7,2", None, "has 2 fields, expected 5"),
 ]
 
@@ -66,7 +72,25 @@ BROKEN = [
 def test_broken_events(tmp_path: Path, line: str, column: str | None, reason: str) -> None:
     found = _events(tmp_path, "8,2,4,10,0", line, "9,2,4,10,0")
     assert found.reasons == [(3, column, reason)]
+    assert found.broken[0].text == line
     assert found.rows("container", "container", "departure_ms") == [("8", None), ("9", None)]
+
+
+UNITS = [
+    (("1,2000,4,0,0", "2,4000,8,10,0"), "cpu is in cores, but 2 of 2", "millicores"),
+    (("1,2000,4096,0,0", "2,4000,8192,10,0"), "cpu is in cores, but 2 of 2", "millicores"),
+    (("1,4,4096,0,0", "2,8,8192,5,0", "3,2,4,5,0"), "memory is in GB, but 2 of 3", "MB"),
+    ((f"1,4,{4 * GB},0,0", f"2,8,{8 * GB},10,0"), "memory is in GB, but 2 of 2", "bytes"),
+]
+
+
+@pytest.mark.parametrize(("lines", "what", "likely"), UNITS)
+def test_sizes_in_another_unit_are_refused_with_the_likely_one(
+    tmp_path: Path, lines: tuple[str, ...], what: str, likely: str
+) -> None:
+    with pytest.raises(TracekitError, match=what) as told:
+        _events(tmp_path, *lines)
+    assert told.value.hint == f"it looks like {likely}; nothing of the file was taken in"
 
 
 def test_it_comes_into_a_store(tmp_path: Path) -> None:

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from reading_support import Reading, read, recognised, stored
 
+from tracekit.ingest import ingest
+from tracekit.store import open_store
+from tracekit.store.quantities import ABSENT, RECORDED, quantities
+
 NAME = "huawei_vm22"
 GB = 1 << 30
 MINUTES = 300_000
@@ -206,6 +210,32 @@ def test_a_tar_comes_into_a_store(tmp_path: Path) -> None:
         ("online/2-1/1", 5 * MINUTES, 3),
         ("online/2-2/1", 5 * MINUTES, 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "recorded", "absent"),
+    [
+        (
+            QOS,
+            {"use of containers", "requests", "NUMA cells per container"},
+            {"NUMA cells", "bound vCPUs", "use of containers: memory"},
+        ),
+        (
+            OFFLINE,
+            {"use of containers: cpu_of_vm", "node sizes", "placement"},
+            {"use of containers", "requests", "NUMA cells per container", "bound vCPUs"},
+        ),
+    ],
+)
+def test_what_a_store_of_it_records_is_said_once(
+    tmp_path: Path, row: Row, recorded: set[str], absent: set[str]
+) -> None:
+    ingest(_written(tmp_path, row), tmp_path / "store")
+    known = quantities(open_store(tmp_path / "store"))
+    assert {name for name in recorded if known[name] == RECORDED} == recorded
+    assert {name for name in absent if known[name] == ABSENT} == absent
+    of_use = {name: kind for name, kind in known.items() if name.startswith("use of containers")}
+    assert set(of_use) == {name for name in {*recorded, *absent} if name.startswith("use of")}
 
 
 def test_steal_time_comes_into_a_store(tmp_path: Path) -> None:

@@ -154,9 +154,72 @@ def test_what_is_broken_is_told(tmp_path: Path) -> None:
     ]
     with pytest.raises(TracekitError, match="fragments without the tasks"):
         read("opendc", paths["fragments"])
-    paths["topology"].write_text(json.dumps({"clusters": [{"hosts": [_host("a", "1 stone")]}]}))
-    (reason,) = read("opendc", paths["topology"]).reasons
-    assert "expected a number of MB" in reason[2]
+
+
+COUNT = "expected a whole number, 1 to 1,000,000"
+#: Hosts beside a good one, and what is said of them.
+HOSTS: list[tuple[Any, str]] = [
+    (_host("a", "1 stone"), "memory.memorySize is '1 stone', expected a number of MB, or one with"),
+    (_host("a", None), "memory.memorySize is null, expected a number, 0 or more"),
+    (_host("a", -1), "memory.memorySize is -1, expected a number, 0 or more"),
+    (_host("a", 1, count=-1), f"count is -1, {COUNT}"),
+    (_host("a", 1, count=0), f"count is 0, {COUNT}"),
+    (_host("a", 1, count=2.7), f"count is 2.7, {COUNT}"),
+    (_host("a", 1, count="3"), f'count is "3", {COUNT}'),
+    (_host("a", 1, count=10**9), f"count is 1000000000, {COUNT}"),
+    (_host("a", 1, cpu={"coreSpeed": 1}), "cpu has no coreCount"),
+    (_host("a", 1, cpu={"coreCount": "x"}), 'cpu.coreCount is "x", expected a number, 0 or more'),
+    (_host("a", 1, cpu={"coreCount": 2, "count": -2}), "cpu.count is -2, expected a number"),
+    (_host("a", 1, cpu=8), "cpu is 8, expected an object"),
+    ({**_host("a", 1), "memory": {}}, "memory has no memorySize"),
+    ({"name": "a"}, "has no cpu"),
+    (5, "is 5, expected an object"),
+]
+
+
+@pytest.mark.parametrize(("host", "reason"), HOSTS)
+def test_a_broken_host_is_told_in_words_and_the_others_are_kept(
+    tmp_path: Path, host: Any, reason: str
+) -> None:
+    path = tmp_path / "small.json"
+    hosts = [_host("H1", 1000), host, _host("H2", 1000)]
+    path.write_text(json.dumps({"clusters": [{"name": "C", "hosts": hosts}]}))
+    found = read("opendc", path)
+    assert [one.line for one in found.broken] == [2]
+    assert found.broken[0].reason.startswith(reason)
+    assert found.rows("node", "node") == [("C/H1",), ("C/H2",)]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "reason"),
+    [
+        ({"name": "D", "count": 0, "hosts": [_host("H1", 1)]}, f"count is 0, {COUNT}"),
+        ({"name": "D", "hosts": 7}, "hosts is 7, expected a list"),
+        (None, "is null, expected an object"),
+    ],
+)
+def test_a_broken_cluster_is_told(tmp_path: Path, cluster: Any, reason: str) -> None:
+    path = tmp_path / "small.json"
+    good = {"name": "C", "hosts": [_host("H1", 1000)]}
+    path.write_text(json.dumps({"clusters": [good, cluster, {**good, "name": "E"}]}))
+    found = read("opendc", path)
+    assert found.reasons == [(2, None, reason)]
+    assert found.rows("node", "node") == [("C/H1",), ("E/H1",)]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_of_two_tasks_of_one_id_the_first_counts(
+    tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracekit.sources._columns._BLOCK_ROWS", rows)
+    path = tmp_path / "tasks.parquet"
+    again = TASKS.head(1).with_columns(cpu_count=pl.lit(9, pl.Int64), submission_time=6000)
+    again = again.select(pl.col(name).cast(kind) for name, kind in TASKS.schema.items())
+    pl.concat([TASKS, again]).write_parquet(path)
+    found = read("opendc", path)
+    assert found.reasons == [(3, "id", "is '1', expected an id that no task before has")]
+    assert found.rows("container", "container", "time_ms") == [("1", 1000), ("2", 5000)]
+    assert 9.0 not in found.tables["container_resource"]["request"]
 
 
 def test_a_simulation_in_a_store(tmp_path: Path) -> None:

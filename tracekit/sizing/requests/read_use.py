@@ -33,6 +33,9 @@ _PUBLISHED = (
     "the trace has none that was taken in: replay and shrink go by requests alone; tracekit list"
     " sources names the traces"
 )
+#: What helps where use is recorded at one time alone, for a cluster whose use Prometheus has.
+_RECORD_MORE = "record more: tracekit fetch prometheus URL FOLDER --from now-1d"
+_TAKE_IN_MORE = "take in files of use at more times: tracekit ingest FOLDER STORE"
 _OWN = (
     "take in what kubectl lists beside what Prometheus recorded: tracekit fetch kubernetes DIR,"
     " tracekit fetch prometheus URL DIR, tracekit ingest DIR STORE"
@@ -60,7 +63,7 @@ def read_use(store: Store) -> RecordedUse:
     if len(times) < 2:
         raise TracekitError(
             f"{store.path} records use at one time alone, so nothing is left to judge requests by",
-            hint="record more: tracekit fetch prometheus URL FOLDER --from now-1d",
+            hint=_RECORD_MORE if _is_kubernetes(store) else _TAKE_IN_MORE,
         )
     assumptions, found = SizedAssumptions(), _ran(store)
     rows, amounts = found.containers, amounts_of(found, found.nodes["node"].to_list(), assumptions)
@@ -90,6 +93,10 @@ def read_use(store: Store) -> RecordedUse:
         values=values,
         measured=_positions(spoken),
     )
+
+
+def _is_kubernetes(store: Store) -> bool:
+    return any(entry.release == "kubernetes" for entry in store.manifest.sources)
 
 
 def _asked(kept: Fixed, request: IntArray, limit: IntArray) -> dict[str, Any]:

@@ -24,7 +24,11 @@ Asked = dict[str, tuple[float | None, float | None]]
 
 def key_of(thing: Thing) -> Key:
     """What tells it from all others; a node that was made anew under its name is the same one."""
-    return thing.kind, (thing.kind != "Node" and thing.uid) or thing.name
+    if thing.kind == "Node" or not thing.uid:
+        return thing.kind, thing.name
+    stated = bool(thing.value["metadata"].get("uid"))
+    # lives are counted under each name anew
+    return thing.kind, thing.uid if stated else f"{thing.name}@{thing.uid}"
 
 
 def _slim(node: Thing) -> Thing:

@@ -33,6 +33,8 @@ class Thing:
         In a watch log: the latest time that the objects up to this one speak of.
     listed : bool
         Whether it is in a list, and that list is no page of a longer one.
+    life : int, optional
+        In a log without uids: which life under its name it is, counted from 1.
     """
 
     number: int
@@ -41,11 +43,13 @@ class Thing:
     event: str | None
     so_far_ms: int | None = None
     listed: bool = False
+    life: int | None = None
 
     @property
     def uid(self) -> str:
         """What tells it from another one of the same name; empty where it is not stated."""
-        return str(self.value["metadata"].get("uid") or "")
+        counted = f"life-{self.life}" if self.life is not None else ""
+        return str(self.value["metadata"].get("uid") or counted)
 
     @property
     def name(self) -> str:

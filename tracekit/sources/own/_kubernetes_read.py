@@ -21,11 +21,11 @@ from tracekit.sources.own._kubernetes_objects import (
 from tracekit.sources.own._kubernetes_requests import (
     QuantityError,
     amount,
-    below_zero,
     effective,
     fixed_rows,
     resource,
     unit,
+    wrong_amount,
 )
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import (
@@ -81,7 +81,7 @@ def _superseded(thing: Thing, said: str) -> Broken:
 
 def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
     """Nodes and pods, each once; pods of events as they were at last, nodes with all changes."""
-    seen: dict[tuple[str, str], int] = {}
+    seen: dict[Key, tuple[int, str]] = {}
     last: dict[tuple[str, str], Rows] = {}
     rows: Rows = {}
     for thing in some:
@@ -104,15 +104,16 @@ def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
     yield from batches(rows)
 
 
-def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) -> Rows | Broken:
-    """The rows of a thing, or what is wrong with it; ``seen`` is where each was met first."""
+def _found(thing: Thing | Cut, known: Roster, seen: dict[Key, tuple[int, str]]) -> Rows | Broken:
+    """The rows of a thing, or what is wrong with it; ``seen``: where and as what it came first."""
     if isinstance(thing, Cut):
         return Broken(table="container", line=thing.number, reason=thing.reason, text=thing.text)
     if thing.kind not in ("Node", "Pod"):
         return {}
-    if thing.event is None and key_of(thing) in seen:
-        return _twice(thing, seen[key_of(thing)])
-    seen[key_of(thing)] = thing.number
+    # events tell of one thing many times, by one name
+    if key_of(thing) in seen and (thing.event is None or seen[key_of(thing)][1] != thing.name):
+        return _twice(thing, seen[key_of(thing)][0])
+    seen[key_of(thing)] = thing.number, thing.name
     rows = _rows(thing, known)
     before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
     if isinstance(rows, Broken):
@@ -146,7 +147,7 @@ def _rows(thing: Thing, known: Roster) -> Rows | Broken:
     except _PodError as error:
         table, column, reason = error.table, error.column, str(error)
     except QuantityError as error:
-        reason = str(error)
+        column, reason = "request", str(error)
     except ValueError as error:
         reason = str(error)
     except (KeyError, TypeError, AttributeError):
@@ -213,7 +214,7 @@ def _bad_sizes(thing: Thing) -> Iterable[Broken]:
 
 def _asked(pod: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
     """What a pod asks for; raises _PodError where that cannot be asked for."""
-    wrong = below_zero(pod["spec"])
+    wrong = wrong_amount(pod["spec"])
     if wrong is not None:
         raise _PodError("container", *wrong)
     return effective(pod["spec"], pod.get("status"))

@@ -172,10 +172,10 @@ def _resized(
     return {**container, "resources": {"requests": requests, "limits": limits}}
 
 
-def below_zero(spec: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first amount that a pod states below 0: ``request`` or ``limit``, and which; or None.
+def wrong_amount(spec: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The first amount that a pod states and cannot have, below 0 or no quantity; or None.
 
-    Raises QuantityError for a quantity that is none.
+    ``request`` or ``limit``, and what is wrong with it.
     """
     stated = [("overhead", "request", spec.get("overhead"))]
     every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ()), spec]
@@ -184,9 +184,13 @@ def below_zero(spec: Mapping[str, Any]) -> tuple[str, str] | None:
         who = "the pod" if one is spec else f"container {one.get('name')}"
         stated += [(who, part, resources.get(f"{part}s")) for part in ("request", "limit")]
     for who, part, given in stated:
-        for name, value in _amounts(given).items():
-            if value < 0:
-                return part, f"of {name} of {who} is {value:g}, expected 0 or more"
+        for name, value in (given or {}).items():
+            try:
+                found = amount(str(value))
+            except QuantityError as error:
+                return part, f"of {name} of {who} {error}"
+            if found < 0:
+                return part, f"of {name} of {who} is {found:g}, expected 0 or more"
     return None
 
 

@@ -41,6 +41,7 @@ class _Owner:
     there: list[Thing] = field(default_factory=list)
     made: int = 0
     told: bool = False
+    taken: set[str]
 
 
 class Pods:
@@ -62,6 +63,8 @@ class Pods:
         self._paths = paths
         self._lives = lives
         self._owners: dict[tuple[str, str], _Owner] = {}
+        #: The names of all pods: objects of two kinds may have one name.
+        self._taken: set[str] = set()
 
     def apply(self, number: int, at_s: int, value: Any) -> Iterator[Thing | Cut]:
         """An object is now like this; yields pods that have ended, and what is wrong."""
@@ -69,7 +72,8 @@ class Pods:
         if key is None:
             yield _cut(number, value, "is no object of Kubernetes: it has no kind or no name")
             return
-        owner = self._owners.setdefault(key, _Owner(kind=value["kind"], name=key[1]))
+        found = _Owner(kind=str(value["kind"]), name=key[1], taken=self._taken)
+        owner = self._owners.setdefault(key, found)
         owner.changes.append((at_s, number, value))
         if key in self._lives:
             return
@@ -80,7 +84,11 @@ class Pods:
                 why = _UNTOLD.get(owner.kind, "has no template of pods that the trace names")
                 yield _cut(number, value, why)
             return
-        wanted = _replicas(value) * len(templates)
+        try:
+            wanted = _replicas(value) * len(templates)
+        except ValueError as error:
+            yield _cut(number, value, str(error))
+            return
         written = json.dumps(templates, sort_keys=True)
         keep = min(wanted, len(owner.there)) if written == owner.template else 0
         owner.template = written
@@ -143,26 +151,37 @@ def _key(value: Any) -> tuple[str, str] | None:
 
 
 def _replicas(value: Mapping[str, Any]) -> int:
-    """How many pods an object asks for; one where it does not say."""
+    """How many pods an object asks for; one where it does not say.
+
+    Raises ValueError for what is no such number.
+    """
     spec = value.get("spec") or {}
-    if value.get("kind") == "Pod":
+    name = "parallelism" if value.get("kind") == "Job" else "replicas"
+    stated = None if value.get("kind") == "Pod" else spec.get(name)
+    if stated is None:
         return 1
-    stated = spec.get("parallelism") if value.get("kind") == "Job" else spec.get("replicas")
-    return max(int(stated), 0) if isinstance(stated, int | float) else 1
+    if not isinstance(stated, int) or isinstance(stated, bool) or stated < 0:
+        shown = json.dumps(stated, default=str)[:60]
+        raise ValueError(f"{name} is {shown}, expected a whole number, 0 or more")
+    return stated
 
 
 def _pod(owner: _Owner, template: Mapping[str, Any], number: int, at_s: int) -> Thing:
     """A pod of an object, which gets the object's name and a number; a bare pod keeps its own."""
     space, name = owner.name.split("/", 1)
     bare = owner.kind == "Pod"
+    called = name if bare else f"{name}-{owner.made}"
+    while f"{space}/{called}" in owner.taken:
+        owner.made += 1
+        called = f"{name}-{owner.made}"
+    owner.taken.add(f"{space}/{called}")
     meta = {
         **{key: (template.get("metadata") or {}).get(key) for key in ("labels", "annotations")},
-        "name": name if bare and not owner.made else f"{name}-{owner.made}",
+        "name": called,
         "namespace": space,
         "creationTimestamp": _written(at_s),
         "ownerReferences": [] if bare else [{"kind": owner.kind, "name": name, "controller": True}],
     }
-    owner.made += 1
     value = {"kind": "Pod", "metadata": meta, "spec": template["spec"]}
     return Thing(number=number, kind="Pod", value=value, event=None)
 

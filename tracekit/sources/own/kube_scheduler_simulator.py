@@ -32,7 +32,7 @@ def is_snapshot(head: Head) -> bool:
 def is_record(head: Head) -> bool:
     """Whether a file begins as a line with a time, an event and a resource."""
     members = first_members(head)
-    return members.get("event") in _EVENTS and {"time", "resource"} <= set(members)
+    return str(members.get("event")) in _EVENTS and {"time", "resource"} <= set(members)
 
 
 def read_snapshot(opened: Opened) -> Read:
@@ -69,22 +69,21 @@ def _of_snapshot(found: Mapping[str, Any]) -> Iterator[Thing | Cut]:
     """The objects, nodes first; one that says no time was there when the first one came."""
     lists = {kind: found.get(name) or () for kind, name in (("Node", "nodes"), ("Pod", "pods"))}
     stated = [
-        (one.get("metadata") or {}).get("creationTimestamp")
+        one["metadata"].get("creationTimestamp")
         for some in lists.values()
         for one in some
-        if isinstance(one, dict)
+        if _named(one) is not None
     ]
-    start = min((one for one in stated if one), default=_START)
-    priorities = {
-        one["metadata"]["name"]: one.get("value") for one in found.get("priorityClasses") or ()
-    }
+    start = min((one for one in stated if one and isinstance(one, str)), default=_START)
+    classes = found.get("priorityClasses") or ()
+    priorities = {name: one.get("value") for one in classes if (name := _named(one)) is not None}
     number = 0
-    for kind, some in lists.items():
+    for kind, some in {**lists, "PriorityClass": classes}.items():
         for value in some:
             number += 1
             if _named(value) is None:
-                yield _cut(number, value)
-            else:
+                yield _cut(number, value, f"is no {kind} with a name")
+            elif kind != "PriorityClass":
                 whole = _timed(_prior(value, priorities), start)
                 yield Thing(number=number, kind=kind, value=whole, event=None)
 
@@ -118,8 +117,8 @@ class _Record:
         """The object of a line; None for one of another kind."""
         value: Any = record.get("resource") if isinstance(record, dict) else None
         name = _named(value)
-        if name is None or record.get("event") not in _EVENTS:
-            return _cut(line, record)
+        if name is None or str(record.get("event")) not in _EVENTS:
+            return _cut(line, record, "is no event of an object with a name")
         kind, event = str(value.get("kind", "")), _EVENTS[record["event"]]
         if kind == "PriorityClass":
             self._priorities[name] = value.get("value")
@@ -129,12 +128,13 @@ class _Record:
             at = datetime.fromtimestamp(time_ms(record["time"]) / 1000, UTC).isoformat()
         except (KeyError, TypeError, ValueError):
             return Cut(number=line, reason="has no time as RFC 3339 writes it", text=_shown(record))
-        meta = self._lived(f"{kind} {value['metadata'].get('namespace')}/{name}", value, at, event)
+        key = f"{kind} {value['metadata'].get('namespace')}/{name}"
+        meta = self._lived(key, value, at, event)
         whole = _prior({**value, "metadata": meta}, self._priorities)
-        return Thing(number=line, kind=kind, value=whole, event=event)
+        return Thing(number=line, kind=kind, value=whole, event=event, life=self._life[key])
 
     def _lived(self, key: str, value: dict[str, Any], at: str, event: str) -> dict[str, Any]:
-        """The metadata with the times and the uid that it lacks."""
+        """The metadata with the times that it lacks."""
         if event != "DELETED" and key in self._ended:
             self._ended.discard(key)
             self._life[key] += 1
@@ -142,8 +142,6 @@ class _Record:
         self._life.setdefault(key, 1)
         born = self._born.setdefault(key, at)
         meta = _timed(value, born)["metadata"]
-        if not meta.get("uid"):
-            meta = {**meta, "uid": f"life-{self._life[key]}"}
         if event == "DELETED":
             self._ended.add(key)
             meta = {**meta, "deletionTimestamp": at}
@@ -173,8 +171,7 @@ def _prior(value: dict[str, Any], priorities: Mapping[str, Any]) -> dict[str, An
     return value if priority is None else {**value, "spec": {**spec, "priority": priority}}
 
 
-def _cut(number: int, value: Any) -> Cut:
-    reason = "is no event of an object with a name"
+def _cut(number: int, value: Any, reason: str) -> Cut:
     return Cut(number=number, reason=reason, text=_shown(value))
 
 

@@ -29,12 +29,13 @@ def read_measurements(opened: Opened) -> Read:
         try:
             table, some = _measured(item.value, item.number, known)
         except (KeyError, TypeError, AttributeError, QuantityError, ValueError) as error:
-            reason = str(error) if isinstance(error, QuantityError) else f"lacks {error}"
+            amiss = isinstance(error, QuantityError)
             yield Broken(
                 table="container_amount",
                 line=item.number,
-                reason=reason,
-                text=json.dumps(item.value)[:200],
+                column="amount" if amiss else None,
+                reason=str(error) if amiss else f"lacks {error}",
+                text=json.dumps(item.value),
             )
         else:
             rows[table] += some
@@ -53,7 +54,10 @@ def _measured(value: Any, line: int, known: Roster) -> tuple[str, list[dict[str,
     total: dict[str, float] = {}
     for one in stated:
         for what, quantity in one.items():
-            total[what] = total.get(what, 0.0) + amount(str(quantity))
+            try:
+                total[what] = total.get(what, 0.0) + amount(str(quantity))
+            except QuantityError as error:
+                raise QuantityError(f"of {what} {error}") from None
     return table, [
         {
             "time_ms": time,

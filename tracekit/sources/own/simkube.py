@@ -5,7 +5,7 @@ Facts: acrlabs/simkube, docs/ref/trace-files.md and sk-core/src/trace.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tracekit.errors import TracekitError
@@ -89,18 +89,36 @@ def _pods(trace: Mapping[str, Any]) -> Iterator[Thing | Cut]:
     lives, wrong = _lives(trace.get("pod_lifecycles") or {})
     yield from wrong
     pods = Pods(paths, lives)
+    changes: list[_Change] = []
     for number, event in enumerate(trace["events"], start=1):
-        at_s = event.get("ts") if isinstance(event, dict) else None
-        if not isinstance(at_s, int) or not 0 <= at_s < 1 << 36:
-            yield Cut(
-                number=number, reason="has no ts in seconds since 1970", text=str(event)[:200]
-            )
-            continue
-        for value in event.get("applied_objs") or ():
+        found = _change(number, event)
+        if isinstance(found, Cut):
+            yield found
+        else:
+            changes.append(found)
+    # what happened counts in order of time, however the file has it
+    for at_s, number, applied, deleted in sorted(changes, key=lambda one: one[:2]):
+        for value in applied:
             yield from pods.apply(number, at_s, value)
-        for value in event.get("deleted_objs") or ():
+        for value in deleted:
             yield from pods.delete(number, at_s, value)
     yield from pods.rest()
+
+
+#: When an event was, which one it is of the file, and what it applies and deletes.
+_Change = tuple[int, int, Sequence[Any], Sequence[Any]]
+
+
+def _change(number: int, event: Any) -> _Change | Cut:
+    """An event, or what is wrong with it."""
+    at_s = event.get("ts") if isinstance(event, dict) else None
+    if not isinstance(at_s, int) or isinstance(at_s, bool) or not 0 <= at_s < 1 << 36:
+        return Cut(number=number, reason="has no ts in seconds since 1970", text=str(event)[:200])
+    applied, deleted = (event.get(name) or () for name in ("applied_objs", "deleted_objs"))
+    if not isinstance(applied, list | tuple) or not isinstance(deleted, list | tuple):
+        reason = "has applied_objs or deleted_objs that are no list"
+        return Cut(number=number, reason=reason, text=str(event)[:200])
+    return at_s, number, applied, deleted
 
 
 _Lives = dict[tuple[str, str], list[tuple[int, int | None]]]
@@ -156,6 +174,7 @@ SOURCE = ClusterSource(
     notes=(
         "times are those of the recorder, whole seconds since 1970",
         "an object that was there when recording began comes with the first event",
+        "events count in order of their ts, whatever their order in the file",
         "jobs without recorded lives never end",
     ),
 )

@@ -9,30 +9,40 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.sources._rows import long
+from tracekit.sources._shape import most_fit
 from tracekit.units import BYTES_PER_GIB
 
-_LOOKED_AT = 5
 _ROWS_AT_ONCE = 200_000
 _GB = float(BYTES_PER_GIB)
 _STEP_MS = 300_000
 _END_OF_BATCH = "|"
 
 
-def _lines_like(pattern: str, name: str = "") -> Callable[[Head], bool]:
-    """Knows a file by all its first lines, and by a part of its name."""
-    line = re.compile(pattern)
-
-    def fits(head: Head) -> bool:
-        lines = head.lines[:_LOOKED_AT]
-        return name in head.name and bool(lines) and all(map(line.fullmatch, lines))
-
-    return fits
+_ARRIVALS = re.compile(r"\d+ (?:[a-z|],)+[a-z|]?")
+_DURATIONS = re.compile(r"\d+ (?:(?:[UC]\d+|\|),)+(?:[UC]\d+|\|)?")
+_FLAVOUR = re.compile(r"(\d+),(\d+(?:\.\d+)?) ([a-z])")
+_INTERVAL = re.compile(r"(\d+) (\d+)")
 
 
-is_arrivals = _lines_like(r"\d+ (?:[a-z|],)+[a-z|]?")
-is_durations = _lines_like(r"\d+ (?:(?:[UC]\d+|\|),)+(?:[UC]\d+|\|)?")
-is_flavours = _lines_like(r"\d+,\d+(?:\.\d+)? [a-z]")
-is_intervals = _lines_like(r"\d+ \d+", name="interval_map")
+def is_arrivals(head: Head) -> bool:
+    """Whether most of the first lines of a file are bins of flavours."""
+    return most_fit(head, _ARRIVALS)
+
+
+def is_durations(head: Head) -> bool:
+    """Whether most of the first lines of a file are bins of durations."""
+    return most_fit(head, _DURATIONS)
+
+
+def is_flavours(head: Head) -> bool:
+    """Whether a file is called, or looks, like the map of flavours."""
+    return head.name == "flav_map.txt" or most_fit(head, _FLAVOUR)
+
+
+def is_intervals(head: Head) -> bool:
+    """Whether a file is called like the map of durations; two numbers a line may be anything."""
+    named = "interval_map" in head.name
+    return named and (head.name.endswith(".txt") or most_fit(head, _INTERVAL))
 
 
 @dataclass(frozen=True)
@@ -80,10 +90,16 @@ def _texts(opened: Opened) -> Iterator[tuple[int, str]]:
 
 
 def _bins(opened: Opened) -> Iterator[_Bin | Broken]:
+    """The bins, each time once: of two the first counts."""
+    first: dict[int, int] = {}
     for line, text in _texts(opened):
         time, _, rest = text.partition(" ")
         if not time.isdecimal():
             yield _broken(line, "does not begin with a time in seconds", text)
+            continue
+        if first.setdefault(int(time), line) != line:
+            reason = f"is a second bin of time {time}, which line {first[int(time)]} has already"
+            yield _broken(line, reason, text)
             continue
         yield _Bin(line, int(time), [word for word in rest.split(",") if word], text)
 
@@ -97,7 +113,7 @@ def _flavours(opened: Opened) -> dict[str, tuple[float, float]]:
     found: dict[str, tuple[float, float]] = {}
     for map_file in opened.beside.get("flavours", ()):
         for line, text in _texts(map_file):
-            match = re.fullmatch(r"(\d+),(\d+(?:\.\d+)?) ([a-z])", text)
+            match = _FLAVOUR.fullmatch(text)
             if match is None:
                 raise _map_error(map_file, line, text, "like: 1,1.75 b")
             found[match[3]] = (float(match[1]), float(match[2]) * _GB)
@@ -114,7 +130,7 @@ def _durations_ms(opened: Opened) -> dict[int, int]:
     seconds: dict[int, list[int]] = {}
     for map_file in opened.beside.get("intervals", ()):
         for line, text in _texts(map_file):
-            match = re.fullmatch(r"(\d+) (\d+)", text)
+            match = _INTERVAL.fullmatch(text)
             if match is None:
                 raise _map_error(map_file, line, text, "like: 3900 13")
             seconds.setdefault(int(match[2]), []).append(int(match[1]))
@@ -161,6 +177,12 @@ def read_partner(opened: Opened) -> Read:
             hint="put v1.train.txt, v1.dev.txt or v1.test.txt into the same folder",
         )
     yield from ()
+
+
+def read_durations(opened: Opened) -> Read:
+    """The broken bins only: the others are read with the arrivals."""
+    yield from read_partner(opened)
+    yield from (one for one in _bins(opened) if isinstance(one, Broken))
 
 
 def read_arrivals(opened: Opened) -> Read:

@@ -1,12 +1,13 @@
 """Times of Google's cluster data, and attributes of its machines as labels."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Opened
+from tracekit.sources._rows import Rule
 
 #: What a user should know of these times.
 BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
@@ -17,6 +18,19 @@ SAMPLED = "a sample stands at the beginning of its 300 s"
 TRACE_START_MS = 600_000
 #: A time at or above this one means: after the trace (2^63 - 1, also where it was rounded).
 _AFTER_US = float(1 << 62)
+
+
+def whole(*columns: str) -> Iterator[Rule]:
+    """Rules that texts are whole numbers, and there."""
+    for one in columns:
+        wrong = pl.col(one).cast(pl.Int64, strict=False).is_null()
+        yield Rule(column=one, broken=wrong, expected="a whole number")
+
+
+def backwards(start: str, end: str) -> Rule:
+    """The rule that a sample ends no earlier than it starts, as far as it says when it ends."""
+    starts, ends = (pl.col(one).cast(pl.Float64, strict=False) for one in (start, end))
+    return Rule(column=end, broken=ends < starts, expected="an end no earlier than the start")
 
 
 def in_trace(rows: pl.DataFrame, column: str = "time") -> pl.DataFrame:

@@ -36,7 +36,7 @@ INSTANCES: Columns = {
     "constraint": pl.List(_CONSTRAINT),
 }
 USAGE: Columns = {
-    **dict.fromkeys(("start_time", "collection_id", "instance_index"), _TEXT),
+    **dict.fromkeys(("start_time", "end_time", "collection_id", "instance_index"), _TEXT),
     "average_usage": _RESOURCES,
 }
 
@@ -127,10 +127,3 @@ def codes(column: str, names: dict[str, int]) -> Iterator[Rule]:
     """Rules that a text is one of the names or its number."""
     expected = f"one of {', '.join(names)} or its number"
     yield Rule(column=column, broken=code(column, names).is_null(), expected=expected)
-
-
-def whole(*columns: str) -> Iterator[Rule]:
-    """Rules that texts are whole numbers, and there."""
-    for one in columns:
-        wrong = pl.col(one).cast(pl.Int64, strict=False).is_null()
-        yield Rule(column=one, broken=wrong, expected="a whole number")

@@ -7,14 +7,19 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._objects import objects
 from tracekit.sources._rows import long, missing, refuse
-from tracekit.sources.released._google import check_beside_machines, in_trace, labelled, time_ms
+from tracekit.sources.released._google import (
+    check_beside_machines,
+    in_trace,
+    labelled,
+    time_ms,
+    whole,
+)
 from tracekit.sources.released._google19_kinds import (
     ATTRIBUTES,
     MACHINE_EVENTS,
     MACHINES,
     code,
     codes,
-    whole,
 )
 
 _REMOVE = 2

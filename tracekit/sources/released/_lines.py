@@ -40,14 +40,32 @@ def header(opened: Opened) -> list[str]:
 
 
 def named(
-    opened: Opened, texts: Sequence[str], numbers: Sequence[str], table: str
+    opened: Opened,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    table: str,
+    *,
+    empty: Sequence[str] = ("", "nan"),
+    as_it_stood: bool = False,
 ) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    """The rows of a file whose first line names its columns; those not asked for are left out."""
+    """The rows of a file whose first line names its columns; those not asked for are left out.
+
+    Parameters
+    ----------
+    empty, as_it_stood : as ``Delimited`` has them
+    """
     wanted = {*texts, *numbers}
     columns = [name if name in wanted else "" for name in header(opened)]
     yield from frames(
         opened,
-        Delimited(columns=columns, numbers=numbers, header=True, table=table, empty=("", "nan")),
+        Delimited(
+            columns=columns,
+            numbers=numbers,
+            header=True,
+            table=table,
+            empty=empty,
+            as_it_stood=as_it_stood,
+        ),
     )
 
 

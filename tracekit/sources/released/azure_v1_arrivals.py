@@ -25,7 +25,7 @@ SOURCE = ClusterSource(
             title="duration bins of the same VMs (v1.dev.c2100000.txt)",
             tables=("container",),
             recognises=readers.is_durations,
-            read=readers.read_partner,
+            read=readers.read_durations,
         ),
         ClusterFile(
             word="flavours",

@@ -17,10 +17,12 @@ from tracekit.sources.released._google import (
     BEFORE,
     LABELS,
     SAMPLED,
+    backwards,
     check_beside_machines,
     in_trace,
     labelled,
     time_ms,
+    whole,
 )
 
 _NAME = r"[A-Za-z0-9+/]{43}="
@@ -84,7 +86,7 @@ def _numbers_between(column: str, highest: int) -> list[Rule]:
 def read_machines(opened: Opened) -> Read:
     """States and sizes of machines, with the labels that the attributes beside it say."""
     form = MACHINES.form("node", ("time", "event", "cpu", "memory"))
-    rules = [*missing("time", "machine"), *_numbers_between("event", 2)]
+    rules = [*missing("time"), *whole("machine"), *_numbers_between("event", 2)]
     for rows, broken in frames(opened, form):
         yield from broken
         good, refused = refuse(rows, rules, form.table)
@@ -164,7 +166,7 @@ def read_tasks(opened: Opened) -> Read:
 
 def _tasks(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
     form = TASKS.form("container", ("time", "event", "priority", *_SIZES, "different"))
-    rules = [*missing("time", "job", "task"), *_numbers_between("event", 8)]
+    rules = [*missing("time"), *whole("job", "task"), *_numbers_between("event", 8)]
     for rows, broken in frames(opened, form):
         good, refused = refuse(rows, rules, form.table)
         yield in_trace(good).with_columns(time_ms("time"), _EVENT, _CONTAINER), [*broken, *refused]
@@ -189,10 +191,11 @@ def _events(rows: pl.DataFrame) -> pl.DataFrame:
 def read_usage(opened: Opened) -> Read:
     """Mean CPU, canonical memory, disk space and disk time of each sample."""
     measures = ("cpu", "memory", "disk", "disk_io")
-    form = USAGE.form("container_amount", ("time", *measures))
+    form = USAGE.form("container_amount", ("time", "end", *measures))
+    rules = [*missing("time"), *whole("job", "task"), backwards("time", "end")]
     for rows, broken in frames(opened, form):
         yield from broken
-        good, refused = refuse(rows, missing("time", "job", "task"), form.table)
+        good, refused = refuse(rows, rules, form.table)
         yield from refused
         samples = in_trace(good).with_columns(time_ms("time"), _CONTAINER)
         units = {name: (name, "fraction", 1.0) for name in measures}

@@ -15,7 +15,16 @@ from tracekit.sources._objects import objects
 from tracekit.sources._rows import long, refuse
 from tracekit.sources.released import _google19_kinds as kinds
 from tracekit.sources.released import _google19_machines as machines
-from tracekit.sources.released._google import AFTER, BEFORE, LABELS, SAMPLED, in_trace, time_ms
+from tracekit.sources.released._google import (
+    AFTER,
+    BEFORE,
+    LABELS,
+    SAMPLED,
+    backwards,
+    in_trace,
+    time_ms,
+    whole,
+)
 from tracekit.sources.released._google19_kinds import (
     COLLECTION_TYPES,
     COLLECTIONS,
@@ -25,7 +34,6 @@ from tracekit.sources.released._google19_kinds import (
     USAGE,
     code,
     codes,
-    whole,
 )
 from tracekit.sources.released._google19_machines import numeric
 
@@ -184,7 +192,10 @@ def read_usage(opened: Opened) -> Read:
     """Mean CPU and memory of each sample."""
     for rows, broken in objects(opened, USAGE, "container_amount"):
         yield from broken
-        rules = whole("start_time", "collection_id", "instance_index")
+        rules = [
+            *whole("start_time", "collection_id", "instance_index"),
+            backwards("start_time", "end_time"),
+        ]
         good, refused = refuse(rows, rules, "container_amount")
         yield from refused
         timed = in_trace(good.with_columns(pl.col("start_time").cast(pl.Float64)), "start_time")

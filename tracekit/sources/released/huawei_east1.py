@@ -5,17 +5,29 @@ Facts: huaweicloud/VM-placement-dataset, Huawei-East-1 (README).
 
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 
+from tracekit.errors import TracekitError
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
-from tracekit.sources._rows import Rule, long, missing, refuse
+from tracekit.sources._rows import Rule, long, missing, refuse, seconds
 from tracekit.sources.released._lines import named, together
-from tracekit.units import BYTES_PER_GIB
+from tracekit.units import BYTES_PER_GIB, BYTES_PER_KIB
 
 _COLUMNS = ("vmid", "cpu", "memory", "time", "type")
 _GB = float(BYTES_PER_GIB)
 _CREATE, _DELETE = 0.0, 1.0
+#: A VM with so many cores is none, but one millicore by millicore.
+_CORES = 1000
+#: A VM with so many GB for each of its cores is none either: the largest have 32.
+_GB_PER_CORE = 128
+_UNITS = {"cpu": "cores", "memory": "GB"}
+#: What is larger than any VM, and from where on.
+_TOO_LARGE = (
+    ("cpu", pl.col("cpu") >= _CORES, f"{_CORES:,} cores"),
+    ("memory", pl.col("memory") >= pl.col("cpu") * _GB_PER_CORE, f"{_GB_PER_CORE} GB per core"),
+)
 
 
 def is_events(head: Head) -> bool:
@@ -26,7 +38,9 @@ def is_events(head: Head) -> bool:
 
 def read_events(opened: Opened) -> Read:
     """The containers in the order of their creation, and what they request."""
-    rows, broken = together(named(opened, ("vmid",), _COLUMNS[1:], "container"))
+    lines = named(opened, ("vmid",), _COLUMNS[1:], "container", empty=("",), as_it_stood=True)
+    rows, broken = together(lines)
+    _check_units(opened.name, rows)
     yield from broken
     good, refused = refuse(rows, _rules(), "container")
     yield from refused
@@ -44,8 +58,30 @@ def read_events(opened: Opened) -> Read:
     yield Batch(table="container_resource", rows=requests.rename({"amount": "request"}))
 
 
+def _check_units(name: str, rows: pl.DataFrame) -> None:
+    """Raise TracekitError where most VMs are larger than any is."""
+    sized = rows.filter((pl.col("cpu") > 0) & (pl.col("memory") > 0))
+    for column, large, limit in _TOO_LARGE:
+        above = sized.filter(large)
+        if 2 * above.height <= sized.height:
+            continue
+        likely = "millicores" if column == "cpu" else _likely(above)
+        raise TracekitError(
+            f"{name}: {column} is in {_UNITS[column]}, but {above.height:,} of {sized.height:,}"
+            f" values are {limit} or more, {above[column][0]:,.10g} for example",
+            hint=f"it looks like {likely}; nothing of the file was taken in",
+        )
+
+
+def _likely(rows: pl.DataFrame) -> str:
+    """The unit of memory that is too much in GB."""
+    per_core = (rows["memory"] / rows["cpu"]).to_numpy()
+    return "MB" if float(np.median(per_core)) < _GB_PER_CORE * BYTES_PER_KIB else "bytes"
+
+
 def _rules() -> Iterator[Rule]:
     yield from missing("vmid", "time", "type")
+    yield from seconds("time")
     yield Rule(
         column="type",
         broken=~pl.col("type").is_in([_CREATE, _DELETE]),
@@ -55,6 +91,9 @@ def _rules() -> Iterator[Rule]:
     for size in ("cpu", "memory"):
         wrong = (pl.col("type") == _CREATE) & ~(pl.col(size) > 0).fill_null(value=False)
         yield Rule(column=size, broken=wrong, expected="a size above 0")
+    for column, large, limit in _TOO_LARGE:
+        wrong = (pl.col("type") == _CREATE) & large
+        yield Rule(column=column, broken=wrong, expected=f"less than {limit}")
 
 
 def _paired(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, list[Broken]]:

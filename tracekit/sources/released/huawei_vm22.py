@@ -209,6 +209,7 @@ SOURCE = ClusterSource(
         "vCPUs of VMs in all but qos_modeling",
         "memory of VMs in all but vm_online_scheduling",
         "departures, but in vm_online_scheduling",
+        "which NUMA cells a VM is on, and which vCPUs it is bound to: only the number of its cells",
     ),
     inferred=(
         "points of time are 300 s apart, from 0 on",

@@ -3,17 +3,13 @@
 Facts: atlarge-research/opendc, its documentation of input files and the tests' own data.
 """
 
-import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, long, missing, refuse
+from tracekit.sources.released import _opendc_topology as topology
 from tracekit.units import BYTES_PER_KIB, BYTES_PER_MIB, MS_PER_S
 
 _KIB = float(BYTES_PER_KIB)
@@ -24,16 +20,18 @@ FRAGMENTS = ("id", "duration", "cpu_usage")
 _LARGEST_MB = 4 << 20
 #: Submissions in between are seconds since 1970: in ms the first were 11 days after the start.
 _SECONDS = (1_000_000_000, 100_000_000_000)
-_SIZES = {
-    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
-    "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40,
-}  # fmt: skip
-_SIZE = re.compile(r"([\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)")
 _KEYS = ("time_ms", "container")
 
 
 def _positive(name: str) -> Rule:
     return Rule(column=name, broken=pl.col(name).cast(pl.Float64) <= 0, expected="more than 0")
+
+
+def _second(seen: set[str]) -> Rule:
+    """The rule that a task comes once: of two the first counts."""
+    name = pl.col("id").cast(pl.String)
+    again = name.is_in(list(seen)) | ~name.is_first_distinct()
+    return Rule(column="id", broken=again, expected="an id that no task before has")
 
 
 def read_tasks(opened: Opened) -> Read:
@@ -44,11 +42,15 @@ def read_tasks(opened: Opened) -> Read:
         "gpu_count": ("gpu", "count", 1.0),
     }
     ms = _time_unit(opened)
+    seen: set[str] = set()
     for frame, broken in named_frames(opened, "container", needed=TASKS):
         yield from broken
         rules = [*missing("id", "submission_time", "duration"), _positive("duration")]
-        kept, refused = refuse(frame, rules, "container")
+        whole, refused = refuse(frame, rules, "container")
         yield from refused
+        kept, again = refuse(whole, [_second(seen)], "container")
+        yield from again
+        seen.update(kept["id"].cast(pl.String))
         submitted = pl.col("submission_time").cast(pl.Int64) * ms
         rows = kept.with_columns(
             pl.col("id").cast(pl.String).alias("container"),
@@ -161,79 +163,7 @@ def _tasks(opened: Opened) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal_relaxed").unique("id", keep="first", maintain_order=True)
 
 
-def read_topology(opened: Opened) -> Read:
-    """Hosts as nodes: ``count`` of a kind are numbered from 0; so are clusters."""
-    with opened.stream() as stream:
-        try:
-            topology = json.load(stream)
-        except ValueError as error:
-            raise TracekitError(f"{opened.name} is no JSON: {error}") from None
-    nodes: list[dict[str, Any]] = []
-    resources: list[dict[str, Any]] = []
-    for line, (name, cluster, host) in enumerate(_hosts(topology), start=1):
-        try:
-            sizes = _host_sizes(host)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            yield Broken(
-                table="node_resource",
-                line=line,
-                reason=f"is no host: {type(error).__name__} {error}",
-                text=f"{name}: {host}"[:200],
-            )
-            continue
-        row = {"time_ms": 0, "node": name, "line": line}
-        labels = {"cluster": cluster, "core_mhz": str(host["cpu"].get("coreSpeed", ""))}
-        nodes.append({**row, "labels": json.dumps(labels)})
-        resources += [
-            {**row, "resource": resource, "amount": amount, "unit": unit}
-            for resource, (amount, unit) in sizes.items()
-        ]
-    if nodes:
-        yield Batch(table="node", rows=pl.DataFrame(nodes))
-        yield Batch(table="node_resource", rows=pl.DataFrame(resources))
-
-
-def _hosts(topology: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Each host with a name of its own and its cluster's."""
-    taken: dict[str, int] = {}
-    for at, cluster in enumerate(topology["clusters"]):
-        for copy in _copies(str(cluster.get("name", f"cluster-{at}")), cluster):
-            for place, host in enumerate(cluster.get("hosts") or ()):
-                for one in _copies(str(host.get("name", f"host-{place}")), host):
-                    name = f"{copy}/{one}"
-                    taken[name] = taken.get(name, 0) + 1
-                    again = f"#{taken[name]}" if taken[name] > 1 else ""
-                    yield name + again, copy, host
-
-
-def _copies(name: str, thing: Mapping[str, Any]) -> list[str]:
-    count = int(thing.get("count", 1))
-    return [name] if count == 1 else [f"{name}-{at}" for at in range(count)]
-
-
-def _host_sizes(host: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
-    cpu, gpu = host["cpu"], host.get("gpu") or {}
-    sizes = {
-        "cpu": (float(cpu["coreCount"]) * float(cpu.get("count", 1)), "cores"),
-        "memory": (_bytes(host["memory"]["memorySize"]), "bytes"),
-    }
-    if gpu:
-        sizes["gpu"] = (float(gpu.get("count", 1)), "count")
-    return sizes
-
-
-def _bytes(size: Any) -> float:
-    """A size that states its unit, or a number of MB."""
-    if isinstance(size, int | float) and not isinstance(size, bool):
-        return float(size) * _MIB
-    found = _SIZE.fullmatch(str(size).strip())
-    if found is None or found.group(2).lower() not in _SIZES:
-        raise ValueError(f"memorySize {size!r}, expected a number of MB, or one with its unit")
-    return float(found.group(1)) * _SIZES[found.group(2).lower()]
-
-
 _FRAGMENT_COLUMNS = {*FRAGMENTS, "gpu_usage", "cpu_count", "gpu_count", "mem_usage"}
-_TOPOLOGY = re.compile(rb'\s*\{\s*"clusters"\s*:\s*\[')
 
 
 def _is_tasks(head: Head) -> bool:
@@ -242,11 +172,6 @@ def _is_tasks(head: Head) -> bool:
 
 def _is_fragments(head: Head) -> bool:
     return set(FRAGMENTS) <= set(head.columns) <= _FRAGMENT_COLUMNS
-
-
-def _is_topology(head: Head) -> bool:
-    start = head.start
-    return bool(_TOPOLOGY.match(start)) and b'"hosts"' in start and b'"coreCount"' in start
 
 
 SOURCE = ClusterSource(
@@ -276,8 +201,8 @@ SOURCE = ClusterSource(
             word="topology",
             title="clusters of hosts",
             tables=("node", "node_resource"),
-            recognises=_is_topology,
-            read=read_topology,
+            recognises=topology.is_topology,
+            read=topology.read_topology,
             alone=True,
         ),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from cluster_support import CLUSTER, stored, workload
 
@@ -14,6 +15,9 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.unjudged import peaks
 from tracekit.replay.workload.resources import NONZERO_DEFAULT
+from tracekit.replay.workload.sized import tables
+from tracekit.store import Store
+from tracekit.store.views import read
 
 
 def test_sizes_are_those_recorded(tmp_path: Path) -> None:
@@ -173,6 +177,24 @@ def test_what_cannot_be_replayed(
     files = {**changed, "containers.csv": usual} if changed else changed
     with pytest.raises(TracekitError, match=message):
         workload(stored(tmp_path, files), *assume)
+
+
+def test_most_containers_that_ask_for_something_have_to_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = stored(tmp_path)
+
+    def sizes(*listed: str) -> tables.Sizes:
+        def part(store: Store, name: str) -> pl.DataFrame:
+            rows = read(store, name)
+            return rows.filter(pl.col("container").is_in(listed)) if name == "container" else rows
+
+        monkeypatch.setattr(tables, "read", part)
+        return tables.sizes_of(store)
+
+    assert sizes("a", "c").unlisted == 1
+    with pytest.raises(TracekitError, match="container 'b' has a request .* nor are 1 others of 3"):
+        sizes("a")
 
 
 def test_nodes_may_be_assumed(tmp_path: Path) -> None:

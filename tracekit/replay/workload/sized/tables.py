@@ -123,9 +123,10 @@ def _unlisted(requests: pl.DataFrame, containers: pl.DataFrame) -> int:
     asking = requests["container"].unique().sort()
     strange = asking.filter(~asking.is_in(containers["container"].implode()))
     if 2 * strange.len() > asking.len():
+        others = f", nor are {strange.len() - 1:,} others" * (strange.len() > 1)
         raise TracekitError(
-            f"container '{strange[0]}' has a request and is not in the table container, nor are"
-            f" {strange.len() - 1:,} others of {asking.len():,} with a request",
+            f"container '{strange[0]}' has a request and is not in the table container{others} of"
+            f" {asking.len():,} with a request",
             hint="ingest the file that lists containers with their times too",
         )
     return strange.len()
