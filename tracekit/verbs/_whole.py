@@ -98,8 +98,7 @@ def run_all(
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
         forget(out / "replay")
-        # the policy, and how many nodes
-        told = 1 + bool(nodes)
+        first = [*report.findings[: 1 + bool(nodes)], never_ran.told(store)]
         return RunSummary(
             out=out,
             store=store.path,
@@ -109,11 +108,7 @@ def run_all(
             .select(pl.len())
             .collect()
             .item(),
-            findings=(
-                *report.findings[:told],
-                *filter(None, [never_ran.told(store)]),
-                *report.findings[told:],
-            ),
+            findings=(*filter(None, first), *report.findings[1 + bool(nodes) :]),
             skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
         )
 
