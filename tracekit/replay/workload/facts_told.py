@@ -64,7 +64,7 @@ _BENDING = {
     ),
     "containers_between_samples": (
         "[container comes and goes|containers come and go] between two steps of the replay:"
-        " [it is|they are] placed, and in no measure"
+        " [it is|they are] placed, and in no measure (--assume step_ms=N makes more steps)"
     ),
     "usage_samples_outside_lives": (
         "[sample of use is from before its|samples of use are from before their] container"

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.amounts import interval_text, value_text
+from tracekit.replay.answer.amounts import interval_text, mean_text, value_text
 from tracekit.replay.measures import FULLEST, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.studies.shrink.study import NAME
@@ -170,7 +170,8 @@ def _mean(measure: Measure, sure: OverOrders | None) -> str:
     """That the value is of the worst order, and what the orders come to at the mean."""
     if sure is None:
         return ""
-    return f" (mean {interval_text(measure, sure.mean, sure.low, sure.high)})"
+    # without its interval: that of a run, for all its policies, is wider and stands on other pages
+    return f" (mean {mean_text(measure, sure.mean, sure.high)})"
 
 
 def policies(data: Data) -> Table:
