@@ -1,5 +1,8 @@
 """What the page on changed assumptions says beside its figure, and the first page of it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from tracekit.replay.answer.decision import Decision
@@ -11,6 +14,7 @@ from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
+from tracekit.report.studies import assumed_otherwise
 from tracekit.report.words import listed, spaced
 
 #: What the columns of the table are called; the answer comes before ranks by one measure.
@@ -39,12 +43,21 @@ def answer(data: Data) -> Answer:
     )
 
 
+def of_the_run(data: Data) -> bool:
+    """Whether there is such a study, under the assumptions of the run that is shown."""
+    return NAME in data.studies and not assumed_otherwise(data.studies[NAME], _load(data))
+
+
+def _load(data: Data) -> Mapping[str, Any]:
+    return dict((data.run or {}).get("workload", {}))
+
+
 def hangs(data: Data, told: Decision) -> str:
-    """What the answer of a run hangs on, where that was tried: a sentence, or empty.
+    """What the answer of a run hangs on, where that was tried of it: a sentence, or empty.
 
     Where the study, of fewer policies, answers otherwise than the run, it says of what it speaks.
     """
-    if NAME not in data.studies or data.results is None:
+    if not of_the_run(data) or data.results is None:
         return ""
     study = data.studies[NAME]
     said = spaced(vary_told.answer(study, most=1))
