@@ -9,7 +9,7 @@ from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import find_measure
 from tracekit.replay.studies.vary import told as vary_told
-from tracekit.replay.studies.vary.answers import answered
+from tracekit.replay.studies.vary.answers import NOTHING, answered
 from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
@@ -25,7 +25,7 @@ _CHANGES = {
     "why": "why",
     "decided_by": "decided_by",
     "agreement": "agreement",
-    "first": "first_by_rank",
+    "first": "first_by_ranks_alone",
     "most_moved": "most_moved",
     "places": "places",
 }
@@ -74,9 +74,22 @@ def changes(data: Data) -> Table:
     decided = pl.col("decided_by").map_elements(_title, return_dtype=pl.String)
     return table(
         shown.with_columns(decided),
-        "Assumptions that were changed, one at a time",
+        _caption(shown),
         later=("most_moved", "places"),
     )
+
+
+def _caption(shown: pl.DataFrame) -> str:
+    """What the rows are; those that alter nothing are counted apart, as in the answer."""
+    same = shown.filter(outcome=NOTHING).height
+    said = "Assumptions that were changed, one at a time"
+    if not same:
+        return said
+    return f"{said}: {shown.height - same} {_alter(shown.height - same)} the workload, {same} not"
+
+
+def _alter(many: int) -> str:
+    return "alters" if many == 1 else "alter"
 
 
 def policies(data: Data) -> Table:
