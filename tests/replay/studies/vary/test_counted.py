@@ -28,15 +28,18 @@ COUNTED: list[tuple[dict[str, str], str]] = [
     (
         {"a=1": UNTOLD, "b=1": UNTOLD, "c=1": UNTOLD},
         (
-            "lra stays the answer under none of 3 changes. With a=1, b=1 and c=1 no policy can be told"
+            "lra stays the answer under none of 3 changes. With a=1, b=1 and c=1 no"
+            " policy can be told"
             " better."
         ),
     ),
     (
         {"a=1": BARRED, "b=1": UNTOLD, "c=1": SAME, "d=1": NOTHING, "e=1": NOTHING},
         (
-            "The answer hangs on a: lra stays the answer under 1 of 3 changes; with a=1 lra is barred"
-            " (too full). With b=1 no policy can be told better. 2 other changes alter nothing here."
+            "The answer hangs on a: lra stays the answer under 1 of 3 changes; with a=1"
+            " lra is barred"
+            " (too full). With b=1 no policy can be told better. 2 other changes alter"
+            " nothing here."
         ),
     ),
 ]
