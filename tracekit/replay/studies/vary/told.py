@@ -69,13 +69,13 @@ def answer(study: Study, *, most: int = 3) -> str:
     if len(_changes(study, NOTHING)) == study.frames["changes"].height:
         same = listed([row["change"] for row in _changes(study, NOTHING)])
         return f"The answer is {usual}, and hangs on none of these: {same} change nothing here."
-    turned, same = _changes(study, *TURNED), _changes(study, SAME)
+    turned, held = _changes(study, *TURNED), _changes(study, SAME)
     open_ = [row["change"] for row in _changes(study, UNTOLD)]
     said = [_unaltered(study)]
     if turned:
-        said.insert(0, _hangs_on(study, turned, most, counts(usual, len(same), study)))
+        said.insert(0, _hangs_on(study, turned, most, counts(usual, len(held), study)))
     else:
-        said[:0] = [f"{counts(usual, len(same), study)}.", _within_chance(study, same, usual)]
+        said[:0] = [f"{counts(usual, len(held), study)}.", _within_chance(study, held, usual)]
     said.insert(-1, lost(open_, usual) if open_ else "")
     return " ".join(filter(None, said))
 
