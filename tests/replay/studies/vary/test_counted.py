@@ -66,3 +66,19 @@ def test_changes_are_counted_one_way_in_sentence_figure_and_table(
     same = sum(how == NOTHING for how in stand.values())
     caption = vary.changes(data).caption
     assert (f": {len(stand) - same} alter the workload, {same} not" in caption) == bool(same)
+
+
+def test_who_is_within_chance_is_said_after_the_lost_answer() -> None:
+    found = varied()
+    rows = {"change": ["a=1", "b=1"], "stands": [UNTOLD, SAME], "answer": ["none", "lra, bra"]}
+    changes = pl.DataFrame(rows).with_columns(
+        pl.lit(None, found.frames["changes"].schema[name]).alias(name)
+        for name in found.frames["changes"].columns
+        if name not in rows
+    )
+    about = {**found.about, "answer": ["lra", "bra"]}
+    found = dataclasses.replace(found, about=about, frames={**found.frames, "changes": changes})
+    assert answer(found) == (
+        "lra stays the answer under 1 of 2 changes. With a=1 no policy can be told better. It is"
+        " not told apart from bra, as assumed or then."
+    )

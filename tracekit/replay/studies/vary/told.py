@@ -71,12 +71,13 @@ def answer(study: Study, *, most: int = 3) -> str:
         return f"The answer is {usual}, and hangs on none of these: {same} change nothing here."
     turned, held = _changes(study, *TURNED), _changes(study, SAME)
     open_ = [row["change"] for row in _changes(study, UNTOLD)]
-    said = [_unaltered(study)]
-    if turned:
-        said.insert(0, _hangs_on(study, turned, most, counts(usual, len(held), study)))
-    else:
-        said[:0] = [f"{counts(usual, len(held), study)}.", _within_chance(study, held, usual)]
-    said.insert(-1, lost(open_, usual) if open_ else "")
+    count = counts(usual, len(held), study)
+    said = [
+        _hangs_on(study, turned, most, count) if turned else f"{count}.",
+        lost(open_, usual) if open_ else "",
+        "" if turned else _within_chance(study, held, usual),
+        _unaltered(study),
+    ]
     return " ".join(filter(None, said))
 
 
