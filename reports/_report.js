@@ -94,6 +94,12 @@
     for (const name of axes("x")) {
       layout[name].nticks ??= 5;
       if (layout[name].title?.text) layout[name].title.text = wrapped(layout[name].title.text, most);
+      // names of rows may leave the axis less room than its title needs: both end at one place
+      if (layout.yaxis?.type !== "category" || !layout[name].title?.text) continue;
+      annotations.push({ text: layout[name].title.text, xref: "paper", yref: "paper", x: 1,
+        xanchor: "right", y: 0, yanchor: "top", yshift: -24, showarrow: false, font: { size: 12 },
+        align: "right" });
+      layout[name].title.text = "";
     }
     return figure;
   }

@@ -16,3 +16,21 @@ def test_what_is_worked_out_has_a_meaning() -> None:
         "worked out",
     ]
     assert all(row[2] for row in rows.values())
+
+
+def test_what_the_caller_put_in_the_place_of_what_is_recorded_is_not_missing() -> None:
+    given = {"requests": "uniform", "request_cpu_cores": 4.0}
+    known = {"requests": "assumed", "limits": "assumed"}
+    load = {"assumptions": given, "quantities": known}
+    run = {"workload": load, "policies": []}
+    data = Data(run=run, info={"quantities": {"requests": "recorded", "limits": "absent"}})
+    assert assumed.rests_sentence(data) == (
+        "The trace has requests; --assume requests=uniform replaced them. The trace does not say"
+        " limits: that is assumed, and another value may change the result."
+    )
+    origins = {row[0].text: row[3].text for row in assumed.assumptions(data).rows}
+    assert origins["request_cpu_cores"] == (
+        "default, in place of what the trace has (--assume requests=uniform)"
+    )
+    silent = Data(run=run, info={"quantities": {"requests": "absent"}})
+    assert assumed.rests_sentence(silent).startswith("The trace does not say requests or limits:")

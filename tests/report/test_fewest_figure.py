@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
+from tracekit.report.blocks import legend
 from tracekit.report.figures import get_figure
 
 
@@ -43,7 +45,7 @@ def test_where_no_node_can_go_there_is_no_bar_but_what_single_orders_need() -> N
     low, high = drawn.layout.xaxis.range
     assert (0 < low < 91, high > 130) == (True, True)  # no axis of which most is empty
     (bar,) = (one for one in drawn.data if one.type == "bar")
-    (line,) = (one for one in drawn.data if one.type == "scatter")
+    (line,) = (one for one in drawn.data if one.type == "scatter" and one.x[0] is not None)
     assert list(bar.x) == [None]
     assert list(line.x) == [126, 130]
 
@@ -58,3 +60,24 @@ def test_no_line_crosses_a_name() -> None:
     assert len(drawn.layout.shapes) == 4
     for line in drawn.layout.shapes:
         assert all(not min(line.y0, line.y1) < y < max(line.y0, line.y1) for y in names)
+
+
+@pytest.mark.parametrize(
+    ("bound", "named"),
+    [
+        (91, ["all 130 nodes", "lower bound: 91 nodes"]),
+        (None, ["nodes that are enough", "all 130 nodes"]),
+    ],
+)
+def test_the_legend_names_every_dashed_line(bound: int | None, named: list[str]) -> None:
+    frame = pl.DataFrame(
+        {"policy": ["best_fit"], "nodes": [130], "nodes_low": [126], "nodes_high": [130],
+         "of": [130], "bound": [bound], "shade": ["policy-1"]},
+        schema_overrides={"bound": pl.Int64},
+    )  # fmt: skip
+    drawn = get_figure("fewest_nodes").draw(frame)
+    items = legend(drawn)
+    assert [one.name.replace("\u00a0", " ") for one in items] == named
+    assert [bool(one.dash) for one in items] == [bound is not None, True]
+    lines = {line.line.color for line in drawn.layout.shapes}
+    assert lines == {one.color for one in items if one.dash}

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import polars as pl
 from report_studies_support import requested
 
+from tracekit.report.blocks import legend
 from tracekit.report.contents import requests_to_change
 from tracekit.report.contents.answer import answer
 from tracekit.report.data import Data
+from tracekit.report.figures.requests_to_change import FIGURE
 from tracekit.report.paths import Paths
+from tracekit.report.render import render_data
 from tracekit.sizing.requests import told as words
+from tracekit.sizing.requests.rows import changed_of
 
 
 def test_the_page_begins_with_the_answer() -> None:
@@ -75,3 +80,67 @@ def test_a_risk_that_no_policy_keeps_is_said() -> None:
     assert words.answer(study).startswith("Set to what")
     assert words.answer(none).startswith("Every policy with a safety margin leaves more in use")
     assert words.within(none).startswith("Give the services at risk under")
+
+
+def changing(freed: Sequence[float]) -> Data:
+    """A study in which services free, or below 0 need, so much CPU."""
+    study = requested()
+    row = study.frames["services"].filter(policy=study.about["subject"], resource="cpu")[:1]
+    rows = [
+        row.with_columns(
+            service=pl.lit(f"s{at:02}"),
+            freed=pl.lit(one),
+            recommended=pl.lit(1.0),
+            kept_at_risk=False,
+        )
+        for at, one in enumerate(freed)
+    ]
+    frames = {**study.frames, "services": pl.concat(rows)}
+    return Data(studies={study.name: dataclasses.replace(study, frames=frames)})
+
+
+def test_the_figure_draws_the_largest_changes_first_either_way_and_counts_them() -> None:
+    freed = [0.5, -18.0, 2.0, *[0.01] * 10]
+    frame = FIGURE.prepare(changing(freed))
+    drawn = FIGURE.draw(frame)
+    names = [one.text for one in drawn.layout.annotations]
+    assert names[:3] == ["s01: 18.0 cores added", "s02: 2.00 cores freed", "s00: 0.500 cores freed"]
+    assert len(names) == 12
+    assert FIGURE.note(frame) == "Drawn are the 12 of 13 services that change most."
+    assert FIGURE.takeaway(frame) == (
+        "CPU requests: 18.0 cores added to 1 service and 2.60 cores freed by 12 services, net 15.4"
+        " cores added; the largest change is s01, 18.0 cores added."
+    )
+    assert not FIGURE.note(frame[:12])
+    shapes = {one.name: one.shape for one in legend(drawn)}
+    assert shapes["used, 95 % at most"] == "line"
+
+
+def test_the_legend_draws_the_bar_of_the_plot() -> None:
+    shown = render_data(changing([1.0, -2.0]))
+    entry = next(one for one in shown.split("<li>") if "used, 95 % at most</li>" in one)
+    assert 'd="M13 1v10"' in entry
+
+
+def test_windows_that_do_not_differ_make_no_interval() -> None:
+    study = requested()
+    totals = study.frames["policies"].with_columns(freed_low="freed", freed_high="freed")
+    study = dataclasses.replace(study, frames={**study.frames, "policies": totals})
+    assert words.sure(study).endswith("are too alike to tell how sure this is.")
+    table = requests_to_change.policies(Data(studies={study.name: study}))
+    at = [column.label for column in table.columns].index("CPU freed, 95 % interval")
+    assert {row[at].text for row in table.rows[1:]} == {words.ALIKE}
+    # the requests of now free nothing by what they are
+    assert table.rows[0][at].text == "\u2013"
+
+
+def test_terminal_and_sentence_count_those_who_need_more_alike() -> None:
+    study = requested()
+    needed = words.needing_more(study)
+    by = [len(changed_of(study, name)[1]) for name in words.measured(study)]
+    assert words.needed_of(study) == f"CPU by {by[0]}, memory by {by[1]}"
+    assert max(by) <= needed.height <= sum(by)
+    said = words.both_ways(study)
+    for many in filter(None, by):
+        assert f"added to {many} service" in said
+    assert (f"{needed.height} services need more of either" in said) == (needed.height > 1)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from report_studies_support import varied
+from report_support import made_up
 
 from tracekit.errors import TracekitError
 from tracekit.report.computed import Computed
+from tracekit.report.contents import contents, vary
+from tracekit.report.data import Data
 from tracekit.report.paths import Paths
+from tracekit.report.render import render_data
 from tracekit.report.studies import assumed_otherwise, read_studies
 from tracekit.store.folder import open_store
 from tracekit.study import Study, write_study
@@ -125,3 +131,31 @@ def test_a_study_in_the_folder_beside_counts_only_if_it_says_that_it_is_of_the_r
     write_study(study, tmp_path / "studies" / "assumptions")
     load = {"name": "st2", "nodes": 4, "steps": 9}
     assert bool(read_studies(tmp_path / "run", [], load=load).shown) == shown
+
+
+def under(study_requests: str, run_requests: str) -> Data:
+    """A run of made-up data beside a study of assumptions, each with requests of its own."""
+    data, study = made_up(), varied()
+    assert data.run is not None
+    load = {**data.run["workload"], "assumptions": {"requests": run_requests}}
+    data.run = {**data.run, "workload": load}
+    about = {**study.about, "workload": {"assumptions": {"requests": study_requests}}}
+    data.studies = {study.name: dataclasses.replace(study, about=about)}
+    return data
+
+
+def test_a_study_under_other_assumptions_keeps_to_its_own_page() -> None:
+    data = under("auto", "uniform")
+    assert data.decision is not None
+    assert not vary.hangs(data, data.decision)
+    assert contents.otherwise(data, "assumptions") == (
+        "Made under other assumptions than this replay: requests=auto where the replay has uniform."
+    )
+    alike = under("uniform", "uniform")
+    assert alike.decision is not None
+    assert vary.hangs(alike, alike.decision)
+    assert not contents.otherwise(alike, "assumptions")
+    page = render_data(data)
+    rests = page[page.index('id="/rests"') :]
+    assert "Made under other assumptions" in rests
+    assert "Made under other assumptions" not in page[: page.index('id="/rests"')]

@@ -89,10 +89,11 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         _output.print_json({"schema": "tracekit/size-by-use/1", **study.about, **frames})
         return
     _output.print_paragraph(words.answer(study))
-    first = [
-        say(study)
-        for say in (words.both_ways, words.stays, words.grown, words.risk, words.within, words.sure)
-    ]
+    said = (
+        *(words.both_ways, words.stays, words.grown, words.spared_told),
+        *(words.risk, words.within, words.sure),
+    )
+    first = [say(study) for say in said]
     for sentence in filter(None, (*first, *words.warnings(study))):
         _output.print_sentence(sentence)
     _output.print_table(
@@ -138,17 +139,21 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
     from tracekit.sizing.requests import told as words
 
     _output.print_table(
-        f"{what} {f'{words.TOLD} of ' if rows.height > words.TOLD else ''}"
-        f"{counted(rows.height, 'service')}",
+        f"{counted(rows.height, 'service')} {what}"
+        f"{f'; the first {words.TOLD}' if rows.height > words.TOLD else ''}",
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [
                 short_hash(one["service"]) + (" !" if one["at_risk"] else ""),
                 f"{one['containers']:,.0f}",
                 *(
-                    words.amount(one[f"{name}_{what}"], name)
+                    text
                     for name in words.UNITS
-                    for what in ("now", "recommended", "freed")
+                    for text in (
+                        words.amount(one[f"{name}_now"], name),
+                        words.then(one, name, now=f"{name}_now", recommended=f"{name}_recommended"),
+                        words.amount(one[f"{name}_freed"], name),
+                    )
                 ),
             ]
             for one in rows.head(words.TOLD).to_dicts()
@@ -165,8 +170,8 @@ def _services(study: Requests) -> None:
     from tracekit.sizing.requests import told as words
 
     for rows, what in (
-        (words.needing_more(study), "More is needed by"),
-        (words.freeing_most(study), "Most is freed by"),
+        (words.needing_more(study), f"need more of CPU or memory ({words.needed_of(study)})"),
+        (words.freeing_most(study), "free more of both than they need"),
     ):
         if rows.height:
             _changed(rows, what)
@@ -180,10 +185,9 @@ def _services(study: Requests) -> None:
             [
                 short_hash(one["service"]),
                 words.UNITS[one["resource"]][1],
-                *(
-                    words.amount(one[name], one["resource"])
-                    for name in ("request_now", "recommended", "use_p95", "use_max")
-                ),
+                words.amount(one["request_now"], one["resource"]),
+                words.then(one, one["resource"], now="request_now", recommended="recommended"),
+                *(words.amount(one[name], one["resource"]) for name in ("use_p95", "use_max")),
                 percent(one["above_share"]),
                 words.amount(one["excess_mean"], one["resource"]),
             ]

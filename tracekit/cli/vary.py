@@ -53,7 +53,7 @@ def _show(study: Study) -> None:
     print_table(
         f"The answer of {counted(len(study.about['policies']), 'policy')}, and their ranks by"
         f" {study.about['measure']}",
-        ["changed", "the answer", "agreement", "first by rank"],
+        ["changed", "the answer", "agreement", "first by ranks alone"],
         [
             [
                 row["change"],
@@ -63,7 +63,8 @@ def _show(study: Study) -> None:
             ]
             for row in rows.iter_rows(named=True)
         ],
-        note="agreement: Kendall's tau of the ranks with those as assumed, +1 to -1",
+        note="ranks: by that measure alone, which does not decide the answer; agreement: Kendall's"
+        " tau of the ranks with those as assumed, +1 to -1",
     )
     print_sentence(words.sure(study))
     for said in words.problems(study):

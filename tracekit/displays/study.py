@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tracekit.replay.studies.vary import study as vary
+from tracekit.replay.studies.vary import told as vary_told
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
 from tracekit.shown import Bar, Page, frames_in, table
 from tracekit.sizing.requests import told as requests_told
@@ -13,7 +15,7 @@ _KINDS: Mapping[str, tuple[str, str, str, str]] = {
     "comparison": ("Comparison of two runs", "changes", "", ""),
     "fewest_nodes": ("Fewest nodes that are enough", "policies", "nodes", "nodes"),
     REQUESTS_STUDY: ("Which requests to change", "policies", "", ""),
-    "assumptions": ("Policies under changed assumptions", "changes", "", ""),
+    vary.NAME: ("Policies under changed assumptions", "changes", "", ""),
 }
 
 
@@ -39,6 +41,8 @@ def page(study: Study) -> Page:
 def _lines(study: Study) -> list[str]:
     if study.name == REQUESTS_STUDY:
         return requests_told.lines(study)
+    if study.name == vary.NAME:
+        return vary_told.lines(study)
     return [f"{key}: {_spelled(value)}" for key, value in study.about.items() if value]
 
 

@@ -55,7 +55,7 @@ class LegendItem:
     line : bool
         Whether its sign is a line, drawn with ``dash``; else it is a mark.
     shape : str
-        Of the mark: circle, square, diamond, triangle or x.
+        Of the mark: circle, square, diamond, triangle, x or line, which stands upright.
     hollow : bool
         Whether the mark is an outline.
     """

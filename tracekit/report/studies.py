@@ -8,6 +8,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.study import STUDY_FOLDER, Study, read_study
+from tracekit.words import listed
 
 #: Studies in a folder of this name belong to the store or run that lies beside it.
 BESIDE = "studies"
@@ -86,6 +87,16 @@ def assumed_otherwise(study: Study, load: Mapping[str, Any]) -> list[str]:
         for name, value in ours.items()
         if name in theirs and theirs[name] != value
     ]
+
+
+def made_otherwise(study: Study, load: Mapping[str, Any]) -> str:
+    """That a study assumed what a run does not, and where they part, a sentence; or empty."""
+    otherwise = assumed_otherwise(study, load)
+    if not otherwise:
+        return ""
+    theirs = load["assumptions"]
+    parted = [f"{one} where the replay has {theirs[one.partition('=')[0]]}" for one in otherwise]
+    return f"Made under other assumptions than this replay: {listed(parted)}."
 
 
 def _farness(study: Study, load: Mapping[str, Any]) -> tuple[bool, ...]:

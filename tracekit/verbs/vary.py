@@ -36,7 +36,8 @@ def vary(
     measure: Annotated[
         str | None,
         Option(
-            "What policies are ranked by. Without it, the first measure that separates them.",
+            "What policies are ranked by. Without it, what decides the answer, or else the first"
+            " measure that separates them.",
             completes="measures",
         ),
     ] = None,

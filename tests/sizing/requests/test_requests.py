@@ -144,7 +144,10 @@ def test_a_cluster_from_its_files_to_its_services(sized: Path) -> None:
     late = [used("db-0", step)[0] for step in range(cut, end)]
     assert database["above_share"] == 1
     assert database["at_risk"]
-    assert database["excess_max"] == pytest.approx(max(late) - database["recommended"])
+    # less than it requests was to be recommended
+    assert database["kept_at_risk"]
+    assert (database["recommended"], database["freed"]) == (None, 0.0)
+    assert database["excess_max"] == pytest.approx(max(late) - 0.5)
     knows = rows.filter(policy="oracle", service="default/db", resource="cpu").row(0, named=True)
     assert knows["recommended"] == pytest.approx(max(late))
     assert knows["above_share"] == 0
@@ -186,7 +189,7 @@ def test_the_command_answers_first_and_names_who_is_left_out(
         "Every policy with a safety margin leaves more in use than requested in"
     )
     assert " comes nearest: with it requests change from" in shown
-    assert "!: at risk" in shown
+    assert "default/db keeps 0.500 cores of CPU (100.0 % above that)" in shown
     assert "Less than a day was learned from" in shown
     assert "it needs calls, to know what callers do: ddqn." in shown
     assert "1 service has no request now" in shown
@@ -235,9 +238,9 @@ def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> Non
         rows = study.frames["services"].filter(policy=policy)
         columns = [load.resources.index(one) for one in ("cpu_milli", "memory_bytes")]
         for at, service in enumerate(load.services):
-            told = rows.filter(service=service).sort("resource")["recommended"].to_list()
-            # who has no use to learn from keeps one core and one GiB
-            kept = [1.0, GIB] if service == "default/silent" else told
+            # who is at risk with less, or has no use to learn from, keeps what it has
+            given = pl.coalesce("recommended", "request_now")
+            kept = rows.filter(service=service).sort("resource").select(given).to_series()
             assert load.request[at, columns].tolist() == [
                 pytest.approx(kept[0] * 1000, abs=1.001),
                 pytest.approx(kept[1], abs=1.001),

@@ -11,7 +11,7 @@ from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.computed import ANALYSIS, CALLGRAPH
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
-from tracekit.report.words import MINUS, NBSP, count, percent
+from tracekit.report.words import MINUS, NBSP, count, percent, spaced
 
 #: Queries that the tables with intervals take counts from.
 _QUERIES = (
@@ -22,6 +22,8 @@ _QUERIES = (
 )
 _SIZES = ("CPU size", "memory size")
 _DEMAND = "calls explain"
+#: With fewer idle nodes than this share of the busy ones there is no place for their load.
+_ROOM_SHARE = 0.1
 #: What the figure of the tail says itself.
 _TAIL = "the upper"
 #: What the page on claims says.
@@ -32,6 +34,36 @@ def confidence(data: Data, name: str) -> Table:
     """One of the tables with intervals; without rows when the store has nothing for it."""
     found = next((one for one in summary(_analysis(data)) if one.name == name), None)
     return Table(caption="", columns=[], rows=[]) if found is None else _as_table(found)
+
+
+def busy(data: Data) -> str:
+    """What the groups of nodes mean, and where load of the busy ones could go, in sentences."""
+    frame = data.query("usage/node_cohorts")
+    nodes = {} if frame.is_empty() else dict(frame.select("cohort", "nodes").rows())
+    high, low = nodes.get("HIGH", 0), nodes.get("LOW", 0)
+    meaning = "HIGH nodes have 70 % or more of their CPU in use at the mean, LOW ones below 30 %."
+    skewed = (
+        "The memory of MEMSKEW nodes lies farthest above their CPU: what room they have is for"
+        " containers that want CPU."
+    )
+    return spaced(" ".join(filter(None, (meaning, _where_to(high, low), skewed))))
+
+
+def _where_to(high: int, low: int) -> str:
+    """Whether the few or many idle nodes could take load of the busy ones; or nothing."""
+    if not high:
+        return ""
+    if low >= _ROOM_SHARE * high:
+        return (
+            f"Load could go from {count(high, 'HIGH node')} to {count(low, 'LOW node')}, as far as"
+            " memory and rules allow."
+        )
+    few = "no node is LOW" if not low else f"{low:,} {'is' if low == 1 else 'are'} LOW"
+    return (
+        f"{count(high, 'node')} {'is' if high == 1 else 'are'} HIGH and {few}: hardly any node"
+        " could take their load, so that moving containers relieves few of them; more nodes or less"
+        " load would."
+    )
 
 
 def sentences(data: Data) -> list[str]:

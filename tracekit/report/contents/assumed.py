@@ -37,12 +37,29 @@ def rests_sentence(data: Data) -> str:
             f"The trace says {listed(aside)}, but an assumption of this run sets that aside;"
             " another value may change the result."
         )
-    if not assumed:
-        return "How the run was set up is assumed; another value may change the result."
-    return (
-        f"The trace does not say {listed(assumed, 'or')}: that is assumed, and another value may"
-        " change the result."
-    )
+    replaced = _replaced(data)
+    said = [f"The trace has {name}; {by} replaced them." for name, by in replaced.items()]
+    unknown = [name for name in assumed if name.partition(" of ")[0] not in replaced]
+    if unknown:
+        said.append(f"The trace does not say {listed(unknown, 'or')}: that is assumed.")
+    if not said:
+        said = ["How the run was set up is assumed."]
+    *before, last = said
+    joint = "; another" if last.startswith("How") else ", and another"
+    return " ".join([*before, f"{last.rstrip('.')}{joint} value may change the result."])
+
+
+def _replaced(data: Data) -> dict[str, str]:
+    """What the store records and the run assumed all the same, and the option that did it."""
+    load = (data.run or {}).get("workload", {})
+    known, given = (data.info or {}).get("quantities", {}), load.get("assumptions", {})
+    return {
+        name: f"--assume {option}={given[option]}"
+        for name, option in _REPLACED_BY.items()
+        if load.get("quantities", {}).get(name) == "assumed"
+        and known.get(name) in _TOLD
+        and option in given
+    }
 
 
 def assumptions(data: Data) -> Table:
@@ -50,7 +67,7 @@ def assumptions(data: Data) -> Table:
     load = (data.run or {}).get("workload", {})
     kind = assumptions_of(load)
     known = {field.name: field for field in dataclasses.fields(kind)}
-    meanings = about(kind)
+    meanings, replaced = about(kind), _replaced(data)
     rows = [
         {
             "assumption": name,
@@ -58,7 +75,7 @@ def assumptions(data: Data) -> Table:
             "meaning": meanings[name].doc if name in meanings else _WORKED_OUT.get(name, ""),
             "comes_from": "worked out"
             if name in _WORKED_OUT
-            else _origin(known.get(name), value, _known_as(name, load)),
+            else _origin(known.get(name), value, _known_as(name, load), replaced),
         }
         for name, value in load.get("assumptions", {}).items()
     ]
@@ -72,6 +89,10 @@ _WORKED_OUT = {
     " arrival_span_ms, at most half of the trace.",
     "step_used_ms": "Time between two samples of the replay: what came of step_ms.",
 }
+#: The options that put an assumption in the place of what is recorded, by what they replace.
+_REPLACED_BY = {"requests": "requests", "node sizes": "node_sizes"}
+#: How a store knows what an option may replace.
+_TOLD = ("recorded", "inferred")
 #: What is assumed of each quantity, by how the names of the assumptions begin.
 _ASSUMED_OF = {
     "node_cpu_cores": "node sizes",
@@ -89,7 +110,12 @@ def _known_as(name: str, load: Mapping[str, Any]) -> tuple[str, str]:
     return about_, str(load.get("quantities", {}).get(about_, ""))
 
 
-def _origin(field: dataclasses.Field[Any] | None, value: object, known_as: tuple[str, str]) -> str:
+def _origin(
+    field: dataclasses.Field[Any] | None,
+    value: object,
+    known_as: tuple[str, str],
+    replaced: Mapping[str, str],
+) -> str:
     if field is None:
         return "the workload"
     if field.default != value:
@@ -97,6 +123,8 @@ def _origin(field: dataclasses.Field[Any] | None, value: object, known_as: tuple
     quantity, known = known_as
     if known in ("recorded", "chosen", "inferred"):
         return f"not used where {quantity} are known"
+    if quantity in replaced:
+        return f"default, in place of what the trace has ({replaced[quantity]})"
     return "default; the trace does not say" if known == "assumed" else "default"
 
 

@@ -30,7 +30,8 @@ from tracekit.report.contents import (
 )
 from tracekit.report.data import Data
 from tracekit.report.pages import GROUPS, Page
-from tracekit.report.words import count
+from tracekit.report.studies import made_otherwise
+from tracekit.report.words import count, spaced
 from tracekit.report.zones import Zone, all_zones
 from tracekit.sources import all_sources
 from tracekit.units import MS_PER_MINUTE, duration, of_two_beginnings
@@ -52,6 +53,7 @@ __all__ = [
     "ingested",
     "ledger",
     "method",
+    "otherwise",
     "pair",
     "quantities",
     "replay",
@@ -103,6 +105,13 @@ def _releases(data: Data) -> str:
     known = all_sources()
     names = [known[name].title.partition(":")[0] if name in known else name for name in releases]
     return " and ".join(names)
+
+
+def otherwise(data: Data, study: str) -> str:
+    """That a study assumed what the run that is shown does not; a sentence, or empty."""
+    if study not in data.studies or data.run is None:
+        return ""
+    return spaced(made_otherwise(data.studies[study], data.run["workload"]))
 
 
 def facts(data: Data) -> list[tuple[str, str]]:

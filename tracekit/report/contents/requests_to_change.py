@@ -34,7 +34,7 @@ def answer(data: Data) -> Answer:
     study = data.studies[NAME]
     subject = str(study.about[SUBJECT])
     alone = not data.has_store and not data.has_run
-    first = (words.grown, words.within, words.beyond_limit)
+    first = (words.grown, words.spared_told, words.within, words.beyond_limit)
     notes = [*(say(study) for say in first), *words.notes(study)]
     return Answer(
         asked=words.QUESTION,
@@ -124,12 +124,9 @@ def _row(study: Study, policy: str) -> dict[str, Any]:
 
 
 def _interval(found: Mapping[str, Any], name: str) -> str:
-    if found["freed_low"] is None:
+    if found["freed_low"] is None or found["policy"] == NOW:
         return "\u2013"
-    low, high = (words.amount(found[one], name) for one in ("freed_low", "freed_high"))
-    if low == high:
-        return "narrower than shown"
-    return f"{low} to {high}".replace("-", MINUS)
+    return words.between(found, name).replace("-", MINUS)
 
 
 def most(data: Data) -> Table:
@@ -143,8 +140,9 @@ def most(data: Data) -> Table:
 
 def more(data: Data) -> Table:
     """The services that need more than they request."""
-    rows = words.needing_more(data.studies[NAME])
-    return _services(rows, "what needs most of both together first; below 0 is added")
+    study = data.studies[NAME]
+    rows, of = words.needing_more(study), words.needed_of(study)
+    return _services(rows, f"{of}; what needs most of both together first; below 0 is added")
 
 
 def _services(rows: pl.DataFrame, order: str) -> Table:
@@ -166,6 +164,12 @@ def _services(rows: pl.DataFrame, order: str) -> Table:
     return table(shown, caption)
 
 
+def _of_risky(one: Mapping[str, Any], name: str) -> str:
+    if name == "recommended":
+        return words.then(one, one["resource"], now="request_now", recommended=name)
+    return words.amount(one[name], one["resource"])
+
+
 def risky(data: Data) -> Table:
     """The services that use more than recommended too often."""
     study = data.studies[NAME]
@@ -175,7 +179,7 @@ def risky(data: Data) -> Table:
             "service": one["service"],
             "resource": f"{words.UNITS[one['resource']][0]} [{words.UNITS[one['resource']][1]}]",
             "above_share": one["above_share"],
-            **{told: words.amount(one[name], one["resource"]) for name, told in _RISKY.items()},
+            **{told: _of_risky(one, name) for name, told in _RISKY.items()},
         }
         for one in rows.head(_MOST).to_dicts()
     ]

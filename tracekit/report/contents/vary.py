@@ -1,16 +1,20 @@
 """What the page on changed assumptions says beside its figure, and the first page of it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import find_measure
 from tracekit.replay.studies.vary import told as vary_told
-from tracekit.replay.studies.vary.answers import answered
+from tracekit.replay.studies.vary.answers import NOTHING, answered
 from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
+from tracekit.report.studies import assumed_otherwise
 from tracekit.report.words import listed, spaced
 
 #: What the columns of the table are called; the answer comes before ranks by one measure.
@@ -21,7 +25,7 @@ _CHANGES = {
     "why": "why",
     "decided_by": "decided_by",
     "agreement": "agreement",
-    "first": "first_by_rank",
+    "first": "first_by_ranks_alone",
     "most_moved": "most_moved",
     "places": "places",
 }
@@ -39,12 +43,21 @@ def answer(data: Data) -> Answer:
     )
 
 
+def of_the_run(data: Data) -> bool:
+    """Whether there is such a study, under the assumptions of the run that is shown."""
+    return NAME in data.studies and not assumed_otherwise(data.studies[NAME], _load(data))
+
+
+def _load(data: Data) -> Mapping[str, Any]:
+    return dict((data.run or {}).get("workload", {}))
+
+
 def hangs(data: Data, told: Decision) -> str:
-    """What the answer of a run hangs on, where that was tried: a sentence, or empty.
+    """What the answer of a run hangs on, where that was tried of it: a sentence, or empty.
 
     Where the study, of fewer policies, answers otherwise than the run, it says of what it speaks.
     """
-    if NAME not in data.studies or data.results is None:
+    if not of_the_run(data) or data.results is None:
         return ""
     study = data.studies[NAME]
     said = spaced(vary_told.answer(study, most=1))
@@ -61,9 +74,22 @@ def changes(data: Data) -> Table:
     decided = pl.col("decided_by").map_elements(_title, return_dtype=pl.String)
     return table(
         shown.with_columns(decided),
-        "Assumptions that were changed, one at a time",
+        _caption(shown),
         later=("most_moved", "places"),
     )
+
+
+def _caption(shown: pl.DataFrame) -> str:
+    """What the rows are; those that alter nothing are counted apart, as in the answer."""
+    same = shown.filter(outcome=NOTHING).height
+    said = "Assumptions that were changed, one at a time"
+    if not same:
+        return said
+    return f"{said}: {shown.height - same} {_alter(shown.height - same)} the workload, {same} not"
+
+
+def _alter(many: int) -> str:
+    return "alters" if many == 1 else "alter"
 
 
 def policies(data: Data) -> Table:

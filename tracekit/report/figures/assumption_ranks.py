@@ -12,7 +12,6 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import count
 
 _CHANGES = "assumptions/changes"
 SAME, BARRED, OTHER, UNTOLD = (
@@ -96,22 +95,14 @@ def _who(row: dict[str, Any]) -> str:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     turned = frame.filter(pl.col("stands").is_in([BARRED, OTHER]))
-    told = frame.filter(pl.col("stands") != UNTOLD)
+    open_ = frame.filter(stands=UNTOLD)["change"].to_list()
     usual = frame["usual_answer"][0]
-    if told.is_empty():
-        return (
-            f"Under none of {count(frame.height, 'change')} of an assumption can it be told, beyond"
-            " chance, whether the answer stays the same."
-        )
-    changes = count(told.height, "change")
+    held = vary_told.stays(usual, frame.filter(stands=SAME).height, frame.height)
     if turned.is_empty():
-        return f"The answer stays {usual} under all of {changes} of an assumption."
+        return f"{held}. {vary_told.lost(open_, usual)}" if open_ else f"{held}."
     first = turned.row(0, named=True)
     how = f"{_who(first)} is barred" if first["stands"] == BARRED else f"it is {first['answer']}"
-    return (
-        f"The answer, {usual}, turns over under {turned.height} of"
-        f" {count(frame.height, 'change')} of an assumption; with {first['change']} {how}."
-    )
+    return f"{held}; with {first['change']} {how}."
 
 
 FIGURE = Figure(

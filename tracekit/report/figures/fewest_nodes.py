@@ -84,7 +84,29 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             _mark(figure, at, int(frame["of"][0]), "observed")
             if frame["bound"][0] is not None:
                 _mark(figure, at, int(frame["bound"][0]), "bound")
+        _legend(figure, frame, best[0])
     return figure
+
+
+def _legend(figure: go.Figure, frame: pl.DataFrame, shade: str) -> None:
+    """What the dashed lines are, with their numbers; beside one alone what the marks are.
+
+    It stays one short line: the figure of one policy is low.
+    """
+    lines = [("observed", f"all {count(int(frame['of'][0]), 'node')}")]
+    if frame["bound"][0] is not None:
+        lines.append(("bound", f"lower bound: {count(int(frame['bound'][0]), 'node')}"))
+    else:
+        figure.add_scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            name="nodes that are enough",
+            marker={"color": shade, "symbol": "square"},
+        )
+    for paint, words in lines:
+        line = {"color": color(paint), "width": 2, "dash": "dash"}
+        figure.add_scatter(x=[None], y=[None], mode="lines", name=words, line=line)
 
 
 def _across(frame: pl.DataFrame, stay: bool) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""CPU requests of the services that free most: now, as recommended, and what one uses."""
+"""CPU requests of the services that change most: now, as recommended, and what one uses."""
 
 import plotly.graph_objects as go
 import polars as pl
@@ -8,8 +8,11 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import number, short_id
+from tracekit.report.words import short_id
+from tracekit.sizing.requests.at_risk import KEPT
+from tracekit.sizing.requests.rows import amount
 from tracekit.sizing.requests.study import NAME
+from tracekit.words import counted
 
 _ROWS, _ROW_PX, _EDGES_PX = 12, 44, 100
 _SCHEMA = {
@@ -42,11 +45,16 @@ def _prepare(data: Data) -> pl.DataFrame:
         return pl.DataFrame(schema=_SCHEMA)
     frame = data.result(f"{NAME}/services")
     mine = frame.filter(policy=data.studies[NAME].about[SUBJECT], resource="cpu")
+    if KEPT in mine.columns:
+        kept = pl.when(KEPT).then("request_now").otherwise("recommended")
+        mine = mine.with_columns(recommended=kept)
     known = mine.filter(pl.col("recommended").is_not_null()).select(list(_SCHEMA))
-    return known.sort("freed", "service", descending=[True, False]).head(_ROWS)
+    change = pl.col("freed").abs()
+    return known.sort(change, "service", descending=[True, False])
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
+    frame = frame.head(_ROWS)
     figure = blank(max(frame.height, 1) * _ROW_PX + _EDGES_PX)
     places = list(range(frame.height))
     for column, (words, paint, form) in _MARKS.items():
@@ -64,7 +72,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             hovertemplate=f"{words}: %{{x:.3f}} cores<extra></extra>",
         )
     names = [
-        above(at, f"{short_id(row['service'])}: {number(row['freed'])} cores freed by all")
+        above(at, f"{short_id(row['service'])}: {_change(row['freed'])}")
         for at, row in enumerate(frame.iter_rows(named=True))
     ]
     figure.update_layout(
@@ -76,26 +84,47 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     return figure
 
 
+def _change(freed: float) -> str:
+    """What all containers of a service free or need more, in words."""
+    shown = amount(abs(freed), "cpu")
+    return f"{shown} cores {'added' if freed < 0 else 'freed'}" if shown != "0" else "kept"
+
+
 def _takeaway(frame: pl.DataFrame) -> str:
+    freed = frame["freed"]
+    less, more = freed.filter(freed > 0), freed.filter(freed < 0)
+    parts = [
+        f"{_change(float(part.sum()))} {how} {counted(len(part), 'service')}"
+        for part, how in ((more, "to"), (less, "by"))
+        if len(part)
+    ]
+    if not parts:
+        return f"CPU requests stay as they are for {counted(frame.height, 'service')}."
+    net = f", net {_change(float(freed.sum()))}" if len(parts) > 1 else ""
     first = frame.row(0, named=True)
-    if first["freed"] <= 0:
-        return f"No service frees any CPU; of {frame.height} drawn all would request more."
     return (
-        f"{first['service']} frees most CPU: {number(first['freed'])} cores, with"
-        f" {number(first['recommended'])} for each of its containers in place of"
-        f" {number(first['request_now'])}."
+        f"CPU requests: {' and '.join(parts)}{net}; the largest change is"
+        f" {short_id(first['service'])}, {_change(first['freed'])}."
     )
+
+
+def _note(frame: pl.DataFrame) -> str:
+    if frame.height <= _ROWS:
+        return ""
+    return f"Drawn are the {_ROWS} of {frame.height:,} services that change most."
 
 
 FIGURE = Figure(
     title="CPU requests now and as recommended",
-    question="Which services free most CPU, and how near to their use?",
+    question="Which services change most in CPU, and how near to their use?",
     how_to_read="A row is a service, with what one of its containers requests now, what is"
-    " recommended, and what it uses. A recommendation left of the 95 % mark is exceeded often.",
+    " recommended, and what it uses. A recommendation left of the 95 % mark is exceeded often. A"
+    " service at risk keeps what it has where less is recommended.",
     reads=(f"{NAME}/services",),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
+    note=_note,
     table=lambda frame: frame.rename(_HEADS),
     absent="No service has use that a policy could learn from.",
 )

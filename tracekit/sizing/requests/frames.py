@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.sizing.policy import Advice
+from tracekit.sizing.requests.at_risk import KEPT
 from tracekit.sizing.requests.judge import Judged, interval
 from tracekit.sizing.use import RESOURCES, RecordedUse
 
@@ -20,47 +21,53 @@ def services_of(
     *,
     quantiles: FloatArray,
     risk_share: float,
+    kept: BoolArray | None = None,
 ) -> pl.DataFrame:
-    """The rows of a policy: every service that lived in the judged time, by resource."""
+    """The rows of a policy: every service that lived in the judged time, by resource.
+
+    ``kept``, shape (services, 2), are those that would be at risk with less than they request.
+    """
     lived = found.lived_ms.sum(axis=0)
     span = float(found.window_ms.sum())
-    kept = np.flatnonzero((lived > 0) | (found.steps.sum(axis=(0, 2)) > 0))
+    stay = np.zeros((len(use.services), len(RESOURCES)), dtype=bool) if kept is None else kept
+    there = np.flatnonzero((lived > 0) | (found.steps.sum(axis=(0, 2)) > 0))
     frames = []
     for at, (resource, unit) in enumerate(RESOURCES):
         steps, above, excess, limited, beyond, asked, now, stated = (
-            one[:, kept, at].sum(axis=0)
+            one[:, there, at].sum(axis=0)
             for one in (found.steps, found.above, found.excess, found.limited, found.beyond,
                         found.asked, found.asked_now, found.stated_now)
         )  # fmt: skip
-        none = np.full(len(kept), np.nan)
+        none = np.full(len(there), np.nan)
         lower, upper = (
-            none if one is None else one[kept, at] for one in (advice.lower, advice.upper)
+            none if one is None else one[there, at] for one in (advice.lower, advice.upper)
         )
         share = _ratio(above, steps)
         frames.append(
             pl.DataFrame(
                 {
                     "policy": name,
-                    "service": [use.services[one] for one in kept],
+                    "service": [use.services[one] for one in there],
                     "resource": resource,
                     "unit": unit,
-                    "containers": lived[kept] / span,
-                    "request_now": np.where(stated > 0, _ratio(stated, lived[kept]), np.nan),
-                    "reserved_now": np.where(now > 0, _ratio(now, lived[kept]), np.nan),
-                    "reserved_then": np.where(asked > 0, _ratio(asked, lived[kept]), np.nan),
-                    "recommended": advice.request[kept, at],
+                    "containers": lived[there] / span,
+                    "request_now": np.where(stated > 0, _ratio(stated, lived[there]), np.nan),
+                    "reserved_now": np.where(now > 0, _ratio(now, lived[there]), np.nan),
+                    "reserved_then": np.where(asked > 0, _ratio(asked, lived[there]), np.nan),
+                    "recommended": advice.request[there, at],
                     "lower": lower,
                     "upper": upper,
                     "freed": (now - asked) / span,
-                    "use_p50": quantiles[kept, at, 0],
-                    "use_p95": quantiles[kept, at, 1],
-                    "use_max": quantiles[kept, at, 2],
+                    "use_p50": quantiles[there, at, 0],
+                    "use_p95": quantiles[there, at, 1],
+                    "use_max": quantiles[there, at, 2],
                     "judged_container_steps": steps.astype(np.int64),
                     "above_share": share,
                     "excess_mean": _ratio(excess, above),
-                    "excess_max": np.where(steps > 0, found.most[kept, at], np.nan),
+                    "excess_max": np.where(steps > 0, found.most[there, at], np.nan),
                     "beyond_limit_share": _ratio(beyond, limited),
                     "at_risk": np.nan_to_num(share) > risk_share,
+                    KEPT: stay[there, at],
                 }
             ).with_columns(pl.selectors.float().fill_nan(None))
         )

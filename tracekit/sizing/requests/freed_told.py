@@ -1,16 +1,14 @@
 """What requests free and what they add, and what stays reserved, in sentences."""
 
-import polars as pl
-
 from tracekit.replay.workload.requests.given import SUBJECT
 from tracekit.sizing.requests.rows import (
     UNITS,
     amount,
+    changed_of,
     kept,
     measured,
     needing_more,
     row,
-    services,
 )
 from tracekit.study import Study
 from tracekit.words import few, short_hash
@@ -20,8 +18,7 @@ def both_ways(study: Study) -> str:
     """What is freed and what is added, where it is both: a net sum hides who needs more."""
     subject, said = str(study.about[SUBJECT]), []
     for name, found in row(study, subject).of.items():
-        change = services(study).filter(pl.col("resource") == name)["freed"]
-        less, more = change.filter(change > 0), change.filter(change < 0)
+        less, more = changed_of(study, name)
         if name in measured(study) and len(more) and amount(float(more.sum()), name) != "0":
             what, unit, _ = UNITS[name]
             freed, added = (amount(abs(float(one.sum())), name) for one in (less, more))
@@ -34,8 +31,11 @@ def both_ways(study: Study) -> str:
     if not said:
         return ""
     text = "; ".join(said)
-    named = few(list(map(short_hash, needing_more(study)["service"].head(_NAMED_MORE))))
-    return f"{text}. Most is added to {named}."
+    rows = needing_more(study)
+    named = few(list(map(short_hash, rows["service"].head(_NAMED_MORE))))
+    if rows.height == 1:
+        return f"{text}. Most is added to {named}."
+    return f"{text}. {rows.height:,} services need more of either; most is added to {named}."
 
 
 #: So many services that need more are named in a sentence.

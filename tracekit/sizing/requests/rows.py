@@ -46,6 +46,16 @@ def amount(value: float | None, resource: str) -> str:
     return text.removeprefix("-") if not float(text.replace(",", "")) else text
 
 
+def then(row: Mapping[str, Any], resource: str, *, now: str, recommended: str) -> str:
+    """What a container is to request: an amount, or that it keeps what it has.
+
+    ``now`` and ``recommended`` are the columns that have them.
+    """
+    if row[recommended] is None and row[now] is not None:
+        return "kept"
+    return amount(row[recommended], resource)
+
+
 def services(study: Study, policy: str = "") -> pl.DataFrame:
     """The rows of a policy, the one to follow without a choice."""
     return study.frames[SERVICES].filter(policy=policy or str(study.about[SUBJECT]))
@@ -64,12 +74,27 @@ def freeing_most(study: Study) -> pl.DataFrame:
 def needing_more(study: Study) -> pl.DataFrame:
     """The services that need more of a resource than they request, the largest addition first."""
     both = _by_service(study)
-    found = both.filter(pl.col("added") < -_LITTLE)
+    found = both.filter(_NEEDS)
     return found.sort("added", maintain_order=True).drop("part", "added")
 
 
 #: An addition below this share of all that is requested is rounding.
 _LITTLE = 1e-6
+_NEEDS = pl.col("added") < -_LITTLE
+
+
+def changed_of(study: Study, name: str) -> tuple[pl.Series, pl.Series]:
+    """What each service frees of a resource, and what each needs more (below 0)."""
+    total = row(study, str(study.about[SUBJECT])).of[name]
+    least = _LITTLE * (max(total["requested_now"], total["requested"]) or 1.0)
+    change = services(study).filter(pl.col("resource") == name)["freed"]
+    return change.filter(change > least), change.filter(change < -least)
+
+
+def needed_of(study: Study) -> str:
+    """How many services need more of each resource: ``CPU by 9, memory by 8``."""
+    counts = {UNITS[name][0]: len(changed_of(study, name)[1]) for name in measured(study)}
+    return ", ".join(f"{what} by {many:,}" for what, many in counts.items())
 
 
 def _by_service(study: Study) -> pl.DataFrame:

@@ -17,11 +17,12 @@ from tracekit.replay.workload.requests.given import NOW, REQUESTS_STUDY, SERVICE
 from tracekit.replay.workload.store_name import name_of
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policy import Advice, SizingPolicy
+from tracekit.sizing.requests.at_risk import spared
 from tracekit.sizing.requests.chosen import subject_of
 from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
 from tracekit.sizing.requests.frames import services_of, totals_of
 from tracekit.sizing.requests.growing import GROWTH, frame_of, growing, growth_of
-from tracekit.sizing.requests.judge import judged, windows_of
+from tracekit.sizing.requests.judge import windows_of
 from tracekit.sizing.requests.read_use import read_use
 from tracekit.sizing.use import RecordedUse
 from tracekit.store import Store, never_ran
@@ -56,8 +57,9 @@ def recommend_requests(
         ``services``: policy x service x resource, the policy ``now`` first. ``containers`` how
         many there were at the mean of the judged time, ``request_now`` of one (null: none has one;
         of a pod that of its containers together), ``recommended`` in its place (null: the service
-        has no use to learn from, or its use grows, and it keeps what it has), ``lower`` and
-        ``upper`` within which the policy would leave a request; ``reserved_now`` and
+        has no use to learn from, or its use grows, or it would be at risk with less, and it keeps
+        what it has; ``kept_at_risk`` for the last), ``lower`` and ``upper`` within which the policy
+        would leave a request; ``reserved_now`` and
         ``reserved_then`` by the scheduler, with what init containers and overhead keep, ``freed``
         of that by all its containers (below 0: added); use of a container over all the time,
         ``above_share`` of judged container-steps with more in use than requested, by how much then
@@ -118,12 +120,20 @@ def requests_of(
         kept = np.isnan(seen) | (grows & (given.request <= asked))
         advised[str(policy)] = given._replace(request=np.where(kept, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
-    results = {name: judged(rest, one.request) for name, one in advised.items()}
+    results = {name: spared(one.request, rest, asked, risk_share) for name, one in advised.items()}
     services = pl.concat(
-        services_of(name, use, advised[name], found, quantiles=quantiles, risk_share=risk_share)
-        for name, found in results.items()
+        services_of(
+            name,
+            use,
+            advised[name]._replace(request=one.request),
+            one.found,
+            quantiles=quantiles,
+            risk_share=risk_share,
+            kept=one.kept,
+        )
+        for name, one in results.items()
     )
-    totals = pl.concat(totals_of(name, found, services, seed) for name, found in results.items())
+    totals = pl.concat(totals_of(name, one.found, services, seed) for name, one in results.items())
     return Study(
         name=NAME,
         about={

@@ -6,6 +6,7 @@ from typing import Any
 
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
+from tracekit.sizing.requests.at_risk import spared_told
 from tracekit.sizing.requests.chosen import margin_of
 from tracekit.sizing.requests.freed_told import both_ways, stays
 from tracekit.sizing.requests.growing import grown
@@ -15,21 +16,25 @@ from tracekit.sizing.requests.rows import (
     at_risk,
     freeing_most,
     measured,
+    needed_of,
     needing_more,
     row,
     services,
+    then,
 )
 from tracekit.study import Study
 from tracekit.units import MS_PER_DAY, duration, percent
 from tracekit.words import listed
 
 __all__ = [
+    "ALIKE",
     "QUESTION",
     "TOLD",
     "UNITS",
     "amount",
     "answer",
     "at_risk",
+    "between",
     "beyond_limit",
     "both_ways",
     "following",
@@ -37,13 +42,16 @@ __all__ = [
     "grown",
     "lines",
     "measured",
+    "needed_of",
     "needing_more",
     "notes",
     "risk",
     "row",
     "services",
+    "spared_told",
     "stays",
     "sure",
+    "then",
     "warnings",
     "within",
 ]
@@ -169,7 +177,7 @@ def sure(study: Study) -> str:
     facts = study.about["facts"]
     found = row(study, str(study.about[SUBJECT])).of
     ranges = [
-        _between(one, name)
+        between(one, name)
         for name, one in found.items()
         if one["freed_low"] is not None and name in measured(study)
     ]
@@ -180,23 +188,25 @@ def sure(study: Study) -> str:
     if not ranges:
         return f"{judged} That is too short for an interval."
     window = duration(facts["judged_ms"] / facts["windows"])
-    if all(one.endswith(_EACH) for one in ranges):
-        return f"{judged} What is freed is the same in {facts['windows']} windows of {window}."
+    if set(ranges) == {ALIKE}:
+        return (
+            f"{judged} The {facts['windows']} windows of {window} are too alike to tell how sure"
+            " this is."
+        )
     return (
         f"{judged} 95 % interval of what is freed, over {facts['windows']} windows of {window}:"
         f" {' and '.join(ranges)}."
     )
 
 
-#: What is said where an interval is narrower than the digits that are shown.
-_EACH = "in each"
+#: What is said where the windows differ by less than the digits that are shown.
+ALIKE = "windows too alike to tell"
 
 
-def _between(one: Mapping[str, Any], resource: str) -> str:
-    """The interval of the freed amount."""
+def between(one: Mapping[str, Any], resource: str) -> str:
+    """The interval of the freed amount; none where pods stand still, which is no certainty."""
     low, high = (amount(one[end], resource) for end in ("freed_low", "freed_high"))
-    unit = UNITS[resource][1]
-    return f"{low} {unit} {_EACH}" if low == high else f"{low} to {high} {unit}"
+    return ALIKE if low == high else f"{low} to {high} {UNITS[resource][1]}"
 
 
 #: Peaks that come once in so many days.
@@ -252,6 +262,7 @@ def lines(study: Study) -> list[str]:
         both_ways(study),
         stays(study),
         grown(study),
+        spared_told(study),
         risk(study),
         within(study),
         sure(study),

@@ -16,6 +16,7 @@ from store_support import tiny_store
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import OBSERVED
@@ -32,8 +33,20 @@ from tracekit.replay.studies.vary.answers import (
     stands,
     why,
 )
-from tracekit.replay.studies.vary.study import SIZED_CHANGES, USUAL, vary_assumptions
-from tracekit.replay.studies.vary.told import NONE, answer, following, problems, question, subject
+from tracekit.replay.studies.vary.study import (
+    SIZED_CHANGES,
+    USUAL,
+    that_decides,
+    vary_assumptions,
+)
+from tracekit.replay.studies.vary.told import (
+    NONE,
+    answer,
+    following,
+    problems,
+    question,
+    subject,
+)
 from tracekit.verbs.replay import replay
 
 
@@ -97,8 +110,9 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
 def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> None:
     found = varied()
     assert answer(found) == (
-        "The answer hangs on node_cpu_cores: as assumed it is lra; with node_cpu_cores=52 lra is"
-        " barred (nodes needed more than they have in 70 node-steps, production 1)."
+        "The answer hangs on node_cpu_cores: lra stays the answer under 1 of 2 changes; with"
+        " node_cpu_cores=52 lra is barred (nodes needed more than they have in 70 node-steps,"
+        " production 1)."
     )
     ((_, command),) = following(found)
     assert "--assume node_cpu_cores=52" in command
@@ -259,3 +273,10 @@ def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> No
             store, policies=["lra", "bra"], changes=["background=none"],
             measure="gpu_max_fraction",
         )  # fmt: skip
+
+
+def test_without_a_measure_what_decides_the_answer_ranks() -> None:
+    """One measure in the answer and in the ranks beside it."""
+    assert that_decides(HOLDS) == "cpu_max_fraction"
+    assert not that_decides(dataclasses.replace(HOLDS, criterion=OVERLOAD))
+    assert not that_decides(dataclasses.replace(HOLDS, criterion=""))

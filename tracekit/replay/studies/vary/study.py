@@ -16,6 +16,7 @@ import polars as pl
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.answer.may_answer import CONDITIONS
 from tracekit.replay.answer.overview import separating
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.measures import compared, find_measure
@@ -105,7 +106,8 @@ def vary_assumptions(
         ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
     measure : str, optional
         What policies are ranked by; the lowest is first where neither end is better. If not given,
-        the first that has a better end and tells the policies apart under the defaults.
+        what decides the answer under the defaults; where nothing does, the first that has a better
+        end and tells the policies apart.
     repeats : int, optional
         Orders of arrival that each policy meets under each change. Without it six, the fewest that
         an interval needs; one where the workload is very large.
@@ -157,8 +159,8 @@ def vary_assumptions(
     found, problems = tried.found, tried.problems
     if BASE in problems:
         raise TracekitError(problems[BASE])
-    measure = measure or _that_tells(found[BASE])
     answers = {change: answered(one) for change, one in found.items()}
+    measure = measure or that_decides(answers[BASE]) or _that_tells(found[BASE])
     ranks = ranked(found, measure, answers)
     base, usual_answer = standings(found[BASE], measure), answers[BASE]
     return Study(
@@ -273,6 +275,11 @@ def _check(measure: str) -> None:
         f"no measure '{measure}'; measures: {', '.join(known)}",
         hint=f"did you mean '{close}'?" if close else None,
     )
+
+
+def that_decides(usual: Answered) -> str:
+    """The measure by which a policy was chosen; empty where that was who holds the load at all."""
+    return "" if usual.criterion in CONDITIONS else usual.criterion
 
 
 def _that_tells(found: Results) -> str:

@@ -69,37 +69,71 @@ def answer(study: Study, *, most: int = 3) -> str:
     if len(_changes(study, NOTHING)) == study.frames["changes"].height:
         same = listed([row["change"] for row in _changes(study, NOTHING)])
         return f"The answer is {usual}, and hangs on none of these: {same} change nothing here."
-    turned, told = _changes(study, *TURNED), _changes(study, *TURNED, SAME)
-    if not told:
-        return (
-            f"As assumed the answer is {usual}; whether that hangs on an assumption cannot be told,"
-            " as under no change anything can be."
-        )
-    if not turned:
-        rest = len(_changes(study, UNTOLD))
-        return (
-            f"The answer hangs on none of {_counted(len(told))}: it is {usual}"
-            f"{_within_chance(told, usual)} under each of these changes"
-            f"{f'; under {rest} more nothing is told' if rest else ''}."
-        )
+    turned, held = _changes(study, *TURNED), _changes(study, SAME)
+    open_ = [row["change"] for row in _changes(study, UNTOLD)]
+    count = counts(usual, len(held), study)
+    said = [
+        _hangs_on(study, turned, most, count) if turned else f"{count}.",
+        lost(open_, usual) if open_ else "",
+        "" if turned else _within_chance(study, held, usual),
+        _unaltered(study),
+    ]
+    return " ".join(filter(None, said))
+
+
+def counts(usual: str, held: int, study: Study) -> str:
+    """Under how many of the changes that alter the workload the answer stays; a clause."""
+    of = sum(1 for row in _changes(study, *TURNED, UNTOLD, SAME))
+    return stays(usual, held, of)
+
+
+def stays(usual: str, held: int, of: int) -> str:
+    """``cwt stays the answer under 2 of 3 changes``, of those that alter the workload."""
+    first = f"{usual[:1].upper()}{usual[1:]}" if usual.startswith(KEEP) else usual
+    if of == 1:
+        return f"{first} {'stays' if held else 'does not stay'} the answer under the one change"
+    every = "both changes" if of == 2 else f"all {of} changes"
+    under = every if held == of else f"{held or 'none'} of {of} changes"
+    return f"{first} stays the answer under {under}"
+
+
+def lost(changes: Sequence[str], usual: str) -> str:
+    """Under which changes no answer is left, a sentence."""
+    nobody = "nothing can be told" if usual.startswith(KEEP) else "no policy can be told better"
+    return f"With {few(changes)} {nobody}."
+
+
+def _hangs_on(study: Study, turned: Sequence[dict[str, str]], most: int, held: str) -> str:
+    """On which assumptions the answer hangs, and what it is then, a sentence."""
     names = list(dict.fromkeys(_name(row["change"]) for row in turned))
     how = [f"with {row['change']} {_turned(study, row)}" for row in turned[:most]]
     more = len(turned) - len(how)
     if more:
         how.append(f"{more} more {'change turns' if more == 1 else 'changes turn'} it over too")
     hangs = _and(names) if len(names) <= _NAMED else _counted(len(names))
-    return f"The answer hangs on {hangs}: as assumed it is {usual}; {'; '.join(how)}."
+    first = f"{held[:1].lower()}{held[1:]}" if held.startswith(KEEP.capitalize()) else held
+    return f"The answer hangs on {hangs}: {first}; {'; '.join(how)}."
 
 
-def _within_chance(told: Sequence[dict[str, str]], usual: str) -> str:
-    """A clause if another policy leads, or stands beside it, within chance; or nothing."""
-    ahead = [row["change"] for row in told if row["answer"].partition(",")[0] != usual]
+def _unaltered(study: Study) -> str:
+    """How many changes leave the workload as it is, a sentence; or nothing."""
+    many = len(_changes(study, NOTHING))
+    if not many:
+        return ""
+    return f"{counted(many, 'other change')} {'alters' if many == 1 else 'alter'} nothing here."
+
+
+def _within_chance(study: Study, told: Sequence[dict[str, str]], usual: str) -> str:
+    """That another policy leads, or stands beside it, within chance, a sentence; or nothing."""
     if usual.startswith(KEEP):
         return ""
-    if ahead:
-        return f", or within chance of the first (with {few(ahead)}),"
+    if ahead := [row["change"] for row in told if row["answer"].partition(",")[0] != usual]:
+        return f"With {few(ahead)} another leads, within chance."
     beside = [row["change"] for row in told if ", " in row["answer"]]
-    return f", not told apart from others with {few(beside)}," if beside else ""
+    others = study.about["answer"][1:]
+    if others and len(beside) == len(told):
+        return f"It is not told apart from {few(others)}, as assumed or then."
+    return f"With {few(beside)} it is not told apart from others." if beside else ""
 
 
 def _turned(study: Study, row: dict[str, str]) -> str:
@@ -144,7 +178,8 @@ def sure(study: Study) -> str:
         " not differ beyond chance is not told apart (95 %, corrected for the number of comparisons"
         f" of these {counted(len(study.about['policies']), 'policy')}: among more of them, as in a"
         " run, less is told apart)."
-        f" Ranks by {_title(study)} alone stand beside the answer and do not decide it."
+        f" Ranks by {_title(study)} alone stand beside the answer: who may be chosen at all is"
+        " judged by more."
     )
     silent = [row["change"] for row in _changes(study, UNTOLD)]
     if silent and study.about["answer"]:
@@ -172,6 +207,12 @@ def following(study: Study) -> list[tuple[str, str]]:
     first = turned[0]["change"]
     changed = f"{_given(study, first)} --assume {shlex.quote(first)} --out RUN"
     return [(f"See in full what the answer is with {first}:", f"tracekit replay {asked}{changed}")]
+
+
+def lines(study: Study) -> list[str]:
+    """All of it in sentences, the answer before how sure it is."""
+    failed = [f"Not replayed: {said}." for said in problems(study)]
+    return [question(study), answer(study), sure(study), *failed]
 
 
 def problems(study: Study) -> list[str]:

@@ -11,7 +11,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
-from tracekit.report.contents import commands, nodes_needed
+from tracekit.report.contents import commands, nodes_needed, vary
 from tracekit.report.data import Data
 from tracekit.report.policies import replayed
 from tracekit.store.quantities import RECORDED
@@ -46,8 +46,7 @@ def _may_hang(data: Data, told: Decision) -> bool:
     # what is kept for use that no container explains is a choice, though all else be recorded
     assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
     ranked = bool(told.subject) and told.criterion not in CONDITIONS
-    asked = "assumptions" not in data.studies and commands.may_vary(data)
-    return assumed and ranked and asked
+    return assumed and ranked and not vary.of_the_run(data) and commands.may_vary(data)
 
 
 def _may_size(data: Data) -> bool:
@@ -101,7 +100,7 @@ def _varied(data: Data, told: Decision) -> tuple[str, str]:
     known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *in_turn(data), *_RIVALS)
     rival = next(name for name in known if name and name != first)
     command = (
-        f"tracekit vary {data.paths.store} --policy {quote(first)} --policy {quote(rival)}"
+        f"{commands.asked(data, 'vary')} --policy {quote(first)} --policy {quote(rival)}"
         f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
     )
     return "Whether the answer hangs on what was assumed:", command

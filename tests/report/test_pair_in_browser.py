@@ -1,0 +1,59 @@
+"""The drawings of the page on two policies keep within their frames, however long names are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from browser_support import IN_BROWSER, WIDTHS, Windows
+
+from tracekit.report.data import load
+from tracekit.report.render import render_data
+from tracekit.verbs.replay import replay
+
+pytestmark = IN_BROWSER
+#: Texts of the page that reach beyond their drawing.
+_BEYOND = """
+() => [...document.querySelectorAll("[id='/pair'] .plot svg text")].filter((text) => {
+  const [box, frame] = [text, text.closest(".plot")].map((one) => one.getBoundingClientRect());
+  return box.width && (box.left < frame.left - 1 || box.right > frame.right + 1
+    || box.bottom > frame.bottom + 1);
+}).map((text) => text.textContent)
+"""
+_TITLES = """
+() => ["two-nodes-plot", "two-services-plot"].map((id) => document.getElementById(id).textContent)
+"""
+
+
+@pytest.fixture(scope="module")
+def page_of_long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nodes named as those of a cloud are."""
+    folder = tmp_path_factory.mktemp("pair")
+    out = folder / "run"
+    replay(
+        None,
+        ["first_fit", "worst_fit"],
+        out=out,
+        workload="paper000[containers=60,nodes=12]",
+        repeats=1,
+    )
+    placed = pl.read_parquet(out / "placements.parquet")
+    named = pl.format("ip-192-168-123-{}.eu-west-1.compute.internal", pl.col("node"))
+    placed.with_columns(named.alias("node")).write_parquet(out / "placements.parquet")
+    path = folder / "report.html"
+    path.write_text(render_data(load(None, None, out)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_title_of_an_axis_reaches_beyond_its_drawing(
+    windows: Windows, page_of_long_names: Path, width: int
+) -> None:
+    with windows.at(page_of_long_names, width) as page:
+        page.evaluate("location.hash = '#/pair'")
+        page.wait_for_selector("#two-services-plot svg text")
+        assert page.evaluate(_BEYOND) == []
+        nodes, services = page.evaluate(_TITLES)
+        assert "Containers [count]" in nodes
+        assert "Nodes [count]" in services
