@@ -10,6 +10,7 @@ from pathlib import Path
 from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_bytes
 from tracekit.store.manifest import is_store
+from tracekit.words import agreeing
 
 #: Endings of what ingest takes; a file is not opened to be told apart here.
 TRACE_ENDINGS = (".tar.gz", ".csv.gz", ".csv", ".parquet")
@@ -53,7 +54,8 @@ def look_around(folder: Path) -> Found:
         (_spelled(folder, entry), kind_of(entry)) for entry in [folder, *entries, *_inside(entries)]
     ]
     beside = (entry / "report.html" for entry in entries if entry.is_dir())
-    pages = [*(entry for entry in entries if entry.suffix == ".html"), *beside]
+    # the report of a whole run has all that others have a part of
+    pages = [*beside, *(entry for entry in entries if entry.suffix == ".html")]
     return Found(
         traces=tuple(_trace_folders(folder, entries)),
         stores=tuple(name for name, kind in nested if kind == "store"),
@@ -86,6 +88,8 @@ def advice(found: Found) -> list[tuple[str, str]]:
     """
     taken = {*found.pages, *found.runs, *(name for name, _ in found.others)}
     lines = [(f"{page} is a page: open it in a browser", "") for page in found.pages[:_SHOWN]]
+    if len(found.pages) > _SHOWN:
+        lines.append((agreeing(len(found.pages) - _SHOWN, "more [page is|pages are] here"), ""))
     for run in found.runs[:_SHOWN]:
         page = _reported_in(run, found.pages)
         told = f"; its report is {page}" if page else ""

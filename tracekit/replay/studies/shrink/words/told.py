@@ -202,7 +202,7 @@ def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
     if low == nodes:
         return ""
     if cheap:
-        return ", but not each of them of these nodes"
+        return f", and all together these {nodes:,}"
     return f", but on {span(low, nodes - 1)} a limit breaks in one of them"
 
 
