@@ -19,7 +19,8 @@ from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.node_times import Losses
+from tracekit.replay.workload.workload import Workload
 
 sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
 

@@ -23,7 +23,8 @@ from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.labels import Labels
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.node_times import Losses
+from tracekit.replay.workload.workload import Workload
 
 
 def found(load: Workload, policy: str = "first_fit") -> dict[str, Any]:

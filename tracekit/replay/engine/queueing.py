@@ -8,7 +8,8 @@ import numpy as np
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.workload.gangs import runs, spread_gangs
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.node_times import Losses
+from tracekit.replay.workload.workload import Workload
 
 
 class Gangs:

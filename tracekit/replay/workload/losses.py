@@ -15,7 +15,8 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.domains import KINDS
 from tracekit.replay.workload.gangs import in_order_of
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.node_times import Losses
+from tracekit.replay.workload.workload import Workload
 from tracekit.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 
 _UNITS = {
@@ -80,7 +81,7 @@ def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload
             gone.setdefault(node, when)
     if len(gone) == load.nodes:
         raise TracekitError(f"lost={text} takes all {load.nodes} nodes", hint="leave some")
-    made = without(load, gone)
+    made = without(load, gone, assumed=True)
     return dataclasses.replace(
         made,
         recorded_node=np.full_like(made.recorded_node, -1),
@@ -135,21 +136,29 @@ def _nodes(
     return [int(node) for node in np.sort(rng.choice(left, int(what), replace=False))]
 
 
-def without(load: Workload, gone: Mapping[int, int]) -> Workload:
+def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
     """The workload less what belongs to nodes from when they are gone.
 
     Parameters
     ----------
     gone : mapping of int to int
         Positions of nodes, with when. One that goes anyway goes at the earlier time.
+    assumed : bool
+        Whether they are there in production.
     """
     lost_ms: IntArray = np.full(load.nodes + 1, np.iinfo(np.int64).max)
+    asked: BoolArray = np.zeros(load.nodes, np.bool_)
+    asked[list(gone)] = assumed
     if load.losses is not None:
         lost_ms[load.losses.node] = load.losses.time_ms
+        asked[load.losses.recorded] = False
     for node, when in gone.items():
         lost_ms[node] = min(lost_ms[node], when)
-    losses = _in_order(lost_ms[:-1])
-    leaves, returns = (_until(some, lost_ms) for some in (load.leaves, load.returns))
+    losses = _in_order(lost_ms[:-1], asked)
+    leaves, returns = (
+        None if some is None else some.of(some.time_ms < lost_ms[some.node])
+        for some in (load.leaves, load.returns)
+    )
     background = np.array(load.background)
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
         background[:, load.times_ms >= when, node] = 0.0
@@ -174,16 +183,8 @@ def without(load: Workload, gone: Mapping[int, int]) -> Workload:
     return made if stays.all() else in_order_of(made, np.flatnonzero(stays), made.arrival_ms)
 
 
-def _until(some: Losses | None, lost_ms: IntArray) -> Losses | None:
-    """Nodes that leave for a while, or return, less what would be after they are lost."""
-    if some is None:
-        return None
-    kept = some.time_ms < lost_ms[some.node]
-    return Losses(node=some.node[kept], time_ms=some.time_ms[kept])
-
-
-def _in_order(lost_ms: IntArray) -> Losses:
+def _in_order(lost_ms: IntArray, asked: BoolArray) -> Losses:
     """Nodes that are lost at some time, shape (nodes,), in the order of their times."""
     gone = np.flatnonzero(lost_ms < np.iinfo(np.int64).max)
     order = gone[np.argsort(lost_ms[gone], kind="stable")]
-    return Losses(node=order, time_ms=lost_ms[order])
+    return Losses(node=order, time_ms=lost_ms[order], assumed=asked[order])

@@ -30,7 +30,8 @@ from tracekit.replay.workload.constraints.relation import Related, Relation
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.node_times import Losses
+from tracekit.replay.workload.workload import Workload
 
 _DOCUMENT = "workload.json"
 _MAPPED_BYTES = 1 << 16

@@ -22,6 +22,7 @@ from tracekit.replay.workload.checks import (
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
+from tracekit.replay.workload.node_times import Losses
 from tracekit.replay.workload.resources import BASE, NONZERO_DEFAULT
 
 #: The service of a container of which none is known.
@@ -29,20 +30,6 @@ UNKNOWN = "?"
 
 #: So many steps of usage are looked at together.
 _STEPS_AT_ONCE = 64
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Losses:
-    """Nodes that are lost, or that come, in the order of their times.
-
-    Parameters
-    ----------
-    node, time_ms : int64, shape (losses,)
-        Each node once, but for those that leave and come back.
-    """
-
-    node: IntArray
-    time_ms: IntArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,8 +31,9 @@ from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.drains_told import goes
 from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.workload import Losses
-from tracekit.seeds import order_seed
+from tracekit.replay.workload.losses import with_losses
+from tracekit.replay.workload.node_times import Losses
+from tracekit.seeds import order_seed, stream
 
 KNOWN = [
     ((), 4, None),
@@ -238,8 +239,27 @@ def test_nodes_of_the_control_plane_stay_and_those_that_left_are_not_counted() -
     assert nodes.filter(node="n7")["kept"].item()
     assert nodes["kept"].sum() == told["nodes"]
     assert found.frames["sizes"]["nodes"].max() == 7
-    assert "1 node left or is lost, and no count has it" in found.about["workload"]["told"]
+    assert any(
+        one.startswith("1 node left within the recorded time: no count has it")
+        for one in found.about["workload"]["told"]
+    )
     assert "1 node of the control plane stays, whatever is asked" in found.about["workload"]["told"]
+
+
+def test_a_node_that_is_lost_by_assumption_counts_as_needed() -> None:
+    """Until it is lost it carries load: fewer nodes were said to be enough than without a loss."""
+    rows: list[Row] = [(0, 1000 if at < 9 else 9000, 25, 10) for at in range(12)]
+    load = workload([(100, 1000)] * 4, rows)
+    usual = row(shrunk(load, policies=["first_fit"]), "first_fit")
+    assert (usual["nodes"], usual["of"]) == (3, 4)
+    lost = with_losses(load, "n0@90%", stream(0, "lost"))
+    found = shrunk(lost, policies=["first_fit"])
+    told = row(found, "first_fit")
+    assert (told["nodes"], told["of"], told["bound"]) == (3, 4, 3)
+    assert found.frames["nodes"].filter(node="n0")["kept"].item()
+    assert any(
+        one.startswith("1 node that is lost counts") for one in found.about["workload"]["told"]
+    )
 
 
 @pytest.mark.parametrize("policy", ["best_fit", "least_allocated"])

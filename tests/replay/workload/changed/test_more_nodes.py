@@ -16,7 +16,8 @@ from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.constraint import domains_on
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.node_times import Losses
+from tracekit.replay.workload.workload import Workload
 
 
 def three() -> Workload:

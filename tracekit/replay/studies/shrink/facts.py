@@ -16,6 +16,7 @@ from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import open_store
+from tracekit.words import agreeing
 
 #: Why one order of arrival was all there is.
 ALIKE = "every time of arrival is recorded, so that there is one order"
@@ -48,11 +49,19 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
 def _told(load: Workload) -> dict[str, Any]:
     """What a document says of the workload in sentences, and of nodes that do not go."""
     found, left = told_of(load), len(left_nodes(load))
-    stay = 0 if load.stays is None else int((fixed_nodes(load)).sum()) - left
-    it = "it" if left == 1 else "them"
-    gone = f"{_nodes(left)} left or {'is' if left == 1 else 'are'} lost, and no count has {it}"
+    lost = 0 if load.losses is None else len(load.losses.node) - left
+    stay = int(fixed_nodes(load).sum()) - left - lost
+    gone = agreeing(
+        left,
+        "[node|nodes] left within the recorded time: no count has [it|them], and until then"
+        " [it carries|they carry] load that those that stay might not carry alone",
+    )
+    taken = agreeing(
+        lost, "[node that is lost counts|nodes that are lost count] as needed: load is there before"
+    )
     never = f"{_nodes(stay)} of the control plane {_stay(stay)}"
-    said = [*([gone] if left else []), *([never] if stay else [])]
+    pairs = ((gone, left), (taken, lost), (never, stay))
+    said = [text for text, many in pairs if many]
     return {**found, **({"told": [*found.get("told", ()), *said]} if said else {})}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.resources import UNLIMITED
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.workload import Workload
 
 
 def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None = None) -> Workload:
@@ -40,10 +40,10 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
         recorded_node=place[stays.recorded_node],
         pinned=None if stays.pinned is None else place[stays.pinned],
         constraints=None if stays.constraints is None else stays.constraints.on(nodes),
-        losses=_losses_on(stays.losses, place),
-        joins=_losses_on(stays.joins, place),
-        leaves=_losses_on(stays.leaves, place),
-        returns=_losses_on(stays.returns, place),
+        losses=None if stays.losses is None else stays.losses.on(place),
+        joins=None if stays.joins is None else stays.joins.on(place),
+        leaves=None if stays.leaves is None else stays.leaves.on(place),
+        returns=None if stays.returns is None else stays.returns.on(place),
         domains=None if stays.domains is None else stays.domains.on(nodes),
     )
 
@@ -81,14 +81,6 @@ def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
     free = np.maximum(capacity - own, 0).astype(np.float64)
     by = free if free.any() else np.maximum(capacity, 1).astype(np.float64)
     return np.asarray(by / by.sum())
-
-
-def _losses_on(losses: Losses | None, place: IntArray) -> Losses | None:
-    """The losses, or joins, of the nodes that are left, at their new places."""
-    if losses is None:
-        return None
-    kept = place[losses.node] >= 0
-    return Losses(node=place[losses.node[kept]], time_ms=losses.time_ms[kept])
 
 
 def beside_daemons(load: Workload) -> Workload:

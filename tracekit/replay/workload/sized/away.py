@@ -7,7 +7,8 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.gangs import in_order_of
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.node_times import Losses
+from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store
 from tracekit.store.node_states import absences
 from tracekit.store.views import read

@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.losses import without
+from tracekit.replay.workload.node_times import Losses
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.away import with_absences
@@ -18,7 +19,7 @@ from tracekit.replay.workload.sized.set_aside import placeable, without_lacking,
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
-from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store
 from tracekit.store.node_states import gone_for_good
 from tracekit.store.views import read
