@@ -119,6 +119,16 @@ class Given:
         if given:
             self.told.append(f"{', '.join(given)} {'have' if given[1:] else 'has'} no effect here")
 
+    def narrows(self, *keys: str) -> None:
+        """These keys would leave containers alone that a replay moves: those given are told."""
+        given = [self._at(key) for key in keys if key in self._values and key not in self._asked]
+        self.known(*keys)
+        if given:
+            are = "are" if given[1:] else "is"
+            self.told.append(
+                f"{', '.join(given)} {are} left out, so that more may be moved than in a cluster"
+            )
+
     def check_spelling(self) -> None:
         """Refuse a key that nobody asked for and that is nearly one that somebody did.
 

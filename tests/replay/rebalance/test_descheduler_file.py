@@ -96,17 +96,21 @@ def test_strategies_of_v1alpha1(tmp_path: Path) -> None:
 
 def crowded(priority: list[int] | None = None) -> Snapshot:
     """Three nodes; five containers of s on the first, one on the second; of t two on the third."""
+    return _crowd([0, 0, 0, 0, 0, 1, 2, 2], ("s",) * 6 + ("t", "?"), priority)
+
+
+def _crowd(where: list[int], service: tuple[str, ...], priority: list[int] | None) -> Snapshot:
+    """Containers of a tenth of their node each, on three nodes; the later ones are older."""
     seen = snapshot([(100, 100)] * 3, [(0, 0)] * 3)
-    node = np.array([0, 0, 0, 0, 0, 1, 2, 2])
-    request = np.full((8, 2), 10)
+    node, request = np.array(where), np.full((len(where), 2), 10)
     placed = dataclasses.replace(
         seen.placed,
         node=node,
-        time_ms=-1000 * np.arange(8),
+        time_ms=-1000 * np.arange(len(where)),
         request=request,
         limit=request,
-        service=("s",) * 6 + ("t", "?"),
-        index=np.arange(8),
+        service=service,
+        index=np.arange(len(where)),
         priority=None if priority is None else np.array(priority),
     )
     requested = np.zeros((3, 2), dtype=np.int64)
@@ -178,16 +182,28 @@ def test_a_replay_with_both_files(tmp_path: Path) -> None:
 
 
 NODES = {"balance": ["RemoveDuplicates"]}
+NOTHING = "has no effect here"
+MORE = "is left out, so that more may be moved than in a cluster"
 
 
 @pytest.mark.parametrize(
-    ("content", "field"),
+    ("content", "note"),
     [
-        (document(NODES, {}, maxNoOfPodsToEvictPerNamespace=4), "maxNoOfPodsToEvictPerNamespace"),
-        (document(NODES, {}, metricsProviders=[]), "metricsProviders"),
-        (document(NODES, {"DefaultEvictor": {"minReplicas": 2}}), "args.minReplicas"),
-        (document(NODES, {"DefaultEvictor": {"nodeSelector": "a=b"}}), "args.nodeSelector"),
-        (document(NODES, {"RemoveDuplicates": {"excludeOwnerKinds": []}}), "excludeOwnerKinds"),
+        (
+            document(NODES, {}, maxNoOfPodsToEvictPerNamespace=4),
+            f"maxNoOfPodsToEvictPerNamespace {MORE}",
+        ),
+        (document(NODES, {}, metricsProviders=[]), f"metricsProviders {NOTHING}"),
+        (document(NODES, {"DefaultEvictor": {"minReplicas": 2}}), f"args.minReplicas {MORE}"),
+        (document(NODES, {"DefaultEvictor": {"minPodAge": "10m"}}), f"args.minPodAge {MORE}"),
+        (
+            document({"deschedule": ["PodLifeTime"]}, {"PodLifeTime": {"states": ["Pending"]}}),
+            f"args.states {MORE}",
+        ),
+        (
+            document(NODES, {"RemoveDuplicates": {"excludeOwnerKinds": []}}),
+            f"excludeOwnerKinds {NOTHING}",
+        ),
         (
             {
                 "apiVersion": "descheduler/v1alpha1",
@@ -199,15 +215,76 @@ NODES = {"balance": ["RemoveDuplicates"]}
                     }
                 },
             },
-            "params.thresholdPriorityClassName",
+            f"params.thresholdPriorityClassName {MORE}",
         ),
     ],
 )
-def test_real_fields_without_effect_are_told_once(
-    content: dict[str, Any], field: str, tmp_path: Path
+def test_real_fields_that_are_not_followed_are_told_once(
+    content: dict[str, Any], note: str, tmp_path: Path
 ) -> None:
-    [note] = parse_rebalancer(str(written(tmp_path, content))).notes
-    assert note.endswith(f"{field} has no effect here")
+    [said] = parse_rebalancer(str(written(tmp_path, content))).notes
+    assert said.endswith(note)
+
+
+def _life(threshold: int | None, seconds: int) -> dict[str, Any]:
+    evictor = {} if threshold is None else {"priorityThreshold": {"value": threshold}}
+    config = {"DefaultEvictor": evictor, "PodLifeTime": {"maxPodLifeTimeSeconds": seconds}}
+    found: dict[str, Any] = document({"deschedule": ["PodLifeTime"]}, config)["profiles"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("profiles", "alone"),
+    [
+        # the threshold of a profile that moves nothing held back the other's pods
+        ([_life(5, 8_000_000), _life(None, 1)], [_life(None, 1)]),
+        # and that of a later one let go the pods of an earlier one
+        ([_life(0, 1), _life(9, 8_000_000)], []),
+    ],
+)
+def test_each_profile_has_an_evictor_of_its_own(
+    tmp_path: Path, profiles: list[dict[str, Any]], alone: list[dict[str, Any]]
+) -> None:
+    priorities = [0, 0, 9, 0, 9, 0, 0, 9]
+    old = crowded(priorities)
+
+    def moved(some: list[dict[str, Any]]) -> list[int]:
+        whole = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
+        path = written(tmp_path, {**whole, "profiles": some})
+        found: list[int] = parse_rebalancer(str(path)).evict(old).tolist()
+        return found
+
+    assert moved(profiles) == (moved(alone) if alone else [])
+    assert not alone or moved(alone)
+
+
+def test_a_limit_of_a_node_leaves_room_for_what_the_next_one_gives(tmp_path: Path) -> None:
+    """Two nodes of 80 % and one of 30 %: one goes from each, not two from the first alone."""
+    made = parse_rebalancer(
+        str(
+            written(
+                tmp_path,
+                document(
+                    {"balance": ["LowNodeUtilization"]},
+                    {"LowNodeUtilization": {
+                        "thresholds": {"cpu": 40}, "targetThresholds": {"cpu": 50}}},
+                    maxNoOfPodsToEvictPerNode=1,
+                ),
+            )
+        )
+    )  # fmt: skip
+    where = [0] * 8 + [1] * 8 + [2] * 3
+    evicted = made.evict(_crowd(where, ("s",) * len(where), None))
+    assert sorted(where[at] for at in evicted.tolist()) == [0, 1]
+
+
+def test_a_plugin_that_is_enabled_and_disabled_is_left_out_and_told(tmp_path: Path) -> None:
+    content = document({"balance": ["RemoveDuplicates"], "deschedule": ["PodLifeTime"]}, {})
+    content["profiles"][0]["plugins"]["deschedule"]["disabled"] = ["PodLifeTime"]
+    path = written(tmp_path, content)
+    assert parts(path) == ["remove_duplicates"]
+    [note] = parse_rebalancer(str(path)).notes
+    assert note.endswith("enabled and disabled at one point, and left out: PodLifeTime")
 
 
 def test_use_that_only_a_query_knows_is_told(tmp_path: Path) -> None:

@@ -22,16 +22,16 @@ class Descheduler(RebalancePolicy):
     text: ClassVar[str]
     where: ClassVar[str]
     document: ClassVar[str]
-    below: ClassVar[int] = CRITICAL
+    below: ClassVar[tuple[int, ...]]
     per_node: ClassVar[int | None] = None
     in_all: ClassVar[int | None] = None
 
     def evict(self, snapshot: Snapshot) -> IntArray:
         """The containers that each plugin evicts, in turn."""
-        seen = _guarded(snapshot, self.below)
+        seen = snapshot
         left, found = np.arange(len(snapshot.placed.node)), np.empty(0, dtype=np.int64)
-        for part in self.parts:
-            chosen = part.evict(seen)
+        for part, below in zip(self.parts, self.below, strict=True):
+            chosen = part.evict(_guarded(seen, below))
             found = np.concatenate([found, left[chosen]])
             left = np.delete(left, chosen)
             seen = _without(seen, chosen)

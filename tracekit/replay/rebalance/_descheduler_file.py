@@ -17,41 +17,29 @@ from tracekit.documents.yaml_file import read_document
 from tracekit.errors import TracekitError, strangers
 from tracekit.parameters import ParameterError
 from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
+from tracekit.replay.rebalance import _descheduler_fields as fields
 from tracekit.replay.rebalance._descheduler import CRITICAL, Descheduler
 
 KIND = "DeschedulerPolicy"
 _EVICTS = "DefaultEvictor"
-#: Real fields that change nothing here. Of whom may go at all, as the replay has nothing of who
-#: owns a pod, nor of its volumes:
-_EVICTOR = (
-    *("evictLocalStoragePods", "evictSystemCriticalPods", "ignorePvcPods", "evictFailedBarePods"),
-    *("evictDaemonSetPods", "minReplicas", "minPodAge", "ignorePodsWithoutPDB", "nodeSelector"),
-    *("labelSelector", "noEvictionPolicy", "podProtections"),
-)
-#: Of the whole document:
-_TOP = (
-    *("maxNoOfPodsToEvictPerNamespace", "evictionFailureEventNotification", "metricsCollector"),
-    *("metricsProviders", "gracePeriodSeconds"),
-)
-#: Of every plugin, and of the params of every strategy:
-_ANY = ("namespaces", "labelSelector", "evictableNamespaces", "thresholdPriorityClassName")
-#: Of one plugin:
-_OF_PLUGIN = {
-    "PodLifeTime": (
-        *("states", "podStatusPhases", "includingInitContainers"),
-        "includingEphemeralContainers",
-    ),
-    "LowNodeUtilization": ("evictionModes",),
-    "RemovePodsViolatingTopologySpreadConstraint": ("constraints", "includeSoftConstraints"),
-}
 
 
 @dataclass(frozen=True)
 class Evictor:
-    """Settings of every plugin: ``nodeFit``, and the highest priority of a pod that may go."""
+    """Settings of every plugin.
+
+    Parameters
+    ----------
+    node_fit : bool
+    below : int
+        Pods of this priority or a higher one stay.
+    per_node : int, optional
+        How many the descheduler evicts from a node at once.
+    """
 
     node_fit: bool = False
     below: int = CRITICAL
+    per_node: int | None = None
 
 
 def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
@@ -98,10 +86,12 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if version not in readers:
         raise TracekitError(f"'{path}': apiVersion is '{version}', expected {' or '.join(readers)}")
     notes: list[str] = []
-    evictor, parts = readers[version](top, notes)
-    per_node = top.whole("maxNoOfPodsToEvictPerNode", -1, least=-1)
+    most = top.whole("maxNoOfPodsToEvictPerNode", -1, least=-1)
+    per_node = most if most >= 0 else None
     in_all = top.whole("maxNoOfPodsToEvictTotal", -1, least=-1)
-    top.without_effect(*_EVICTOR, *_TOP)
+    parts, below = readers[version](top, notes, per_node)
+    top.without_effect(*fields.EVICTOR, *fields.TOP)
+    top.narrows(*fields.SPARES, *fields.TOP_SPARES)
     top.check_spelling()
     if not parts:
         raise TracekitError(
@@ -119,8 +109,8 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "text": path.name,
         "where": str(path.resolve()),
         "document": str(path.resolve()),
-        "below": evictor.below,
-        "per_node": per_node if per_node >= 0 else None,
+        "below": tuple(below),
+        "per_node": per_node,
         "in_all": in_all if in_all >= 0 else None,
         "reads": frozenset().union(*(part.reads for part in parts)),
         "source": f"{path.name}, {version}",
@@ -128,40 +118,49 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
     }
 
 
-def _profiles(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePolicy]]:
-    """Plugins of all profiles, by v1alpha2."""
-    evictor, parts, strange = Evictor(), [], []
+_Parts = tuple[list[RebalancePolicy], list[int]]
+
+
+def _profiles(top: Given, notes: list[str], per_node: int | None) -> _Parts:
+    """Plugins of all profiles, by v1alpha2, each with the priority below which pods may go."""
+    parts, below, strange, off = [], [], [], []
     for profile in top.rows("profiles"):
         profile.known("name")
         arguments = {one.text("name"): one.inside("args") for one in profile.rows("pluginConfig")}
-        given = arguments.get(_EVICTS)
-        if given is not None:
-            evictor = _evictor(given)
+        evictor = _evictor(arguments.get(_EVICTS) or Given({}, _EVICTS), per_node)
         plugins = profile.inside("plugins")
         for point in ("deschedule", "balance"):
-            names = plugins.inside(point).names("enabled")
+            names, out = _enabled(plugins.inside(point))
+            off += out
             strange += [name for name in names if name not in _PLUGINS]
+            known = [name for name in names if name in _PLUGINS]
             parts += [
-                _part(name, arguments.get(name) or Given({}, name), evictor)
-                for name in names
-                if name in _PLUGINS
+                _part(name, arguments.get(name) or Given({}, name), evictor) for name in known
             ]
+            below += [evictor.below] * len(known)
         for point in ("filter", "preevictionfilter", "sort", "presort"):
-            names = plugins.inside(point).names("enabled")
+            names, _ = _enabled(plugins.inside(point))
             strange += [name for name in names if name != _EVICTS]
         for name, one in arguments.items():
             if name not in {*_PLUGINS, _EVICTS}:
                 one.known(*one.fields())
+    if off:
+        notes.append(f"enabled and disabled at one point, and left out: {', '.join(off)}")
     _tell(strange, notes)
-    return evictor, parts
+    return parts, below
 
 
-def _strategies(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePolicy]]:
+def _enabled(point: Given) -> tuple[list[str], list[str]]:
+    """The plugins of a point that are enabled, and those of them that are disabled there, too."""
+    names, off = point.names("enabled"), set(point.names("disabled"))
+    return [name for name in names if name not in off], [name for name in names if name in off]
+
+
+def _strategies(top: Given, notes: list[str], per_node: int | None) -> _Parts:
     """Strategies that are enabled, by v1alpha1; those that deschedule first."""
     strategies = top.inside("strategies")
-    found: list[tuple[bool, RebalancePolicy]] = []
+    found: list[tuple[bool, RebalancePolicy, int]] = []
     strange = []
-    below = CRITICAL
     for name in strategies.fields():
         one = strategies.inside(name)
         if not one.flag("enabled"):
@@ -169,17 +168,17 @@ def _strategies(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePo
             continue
         params = one.inside("params")
         one.known("weight")
-        params.without_effect(*_ANY)
-        evictor = _evictor(params)
-        below = min(below, evictor.below)
+        params.narrows(*fields.ANY)
+        evictor = _evictor(params, per_node)
         inner = params.inside(_INNER[name]) if name in _INNER else params
         if name in _PLUGINS:
-            found.append((name in _BALANCING, _part(name, inner, evictor)))
+            found.append((name in _BALANCING, _part(name, inner, evictor), evictor.below))
         else:
             strange.append(name)
             params.known(*params.fields())
     _tell(strange, notes)
-    return Evictor(below=below), [part for _, part in sorted(found, key=lambda one: one[0])]
+    found.sort(key=lambda one: one[0])
+    return [part for _, part, _ in found], [below for *_, below in found]
 
 
 #: Where v1alpha1 keeps the arguments of a strategy.
@@ -197,13 +196,14 @@ def _tell(strange: list[str], notes: list[str]) -> None:
         notes.append(f"plugins that are not replayed, and left out: {names}")
 
 
-def _evictor(given: Given) -> Evictor:
+def _evictor(given: Given, per_node: int | None) -> Evictor:
     """Of ``DefaultEvictor``, or of the params of a strategy."""
-    given.without_effect(*_EVICTOR)
+    given.without_effect(*fields.EVICTOR)
+    given.narrows(*fields.SPARES)
     threshold = given.inside("priorityThreshold")
     threshold.without_effect("name")
     below = threshold.whole("value", given.whole("thresholdPriority", CRITICAL))
-    return Evictor(node_fit=given.flag("nodeFit"), below=below)
+    return Evictor(node_fit=given.flag("nodeFit"), below=below, per_node=per_node)
 
 
 def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
@@ -214,6 +214,9 @@ def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
     if source and not measured:
         metrics.told.append(f"{metrics.where}.source is '{source}': requests count in its place")
     limits = given.inside("evictionLimits")
+    own = limits.whole("node", 0) if "node" in limits else None
+    # what is refused at one node leaves room for what the next one gives
+    most = [one for one in (own, evictor.per_node) if one is not None]
     return _made(
         "low_node_utilization",
         thresholds=_percent(given, "thresholds"),
@@ -221,7 +224,7 @@ def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
         use_deviation_thresholds=given.flag("useDeviationThresholds"),
         number_of_nodes=given.whole("numberOfNodes", 0),
         usage_source="metrics_server" if measured else "requests",
-        eviction_limit_node=limits.whole("node", 0) if "node" in limits else None,
+        eviction_limit_node=min(most, default=None),
         node_fit=evictor.node_fit,
     )
 
@@ -266,7 +269,8 @@ _BALANCING = {name for name in _PLUGINS if name != "PodLifeTime"}
 
 def _part(name: str, given: Given, evictor: Evictor) -> RebalancePolicy:
     """The rebalancer that a plugin is here."""
-    given.without_effect(*_ANY, *_OF_PLUGIN.get(name, ()))
+    given.without_effect(*fields.OF_PLUGIN.get(name, ()))
+    given.narrows(*fields.ANY, *fields.SPARES_OF_PLUGIN.get(name, ()))
     return _PLUGINS[name](given, evictor)
 
 

@@ -349,3 +349,43 @@ def test_a_run_tells_the_notes_and_writes_them_down(tmp_path: Path, capsys: Any)
     assert run(["replay", "--workload", str(folder), "--policy", str(path), "--out", str(out)]) == 0
     assert "kube-scheduler.yaml: nobody is preempted" in " ".join(capsys.readouterr().out.split())
     assert "nobody is preempted" in (out / "manifest.json").read_text()
+
+
+FITTING = {"name": "NodeResourcesFit"}
+
+
+@pytest.mark.parametrize(
+    ("profiles", "said"),
+    [
+        (
+            [
+                {
+                    "plugins": {
+                        "score": {"enabled": [{**FITTING, "weight": 5}, {**FITTING, "weight": 2}]}
+                    }
+                }
+            ],
+            "profiles[0].plugins.score.enabled has name 'NodeResourcesFit' twice",
+        ),
+        (
+            [{"pluginConfig": [{**FITTING, "args": {}}, {**FITTING, "args": {}}]}],
+            "profiles[0].pluginConfig has name 'NodeResourcesFit' twice",
+        ),
+        ([{}, {}], "profiles has schedulerName 'default-scheduler' twice"),
+    ],
+)
+def test_what_stands_twice_is_refused(
+    profiles: list[dict[str, Any]], said: str, tmp_path: Path
+) -> None:
+    """The scheduler refuses it; the last one counted, and nobody was told."""
+    with pytest.raises(TracekitError) as wrong:
+        parse_policy(str(written(tmp_path, {**BASE, "profiles": profiles})))
+    assert wrong.value.what.endswith(said)
+
+
+def test_a_plugin_that_is_disabled_and_not_known_is_told(tmp_path: Path) -> None:
+    off = {"score": {"disabled": [{"name": "NodeResourcesFitt"}]}}
+    made = parse_policy(str(written(tmp_path, {**BASE, "profiles": [{"plugins": off}]})))
+    assert isinstance(made, Profile)
+    assert any("disabled and not known" in note and "NodeResourcesFitt" in note
+               for note in made.notes)  # fmt: skip

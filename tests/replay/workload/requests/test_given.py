@@ -14,7 +14,7 @@ import pytest
 
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
-from tracekit.replay.workload.source import source_of
+from tracekit.replay.workload.source import WorkloadSource, source_of
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store, open_store
 from tracekit.synth import write
@@ -309,3 +309,21 @@ def test_what_size_chose(store: Store, tmp_path: Path) -> None:
     assert made.facts["containers_sized"] == 1
     assert made.facts["containers_sized_like_their_service"] == its.sum() - 1
     assert made.assumptions["requests"] == "sized:sized:a"
+
+
+def test_what_no_node_has_is_left_out_and_told(tmp_path: Path) -> None:
+    """A store of sizes whose nodes state no disk: the replay ended in an error of its own."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "nodes.csv").write_text(
+        "node,cpu_milli,memory_bytes\nn0,8000,17179869184\n"
+    )
+    (tmp_path / "own" / "containers.csv").write_text(
+        "container,arrival_ms,cpu_milli,memory_bytes\na,5,1000,1073741824\n"
+    )
+    ingest(tmp_path / "own", tmp_path / "store")
+    (tmp_path / "mine.csv").write_text("container,cpu_cores,disk_bytes,gpus\na,2,100,1\n")
+    made = WorkloadSource(
+        store=tmp_path / "store", workload=None, assume=(f"requests={tmp_path / 'mine.csv'}",)
+    ).load()
+    assert made.request.tolist() == [[2000, 2**30]]
+    assert "no node has disk_bytes and gpus: what is asked of it is left out" in made.told

@@ -158,6 +158,7 @@ def _profile(profiles: list[Given], path: Path, wanted: str) -> tuple[Given, lis
     """The profile asked for, and the names of the others."""
     rows = profiles or [Given({}, "profiles[0]")]
     names = [one.text("schedulerName", _DEFAULT) for one in rows]
+    _refuse_twice(names, "profiles", "schedulerName")
     name = wanted or (_DEFAULT if _DEFAULT in names or len(names) > 1 else names[0])
     if name not in names:
         close = nearest(name, names) or names[0]
@@ -173,7 +174,9 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
         raise TracekitError(f"percentageOfNodesToScore is {percentage}, expected 0 to 100")
     plugins = profile.inside("plugins")
     arguments = {}
-    for one in profile.rows("pluginConfig"):
+    configs = list(profile.rows("pluginConfig"))
+    _refuse_twice([one.text("name") for one in configs], f"{profile.where}.pluginConfig", "name")
+    for one in configs:
         arguments[one.text("name")] = one.inside("args")
     everywhere = _merged(_ENABLED, plugins.inside("multiPoint"))
     scoring = _at_point(everywhere, plugins.inside("score"), {*SCORERS, *SILENT})
@@ -203,12 +206,22 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
             given.told.append(f"{given.where} has no effect: {name} does not score")
         if unused or name not in _KNOWN_PLUGINS:
             given.known(*given.fields())  # the plugin is told of, its arguments need not be
-    found.notes = _notes(scoring, filtering, named)
+    found.notes = [*_notes(scoring, filtering, named), *_off_by_mistake(plugins)]
     for point, (what, known) in _NEEDED.items():
         having = known | (everywhere.keys() - _KNOWN_PLUGINS)
         if not _at_point(everywhere, plugins.inside(point), having):
             found.notes.append(f"kube-scheduler does not start with this profile: no plugin {what}")
     return found
+
+
+def _off_by_mistake(plugins: Given) -> list[str]:
+    """A note on plugins that are disabled and not known: nothing is off for them."""
+    points = [one for one in ("multiPoint", "score", "filter", *_POINTS) if one in plugins]
+    off = {name for point in points for name in _listed(plugins.inside(point))[1]}
+    strange = sorted(off - _KNOWN_PLUGINS - {"*"})
+    if not strange:
+        return []
+    return [f"disabled and not known, so that nothing is off: {strangers(strange, _KNOWN_PLUGINS)}"]
 
 
 def _notes(
@@ -250,5 +263,16 @@ def _at_point(everywhere: Mapping[str, int], given: Given, having: set[str]) -> 
 
 
 def _listed(given: Given) -> tuple[dict[str, int], set[str]]:
-    enabled = {one.text("name"): one.whole("weight", 0) for one in given.rows("enabled")}
+    rows = list(given.rows("enabled"))
+    _refuse_twice([one.text("name") for one in rows], f"{given.where}.enabled", "name")
+    enabled = {one.text("name"): one.whole("weight", 0) for one in rows}
     return enabled, {one.text("name") for one in given.rows("disabled")}
+
+
+def _refuse_twice(names: Sequence[str], where: str, key: str) -> None:
+    """Raise TracekitError where a list names something twice, as the scheduler does."""
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise TracekitError(
+            f"{where} has {key} '{twice}' twice", hint="the scheduler takes each once: leave one"
+        )

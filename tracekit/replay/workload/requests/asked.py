@@ -14,6 +14,7 @@ from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.store import Store
+from tracekit.words import listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +130,29 @@ def overlaid(asked: Asked, told: Told, limit_factor: float) -> Asked:
         facts={**asked.facts, **told.facts},
         doubt=told.doubt,
         said=(*asked.said, *told.said),
+    )
+
+
+def of_nodes(asked: Asked, resources: tuple[str, ...]) -> Asked:
+    """The requests of what nodes have; those of further resources are left out, and told.
+
+    Parameters
+    ----------
+    resources : tuple of str
+        What nodes have: the first of ``asked``.
+    """
+    absent = asked.resources[len(resources) :]
+    if not absent:
+        return asked
+    own = slice(0, len(resources))
+    return dataclasses.replace(
+        asked,
+        resources=resources,
+        request=asked.request[:, own],
+        limit=asked.limit[:, own],
+        stated=asked.stated[:, own],
+        rests={name: how for name, how in asked.rests.items() if name not in absent},
+        said=(*asked.said, f"no node has {listed(absent)}: what is asked of it is left out"),
     )
 
 

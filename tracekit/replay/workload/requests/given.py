@@ -16,7 +16,7 @@ from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_text
 from tracekit.replay.workload.facts_told import CHOSEN, requests_rest_on
 from tracekit.replay.workload.request_choice import Choice, choice_of
-from tracekit.replay.workload.requests.asked import Asked, Told, overlaid, uniform
+from tracekit.replay.workload.requests.asked import Asked, Told, of_nodes, overlaid, uniform
 from tracekit.replay.workload.requests.inferred import inferred
 from tracekit.replay.workload.requests.reserved import Fixed, fixed_of
 from tracekit.replay.workload.requests.table import listed
@@ -265,6 +265,7 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
         limit_factor=assumptions.limit_factor,
         of_use=False,
     )
+    asked = of_nodes(asked, load.resources)
     return dataclasses.replace(
         load,
         request=asked.request,

@@ -17,7 +17,7 @@ def sure(found: Told) -> str:
     if orders == 1:
         why = about["repeats_none"]
         known = (
-            f"There is one order of arrival: {why}."
+            f"There is one order of arrival{f': {why}' if why else ''}."
             if not about["repeats_cover"]
             else "One order of arrival was searched"
             f"{f': {why}' if why else ''}. How far another would differ is not known."
