@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 import pytest
 from report_studies_support import fewest
 
-from tracekit.report.contents import answer
+from tracekit.report.contents import answer, nodes_needed
 from tracekit.report.data import Data
 
 LOAD = {
@@ -24,7 +26,12 @@ LOAD = {
 }
 
 
-def ran(production: float, nodes: int = 6) -> Data:
+def ran(
+    production: float,
+    nodes: int = 6,
+    replayed: Mapping[str, Any] = LOAD,
+    studied: Mapping[str, Any] = LOAD,
+) -> Data:
     """lra is best by memory; production's fullest node uses this much CPU, ``nodes`` are enough."""
     peaks = {"observed": 0.6, "lra": 0.4, "bra": 0.5}
     rows = [
@@ -45,13 +52,13 @@ def ran(production: float, nodes: int = 6) -> Data:
     about = {
         **study.about,
         "scale": 1,
-        "workload": LOAD,
+        "workload": studied,
         "observed": {"nodes": 10, "breaks": [], "measures": measures},
     }
     some = study.frames["policies"].with_columns(nodes=pl.lit(nodes), problem=pl.lit(None))
     frames = {**study.frames, "policies": some.filter(policy="lra")}
     run = {
-        "workload": LOAD,
+        "workload": replayed,
         "repeats": 6,
         "repeats_cover": ["order of arrival"],
         "policies": [{"policy": name, "name": name} for name in peaks],
@@ -85,3 +92,11 @@ def test_the_policy_leads_where_a_node_is_full_or_none_can_go(
     assert found.lead.replace("\u00a0", " ").startswith("Use lra: highest memory use is")
     assert "relief" not in found.also
     assert answer.told(ran(production, nodes))[0].startswith("Use ")
+
+
+def test_a_count_is_shown_where_some_nodes_left_by_themselves() -> None:
+    """It leaves them out, and the run has them: the answer stood on no page."""
+    replayed = {**LOAD, "nodes": 12}
+    for known, shown in (({"nodes_with_left": 12}, True), ({"nodes_with_left": 13}, False)):
+        data = ran(0.6, replayed=replayed, studied={**LOAD, **known})
+        assert bool(nodes_needed.whole(data)) == shown

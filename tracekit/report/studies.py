@@ -75,7 +75,10 @@ def read_studies(
 def of_another(study: Study, load: Mapping[str, Any]) -> bool:
     """Whether a study is of other nodes or of another time than a run."""
     ours = study.about.get("workload", {})
-    return any(name in ours and ours[name] != load.get(name, ours[name]) for name in _OF_LOAD)
+    # a count of nodes that can go leaves out those that left by themselves
+    ours = {**ours, "nodes": ours.get("nodes_with_left", ours.get("nodes"))}
+    known = [name for name in _OF_LOAD if ours.get(name) is not None]
+    return any(ours[name] != load.get(name, ours[name]) for name in known)
 
 
 def assumed_otherwise(study: Study, load: Mapping[str, Any]) -> list[str]:

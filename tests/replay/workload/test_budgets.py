@@ -81,3 +81,16 @@ def test_a_rebalancer_evicts_no_more_than_a_budget_allows() -> None:
     assert moves(None) == 4
     assert moves(stated(*[{"maxUnavailable": 1}] * 4)) == 1
     assert moves(stated(*[{"minAvailable": "100%"}] * 4)) == 0
+
+
+def test_who_waits_in_production_is_missing_already() -> None:
+    """Of eleven two wait: one may be missing, so that none of the nine may go."""
+    rule = '[{"kind": "PodDisruptionBudget", "name": "kafka", "maxUnavailable": 1}]'
+    made, alone = (
+        budgets_of(pl.Series([rule] * 9), pl.Series([rule] * waiting)) for waiting in (2, 0)
+    )
+    assert made is not None
+    assert alone is not None
+    every = np.ones(9, dtype=np.bool_)
+    assert made.allowed(every, every).tolist() == [0]
+    assert alone.allowed(every, every).tolist() == [1]

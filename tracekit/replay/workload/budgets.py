@@ -40,6 +40,8 @@ class Budgets:
     amount : int64, shape (budgets,)
     percent : bool, shape (budgets,)
         Whether the amount is a percentage of those there should be.
+    missing : int64, shape (budgets,), optional
+        How many of each should run and are not replayed, as they wait in production. None: none.
     """
 
     names: tuple[str, ...]
@@ -47,6 +49,7 @@ class Budgets:
     available: BoolArray
     amount: IntArray
     percent: BoolArray
+    missing: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.of)
@@ -60,6 +63,8 @@ class Budgets:
             Who runs, and who should.
         """
         healthy, expected = self._count(running), self._count(present)
+        if self.missing is not None:
+            expected = expected + self.missing
         share = -(-self.amount * expected // _HUNDRED)
         amount = np.where(self.percent, share, self.amount)
         wanted = np.where(self.available, amount, np.maximum(expected - amount, 0))
@@ -158,8 +163,13 @@ def _rows(text: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if isinstance(row, Mapping) and row.get("kind") == BUDGET]
 
 
-def budgets_of(stated: pl.Series) -> Budgets | None:
+def budgets_of(stated: pl.Series, waiting: pl.Series | None = None) -> Budgets | None:
     """The budgets of each container, by the column ``rules``; None where there are none.
+
+    Parameters
+    ----------
+    waiting : Series, optional
+        The same column of containers that should run and are not among those.
 
     Raises
     ------
@@ -184,6 +194,11 @@ def budgets_of(stated: pl.Series) -> Budgets | None:
     for number, text in enumerate(stated):
         if text in own:
             of[number, : len(own[text])] = own[text]
+    missing = np.zeros(len(names), dtype=np.int64)
+    for text in () if waiting is None else waiting:
+        if text is not None and BUDGET in text:
+            ours = {at[name] for row in _rows(text) if (name := str(row.get("name"))) in at}
+            missing[sorted(ours)] += 1
     available, amount, percent = zip(*(limits[name] for name in names), strict=True)
     return Budgets(
         names=tuple(names),
@@ -191,4 +206,5 @@ def budgets_of(stated: pl.Series) -> Budgets | None:
         available=np.array(available, dtype=np.bool_),
         amount=np.array(amount, dtype=np.int64),
         percent=np.array(percent, dtype=np.bool_),
+        missing=missing if missing.any() else None,
     )

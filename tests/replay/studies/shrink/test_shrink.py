@@ -351,3 +351,15 @@ def test_assumptions_are_no_policies() -> None:
     said = sure(best)
     assert "what was assumed (thing 0, " in said
     assert "policies" not in said
+
+
+def test_daemons_that_come_later_leave_the_bound_as_it_is() -> None:
+    """They come to their node whether or not there is room, and hid what the others request."""
+    rows: list[Row] = [(0, 9000, 50, 10)] * 8 + [(3000, 9000, 10, 10)] * 8
+    load = workload([(100, 1000)] * 8, rows)
+    daemon = np.arange(16) >= 8
+    load = dataclasses.replace(
+        load, daemon=daemon, pinned=np.where(daemon, np.arange(16) - 8, -1).astype(np.int64)
+    )
+    found = row(shrunk(load, "cpu_max_fraction <= 1.2", policies=["first_fit"]), "first_fit")
+    assert (found["bound"], found["nodes"]) == (4, 4)

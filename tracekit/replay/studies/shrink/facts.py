@@ -30,6 +30,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
     return {
         "name": load.name,
         "nodes": load.nodes - len(left_nodes(load)),
+        "nodes_with_left": load.nodes,
         **{name: load.facts.get(name, 0) for name in ("nodes_set_aside", "nodes_without_own_use")},
         "containers": load.containers,
         "containers_recorded": given.containers,

@@ -45,6 +45,7 @@ from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
+from tracekit.store.never_ran import waits
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
@@ -62,7 +63,9 @@ def workload_from_sizes(
     who = replayed_of(store, assumptions, rng)
     used = used_of(store, who, assumptions)
     rows, life, amounts = who.rows, who.life, who.amounts
-    rules, budgets = _rules(who, assumptions), budgets_of(rows["rules"])
+    rules = _rules(who, assumptions)
+    waiting = who.found.containers.filter(waits()).join(rows, on="container", how="anti")
+    budgets = budgets_of(rows["rules"], waiting["rules"])
     pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
     told = [*_told(store, who, budgets, shut_out), *_barred_told(who, rules, pinned, shut_out)]

@@ -59,7 +59,9 @@ def test_the_fewest_nodes_are_not_the_cheapest() -> None:
     assert (row(cheap)["nodes"], row(cheap)["cost_kept_per_hour"]) == (6, pytest.approx(0.6))
     assert row(cheap)["cost_bound_per_hour"] == pytest.approx(160 / 0.8 * 0.1 / 40, rel=0.02)
     assert row(cheap)["going"] == "dearest"
-    assert "Their nodes cost 0.60 per hour, of 1.60 now, the least that was found" in short(cheap)
+    assert "Those that stay cost 0.60 per hour, of 1.60 now, the least that was found" in short(
+        cheap
+    )
     found = told(few)
     assert found is not None
     assert "--least cost does that" in costs.kept(found.best, found.nodes, "nodes")

@@ -116,7 +116,7 @@ def test_a_container_that_by_itself_breaks_a_limit_is_named() -> None:
     limits = parse_limits(["cpu_max_fraction <= 0.8"], ["worst_fit"])
     with pytest.raises(TracekitError) as told:
         enough_nodes(load, parse_policy("worst_fit"), limits, seed=0, repeats=1)
-    assert str(told.value.hint).startswith("'c0' by itself uses 90.0 % of the CPU of the largest")
+    assert str(told.value.hint).startswith("'c0' by itself needs 90.0 % of the CPU of the largest")
     assert "do not help" not in told.value.what
 
 

@@ -18,7 +18,6 @@ from tracekit.replay.measures.p99_fraction import PERCENT
 from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.workload.changed.on_nodes import beside_daemons, room_beside_daemons
-from tracekit.replay.workload.changed.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
 
 #: So many nodes are the fewest of which the 99th percentile leaves one out.
@@ -87,8 +86,12 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
 
 
 def keeps_requests(load: Workload, policy: Entrant) -> bool:
-    """Whether no node ever has more requested than it has, daemons aside."""
-    return policy.filtered and _free(beside_daemons(load)) and requests_respected(load)
+    """Whether no node ever has more requested than it has, daemons aside.
+
+    A daemon comes to its node whether or not there is room. Others are placed beside those that are
+    there, so that without daemons there is never more.
+    """
+    return policy.filtered and _free(beside_daemons(load))
 
 
 def _free(stays: Workload) -> bool:

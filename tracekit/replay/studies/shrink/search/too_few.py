@@ -15,6 +15,9 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.units import percent
 from tracekit.words import count
 
+#: How those are left out that had no node in production.
+_OF_WAITING = " (--assume waiting=leave_out: if it waits in production)"
+
 
 class TooFewError(TracekitError):
     """A limit breaks on all nodes already."""
@@ -70,8 +73,8 @@ def too_busy(load: Workload, most: tuple[float, float]) -> str:
         share = peak[at, who] / largest[at]
         if share > most[at]:
             return (
-                f"'{load.container_ids[who]}' by itself uses {percent(share)} of the"
-                f" {RESOURCES[name]} of the largest node: no number of nodes helps; leave it out,"
-                f" or allow {name}_max_fraction that much"
+                f"'{load.container_ids[who]}' by itself needs {percent(share)} of the"
+                f" {RESOURCES[name]} of the largest node: no number of nodes helps; leave it"
+                f" out{_OF_WAITING * load.recorded}, or allow {name}_max_fraction that much"
             )
     return ""

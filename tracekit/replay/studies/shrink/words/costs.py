@@ -58,7 +58,7 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
     if cost is None or prices is None:
         return ""
     there = prices.sum()
-    said = f"Their nodes cost {cost:,.2f} per hour, of {there:,.2f} now"
+    said = f"Those that stay cost {cost:,.2f} per hour, of {there:,.2f} now"
     if cost > there:
         said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} now"
     if least != COST:

@@ -52,9 +52,9 @@ def goes(found: Told) -> str:
         "smallest": "the smallest",
         "dearest": "those that cost most for what they have",
         "fullest": "those that are used most with all",
-        "sorted_anew": "at last those that are asked for least where the others stay",
+        "sorted_anew": "the last of them those with the least requests where the others stay",
         "by_kind": "by how many of each kind stay",
-        "one_by_one": "at last single ones without which all limits hold",
+        "one_by_one": "the last of them one by one, as all limits hold without each",
     }
     said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
     return f"{said}{_cost(gone, found, 'of')}.{_cordoned(found, gone)}"
