@@ -355,7 +355,8 @@ def test_assumptions_are_no_policies() -> None:
 
 def test_daemons_that_come_later_leave_the_bound_as_it_is() -> None:
     """They come to their node whether or not there is room, and hid what the others request."""
-    rows: list[Row] = [(0, 9000, 50, 10)] * 8 + [(3000, 9000, 10, 10)] * 8
+    late, size = [0] * 8 + [3000] * 8, [50] * 8 + [10] * 8
+    rows: list[Row] = [(late[at], 9000, size[at], 10) for at in range(16)]
     load = workload([(100, 1000)] * 8, rows)
     daemon = np.arange(16) >= 8
     load = dataclasses.replace(

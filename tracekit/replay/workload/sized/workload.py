@@ -63,9 +63,7 @@ def workload_from_sizes(
     who = replayed_of(store, assumptions, rng)
     used = used_of(store, who, assumptions)
     rows, life, amounts = who.rows, who.life, who.amounts
-    rules = _rules(who, assumptions)
-    waiting = who.found.containers.filter(waits()).join(rows, on="container", how="anti")
-    budgets = budgets_of(rows["rules"], waiting["rules"])
+    rules, budgets = _rules(who, assumptions), _budgets(who)
     pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
     told = [*_told(store, who, budgets, shut_out), *_barred_told(who, rules, pinned, shut_out)]
@@ -126,6 +124,12 @@ def _rules(who: Replayed, assumptions: SizedAssumptions) -> Rules:
         capacity=who.amounts.capacity,
         ran=who.where >= 0,
     )
+
+
+def _budgets(who: Replayed) -> Budgets | None:
+    """The budgets of those that are replayed; who waits in production is missing from them."""
+    waiting = who.found.containers.filter(waits()).join(who.rows, on="container", how="anti")
+    return budgets_of(who.rows["rules"], waiting["rules"])
 
 
 def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tuple[int, str]]:
