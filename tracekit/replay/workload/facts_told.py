@@ -74,7 +74,10 @@ _BENDING = {
 #: How the names of facts about constraints begin.
 _CONSTRAINT = "constraint_"
 #: What the workload itself tells in a sentence, by name.
-_NAMED = frozenset(f"containers_set_aside_{why}" for why in ("too_large", "shut_out", "lacking"))
+_NAMED = frozenset(
+    f"containers_{why}"
+    for why in ("set_aside_too_large", "set_aside_shut_out", "set_aside_lacking", "left_waiting")
+)
 #: What changes little, and is told where there is room.
 _FURTHER = {
     "rows_incomplete": "[sample that lacks|samples that lack] a resource, left out",

@@ -18,6 +18,8 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.store import open_store
 from tracekit.words import agreeing
 
+#: What a count of nodes leaves out.
+_COUNTS = ("nodes_set_aside", "nodes_without_own_use", "containers_left_waiting")
 #: Why one order of arrival was all there is.
 ALIKE = "every time of arrival is recorded, so that there is one order"
 
@@ -31,7 +33,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         "name": load.name,
         "nodes": load.nodes - len(left_nodes(load)),
         "nodes_with_left": load.nodes,
-        **{name: load.facts.get(name, 0) for name in ("nodes_set_aside", "nodes_without_own_use")},
+        **{name: load.facts.get(name, 0) for name in _COUNTS},
         "containers": load.containers,
         "containers_recorded": given.containers,
         "steps": len(load.times_ms),

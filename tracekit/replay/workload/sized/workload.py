@@ -128,8 +128,12 @@ def _rules(who: Replayed, assumptions: SizedAssumptions) -> Rules:
 
 def _budgets(who: Replayed) -> Budgets | None:
     """The budgets of those that are replayed; who waits in production is missing from them."""
-    waiting = who.found.containers.filter(waits()).join(who.rows, on="container", how="anti")
-    return budgets_of(who.rows["rules"], waiting["rules"])
+    return budgets_of(who.rows["rules"], _waiting(who)["rules"])
+
+
+def _waiting(who: Replayed) -> pl.DataFrame:
+    """Containers that wait for a node in production and are left out."""
+    return who.found.containers.filter(waits()).join(who.rows, on="container", how="anti")
 
 
 def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tuple[int, str]]:
@@ -219,6 +223,7 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
         **({"nodes_without_own_use": found.unmeasured} if found.unmeasured else {}),
         **({"containers_not_listed": found.unlisted} if found.unlisted else {}),
+        **({"containers_left_waiting": _waiting(who).height} if who.waiting else {}),
         "containers_departed_before": who.life.over,
         "containers_set_aside_too_large": len(who.too_large),
         **({"containers_set_aside_lacking": len(who.lacking)} if who.lacking else {}),

@@ -8,7 +8,12 @@ import pytest
 from replay_support import workload
 from shrink_support import EVEN, shrunk
 
-from tracekit.replay.studies.shrink.words.cautions import named, nearly_full, not_counted
+from tracekit.replay.studies.shrink.words.cautions import (
+    left_waiting,
+    named,
+    nearly_full,
+    not_counted,
+)
 from tracekit.replay.studies.shrink.words.told import short, told
 from tracekit.replay.workload.facts_told import set_aside
 from tracekit.report.contents.fewest import policies
@@ -23,6 +28,17 @@ def test_requests_that_do_not_count_are_named() -> None:
     )
     assert not not_counted({"quantities": {"requests": "recorded"}})
     assert not not_counted({})
+
+
+@pytest.mark.parametrize(
+    ("many", "who", "them"),
+    [(1, "1 container waits", "it"), (5, "5 containers wait", "them")],
+)
+def test_who_waits_in_production_may_need_the_nodes_that_go(many: int, who: str, them: str) -> None:
+    said = left_waiting({"containers_left_waiting": many})
+    assert said.startswith(f" {who} for a node in production and ")
+    assert said.endswith(f" not counted: nodes that go may be needed for {them}.")
+    assert not left_waiting({"containers_left_waiting": 0})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from given_source import given_source
 from replay_support import Row, workload
 
 from tracekit.replay.studies.shrink.study import shrink_cluster
-from tracekit.replay.studies.shrink.words.drains_told import barred, held
+from tracekit.replay.studies.shrink.words.drains_told import barred, goes, held
 from tracekit.replay.studies.shrink.words.told import told
 from tracekit.replay.workload.budgets import budgets_of
 from tracekit.replay.workload.changed.on_nodes import barred_by
@@ -86,3 +86,22 @@ def test_where_no_budget_bars_it_is_said_and_where_none_is_known_nothing_is() ->
         "",
     ]
     assert [held(free, "best_fit"), held(unknown, "best_fit")] == [{}, None]
+
+
+def test_nodes_that_are_cordoned_are_told_where_more_are_to_be_added() -> None:
+    """They carry load in the replay, and take nothing new: with them closed more are needed."""
+    rows: list[Row] = [(0, 9000, 80, 10)] * 6
+    load = workload([(100, 1000)] * 4, rows)
+    cordoned = np.array([False, True, False, False])
+    said = []
+    for one in (load, dataclasses.replace(load, cordoned=cordoned)):
+        found = told(
+            shrink_cluster(given_source(one), policies=["first_fit"], limits=(), repeats=1)
+        )
+        assert found is not None
+        said.append(goes(found))
+    assert said[0].startswith("2 to add")
+    assert "cordoned" not in said[0]
+    assert said[1].endswith(
+        "n1 is cordoned at the end and counts as open here: more are needed where it stays closed."
+    )

@@ -9,7 +9,7 @@ from typing import Any
 from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.units import percent
-from tracekit.words import listed
+from tracekit.words import agreeing, listed
 
 #: From this use of memory on a node is as good as full.
 _NEAR = 0.95
@@ -30,6 +30,18 @@ def not_counted(load: Mapping[str, Any]) -> str:
     if not names:
         return ""
     return f" Requests of {listed(names)} are not counted: nodes that go may be needed for them."
+
+
+def left_waiting(load: Mapping[str, Any]) -> str:
+    """That who waits in production is not counted; as ``not_counted``."""
+    count = load.get("containers_left_waiting", 0)
+    if not count:
+        return ""
+    them = "it" if count == 1 else "them"
+    said = agreeing(
+        count, "[container waits|containers wait] for a node in production and [is|are]"
+    )
+    return f" {said} not counted: nodes that go may be needed for {them}."
 
 
 def nobody_leaves(load: Mapping[str, Any]) -> str:

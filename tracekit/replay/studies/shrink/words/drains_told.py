@@ -43,7 +43,8 @@ def goes(found: Told) -> str:
         cost = _cost(added, found, "more")
         how, others = _options(found)
         each = " Each has the labels and taints of the node that it is like."
-        return f"{added.height:,} to add, {how}: {_listed(added)}{cost}.{others}{each}"
+        said = f"{added.height:,} to add, {how}: {_listed(added)}{cost}."
+        return f"{said}{others}{each}{_open(found)}"
     gone = found.nodes.filter(~pl.col("kept"))
     if gone.is_empty():
         return ""
@@ -58,6 +59,21 @@ def goes(found: Told) -> str:
     }
     said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
     return f"{said}{_cost(gone, found, 'of')}.{_cordoned(found, gone)}"
+
+
+def _open(found: Told) -> str:
+    """Which nodes are cordoned at the end and carry load here, a sentence; empty for none."""
+    if CORDONED not in found.nodes.columns:
+        return ""
+    names = found.nodes.filter(CORDONED)["node"].to_list()
+    if not names:
+        return ""
+    are, count = ("is", "counts") if len(names) == 1 else ("are", "count")
+    closed = "it stays" if len(names) == 1 else "they stay"
+    return (
+        f" {few([short_id(name) for name in names])} {are} cordoned at the end and {count} as open"
+        f" here: more are needed where {closed} closed."
+    )
 
 
 def _cordoned(found: Told, gone: pl.DataFrame) -> str:

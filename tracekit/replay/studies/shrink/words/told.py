@@ -17,6 +17,7 @@ from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to
 from tracekit.replay.studies.shrink.words.cautions import (
+    left_waiting,
     named,
     nobody_leaves,
     nodes_aside,
@@ -149,7 +150,7 @@ def _enough(found: Told) -> str:
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{'' if cheap or not cost else f' {cost}'}"
-        f"{aside}{not_counted(about['workload'])}"
+        f"{aside}{not_counted(about['workload'])}{left_waiting(about['workload'])}"
         f"{breaks_with_all(row)}{waits.either(row, about)}{use_there(row, about)}"
         f"{beside}{_beyond(found)}"
     )
