@@ -237,6 +237,8 @@ BAD = [
     ("service,cpu_cores\na,1\n,2\n", "row 2: no service"),
     ("service,cpu_cores\nnobody,1\n", "names none of the"),
     ("service,cpu_cores,cpu_limits\na,1,1\n", "'cpu_limits' is no column of limits"),
+    ("service,cpu_cores,cpu_milli\na,1,1\n", "the columns cpu_cores and cpu_milli, which say the"),
+    ("service,cpu_cores,cpu_limit_cores\na,2,1\n", "row 1: the limit of cpu_milli is 1,000, below"),
     ("", "cannot be read as csv"),
 ]
 

@@ -145,6 +145,7 @@ def _check_rows(path: Path, table: pl.DataFrame, key: str) -> None:
 
 def _amounts(path: Path, table: pl.DataFrame, key: str) -> pl.DataFrame:
     """The key as text, requests by resource, and limits by ``limit`` and the resource."""
+    _check_once(path, table)
     found = {key: table[key].cast(pl.String)}
     for name in table.columns:
         if name in _KEYS:
@@ -163,7 +164,36 @@ def _amounts(path: Path, table: pl.DataFrame, key: str) -> pl.DataFrame:
             )
         elif table.schema[name].is_numeric():
             found[_SAME.get(name, name)] = _numbers(path, table, name)
-    return pl.DataFrame(found)
+    amounts = pl.DataFrame(found)
+    for resource in {name for name, _ in _LIMITS.values()} & set(amounts.columns):
+        if f"limit {resource}" in amounts.columns:
+            _check_limit(path, amounts, resource)
+    return amounts
+
+
+def _check_once(path: Path, table: pl.DataFrame) -> None:
+    """Raise TracekitError where two columns give one amount."""
+    for known in (_REQUESTS, _LIMITS):
+        for resource in dict.fromkeys(name for name, _ in known.values()):
+            both = [name for name in table.columns if known.get(name, ("",))[0] == resource]
+            if len(both) > 1:
+                raise TracekitError(
+                    f"{path.name} has the columns {' and '.join(both)}, which say the same",
+                    hint="leave one",
+                )
+
+
+def _check_limit(path: Path, amounts: pl.DataFrame, resource: str) -> None:
+    """Raise TracekitError where a limit is below its request, as Kubernetes does."""
+    limit = amounts[f"limit {resource}"]
+    below = ((limit < amounts[resource]) & (limit > 0)).fill_null(value=False)
+    if below.any():
+        at = int(below.arg_max() or 0)
+        raise TracekitError(
+            f"{path.name}, row {at + 1}: the limit of {resource} is {limit[at]:,.0f}, below the"
+            f" request of {amounts[resource][at]:,.0f}",
+            hint="a limit is the request or more, or an empty field",
+        )
 
 
 def _numbers(path: Path, table: pl.DataFrame, name: str) -> pl.Series:
