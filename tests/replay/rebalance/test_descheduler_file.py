@@ -61,7 +61,7 @@ def test_plugins_and_arguments(tmp_path: Path) -> None:
     ))  # fmt: skip
     assert parts(path) == [
         "pod_life_time[longest_ms=60000,node_fit=true]",
-        f"low_node_utilization[{PERCENT},eviction_limit_node=3]",
+        f"low_node_utilization[{PERCENT},eviction_limit_node=3,evictor_limit_node=5]",
         "remove_duplicates[node_fit=true]",
     ]
     made = parse_rebalancer(f"{path}[interval_ms=1000]")

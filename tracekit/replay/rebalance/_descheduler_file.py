@@ -214,9 +214,6 @@ def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
     if source and not measured:
         metrics.told.append(f"{metrics.where}.source is '{source}': requests count in its place")
     limits = given.inside("evictionLimits")
-    own = limits.whole("node", 0) if "node" in limits else None
-    # what is refused at one node leaves room for what the next one gives
-    most = [one for one in (own, evictor.per_node) if one is not None]
     return _made(
         "low_node_utilization",
         thresholds=_percent(given, "thresholds"),
@@ -224,7 +221,8 @@ def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
         use_deviation_thresholds=given.flag("useDeviationThresholds"),
         number_of_nodes=given.whole("numberOfNodes", 0),
         usage_source="metrics_server" if measured else "requests",
-        eviction_limit_node=min(most, default=None),
+        eviction_limit_node=limits.whole("node", 0) if "node" in limits else None,
+        evictor_limit_node=evictor.per_node,
         node_fit=evictor.node_fit,
     )
 
@@ -236,6 +234,7 @@ def _high(given: Given, evictor: Evictor) -> RebalancePolicy:
         thresholds=_percent(given, "thresholds"),
         number_of_nodes=given.whole("numberOfNodes", 0),
         only_thresholding_resources="OnlyThresholdingResources" in modes,
+        evictor_limit_node=evictor.per_node,
         node_fit=evictor.node_fit,
     )
 

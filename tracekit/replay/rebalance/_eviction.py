@@ -16,6 +16,9 @@ from tracekit.parameters import About
 Acceptance = Callable[[int, IntArray], bool]
 
 NodeFit = Annotated[bool, About("Evict only what fits some other node by what it requests.")]
+NodeLimit = Annotated[
+    int | None, About("The most that the evictor lets go from one node at a time.", minimum=0)
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -84,7 +84,12 @@ METRIC = "MetricResource"
 
 
 def view_of(
-    snapshot: Snapshot, thresholds: Iterable[str], *, source: UsageSource, node_fit: bool
+    snapshot: Snapshot,
+    thresholds: Iterable[str],
+    *,
+    source: UsageSource,
+    node_fit: bool,
+    node_limit: int | None,
 ) -> View:
     """The view of a snapshot: resources with a threshold, and cpu, memory and pods.
 
@@ -110,6 +115,7 @@ def view_of(
             turn=_turns(snapshot),
             accepted=_acceptance(snapshot) if node_fit else _anyone,
         ),
+        node_limit=node_limit,
     )
 
 

@@ -9,7 +9,14 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy, _thresholds
-from tracekit.replay.rebalance._eviction import NodeFit, Plan, View, evictions, target_amounts
+from tracekit.replay.rebalance._eviction import (
+    NodeFit,
+    NodeLimit,
+    Plan,
+    View,
+    evictions,
+    target_amounts,
+)
 from tracekit.replay.rebalance._snapshot_view import view_of
 from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Underused
 from tracekit.replay.view.snapshot import Snapshot
@@ -34,6 +41,7 @@ class HighNodeUtilization(RebalancePolicy):
     only_thresholding_resources: Annotated[
         bool, About("Evict only containers that request a resource with a threshold.")
     ] = False
+    evictor_limit_node: NodeLimit = None
     node_fit: NodeFit = True
 
     def __post_init__(self) -> None:
@@ -43,7 +51,13 @@ class HighNodeUtilization(RebalancePolicy):
     def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now, from the nodes used least first."""
         names = _thresholds.named(self.thresholds)
-        view = view_of(snapshot, names, source="requests", node_fit=self.node_fit)
+        view = view_of(
+            snapshot,
+            names,
+            source="requests",
+            node_fit=self.node_fit,
+            node_limit=self.evictor_limit_node,
+        )
         columns = [snapshot.column(name) for name in names]
         asked = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
         requests_one = np.any(asked, axis=0) if asked else np.zeros(len(view.containers.node), bool)

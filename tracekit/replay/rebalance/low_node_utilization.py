@@ -9,7 +9,14 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy, _thresholds
-from tracekit.replay.rebalance._eviction import NodeFit, Plan, View, evictions, target_amounts
+from tracekit.replay.rebalance._eviction import (
+    NodeFit,
+    NodeLimit,
+    Plan,
+    View,
+    evictions,
+    target_amounts,
+)
 from tracekit.replay.rebalance._snapshot_view import METRIC, UsageSource, view_of
 from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
 from tracekit.replay.view.snapshot import Snapshot
@@ -46,6 +53,7 @@ class LowNodeUtilization(RebalancePolicy):
     eviction_limit_node: Annotated[
         int | None, About("The most to evict from one node at a time.", minimum=0)
     ] = None
+    evictor_limit_node: NodeLimit = None
     node_fit: NodeFit = True
 
     def __post_init__(self) -> None:
@@ -65,7 +73,13 @@ class LowNodeUtilization(RebalancePolicy):
     def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now, from the nodes used most first."""
         names = _thresholds.named(self.thresholds)
-        view = view_of(snapshot, names, source=self.usage_source, node_fit=self.node_fit)
+        view = view_of(
+            snapshot,
+            names,
+            source=self.usage_source,
+            node_fit=self.node_fit,
+            node_limit=self.evictor_limit_node,
+        )
         return self.evict_from(view)
 
     def evict_from(self, view: View) -> IntArray:
