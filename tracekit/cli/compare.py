@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tracekit.study import Study
 
 PANEL = Panel.replay
-CHANCE = "within chance"
 
 
 def command(
@@ -131,7 +130,7 @@ def _show_policy(
     policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any], *, whole: bool
 ) -> None:
     """Print a table for each verdict; what is within chance by name, unless ``whole``."""
-    from tracekit.replay.answer.compared_run import verdict_told
+    from tracekit.replay.answer.compared_run import CHANCE, verdict_told
 
     # a column of verdicts would leave no room for whole names of measures
     verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
@@ -170,7 +169,7 @@ def _row(row: dict[str, Any]) -> list[object]:
 
 def _place(verdict: str) -> tuple[int, str]:
     """Sorts changes: what is worse first, the same last."""
-    from tracekit.replay.answer.compared_run import NOT_COMPARABLE
+    from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW
 
-    places = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, "cannot be told", "same")
+    places = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, TOO_FEW, "same")
     return places.index(verdict) if verdict in places else len(places), verdict

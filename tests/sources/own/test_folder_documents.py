@@ -25,6 +25,12 @@ def _store(folder: Path, **files: str) -> Path:
     return folder / "store"
 
 
+def _asking(*names: str) -> str:
+    """The store's own table of requests: a core for each."""
+    rows = (f"5,{name},cpu,1,,cores" for name in names)
+    return "\n".join(["time_ms,container,resource,request,limit,unit", *rows]) + "\n"
+
+
 def _replayed(store: Path) -> tuple[str, ...]:
     load = workload_from_sizes(open_store(store), sized_assumptions(()), stream(0, "test"))
     return load.container_ids
@@ -64,8 +70,7 @@ def test_requests_of_a_container_that_is_not_listed_are_left_out_and_told(tmp_pa
     store = _store(
         tmp_path,
         container="time_ms,container,priority\n5,ok,\n5,also,\n5,bad,high\n",
-        container_resource="time_ms,container,resource,request,limit,unit\n"
-        + "".join(f"5,{name},cpu,1,,cores\n" for name in ("ok", "also", "bad")),
+        container_resource=_asking("ok", "also", "bad"),
     )
     load = workload_from_sizes(open_store(store), sized_assumptions(()), stream(0, "test"))
     assert load.container_ids == ("ok", "also")
@@ -76,8 +81,7 @@ def test_a_file_that_lists_containers_is_asked_for_where_most_are_unknown(tmp_pa
     store = _store(
         tmp_path,
         container="time_ms,container\n5,ok\n",
-        container_resource="time_ms,container,resource,request,limit,unit\n"
-        + "".join(f"5,{name},cpu,1,,cores\n" for name in ("ok", "a", "b")),
+        container_resource=_asking("ok", "a", "b"),
     )
     with pytest.raises(TracekitError, match="container 'a' has a request and is not in the table"):
         _replayed(store)

@@ -25,6 +25,8 @@ from tracekit.words import count, few
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
 #: that placed more: the containers that are missing may explain it.
 NOT_COMPARABLE = "not comparable"
+#: On a change that chance may explain, and on one over several orders, but too few for an interval.
+CHANCE, TOO_FEW = "within chance", "cannot be told"
 #: Of a threshold that did not happen, and of one that did.
 HELD, EXCEEDED = "ok", "failed"
 #: What settings of the workload begin with, and those that say how large it is.

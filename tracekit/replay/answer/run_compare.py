@@ -9,9 +9,11 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.compared_run import (
+    CHANCE,
     EXCEEDED,
     HELD,
     NOT_COMPARABLE,
+    TOO_FEW,
     ComparedRun,
     compared_run,
     fewer_placed,
@@ -30,8 +32,6 @@ from tracekit.replay.runs.thresholds import Threshold, parse_threshold
 from tracekit.study import Study
 
 NAME = "comparison"
-#: Of a change over several orders, but fewer than an interval needs.
-TOO_FEW = "cannot be told"
 
 CHANGES_SCHEMA = {
     "policy": pl.String,
@@ -228,7 +228,7 @@ def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) 
     if 1 < orders < FEWEST:
         return TOO_FEW
     if orders > 1 and not told:
-        return "within chance"
+        return CHANCE
     one = find_measure(row["measure"])
     if one is None or one.better is None:
         return "changed"

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from tracekit.replay.answer.compared_run import (
+    CHANCE,
     NOT_COMPARABLE,
+    TOO_FEW,
     outcome_told,
     verdict_told,
     warnings_of,
 )
-from tracekit.replay.answer.run_compare import TOO_FEW
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
 from tracekit.report.cells import Table, table
@@ -59,7 +60,7 @@ def lead(data: Data) -> str:
             ("worse", "worse"),
             ("changed", "other, neither better nor worse"),
             (NOT_COMPARABLE, "not comparable, as containers are missing"),
-            ("within chance", "within chance"),
+            (CHANCE, CHANCE),
             (TOO_FEW, "too few orders of arrival to be told"),
         )
         if word in verdicts

@@ -7,8 +7,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.answer.amounts import difference_text, value_text
-from tracekit.replay.answer.compared_run import NOT_COMPARABLE
-from tracekit.replay.answer.run_compare import TOO_FEW
+from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import find_measure
 from tracekit.report.data import Data
@@ -27,7 +26,7 @@ _COLORS = {
     "worse": "policy-2",
     "changed": "policy-1",
     NOT_COMPARABLE: "policy-4",
-    "within chance": "other",
+    CHANCE: "other",
     TOO_FEW: "other",
 }
 _JUDGED = ("better", "worse")

@@ -178,7 +178,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     near = _some(rows, WITHIN)
     parts = [
         f"{measure.title}: {_value(measure, first)} under {first['policy']}{_usual(frame)}",
-        *([f"{near} within chance of it by this"] if near else []),
+        *([f"{near} more within chance of {first['policy']} by this"] if near else []),
         *_counted(ours),
     ]
     return f"{'; '.join(parts)}."
