@@ -165,6 +165,8 @@ MISTYPED = [
     (["info", "--store", "a"], "tracekit info has no option '--store'", "STORE is written"),
     (["ingest", "a", "b", "--jbos", "1"], "tracekit ingest has no option '--jbos'",
      "did you mean '--jobs'?"),
+    (["replay", "a", "--scale", "2"], "tracekit replay has no option '--scale'",
+     "'tracekit shrink' has it; all options: tracekit replay --help"),
     (["info"], "tracekit info needs STORE: the store's folder", "for example: tracekit info"),
     (["replay", "s"], "tracekit replay needs --out RUN", "for example: tracekit replay"),
     (["info", "a", "b"], "tracekit info: got unexpected extra argument", "for example:"),

@@ -212,7 +212,7 @@ def run(arguments: list[str]) -> int:
     only = words[0] if words and words[0] in known else None
     # a mistyped 'fetch kubernets' is told from a release only beside the names of two words
     only = None if any(name.startswith(f"{only} ") for name in known) else only
-    return answered(lambda: build_app(only)([*flags, *words], prog_name="tracekit"))
+    return answered(lambda: build_app(only)([*flags, *words], prog_name="tracekit", obj=build_app))
 
 
 #: What is said of the program, and typed after the subcommand as often as before it.

@@ -12,9 +12,11 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from tracekit.cli._settings import merged
 from tracekit.errors import TracekitError, nearest
+from tracekit.words import few
 
 # What stands for a value in the help: a word that says what it is, not the type it has. A verb's
 # own word goes first (``metavar``); these are the words of parameters that many verbs have, and
@@ -190,7 +192,7 @@ def _mistake(error: TyperException, command: Any, ctx: Any) -> TracekitError:
     wrong = getattr(error, "option_name", None)
     if wrong is not None and hasattr(error, "possibilities"):
         close = nearest(wrong, _options(command))
-        said = _without_option(wrong, command) or _near(close)
+        said = _without_option(wrong, command) or _of_others(wrong, ctx) or _near(close)
         if close and (wrong.startswith(close) or close.startswith(wrong)):
             said = _near(close)
         return TracekitError(f"{path} has no option '{wrong}'", hint=f"{said}{more}")
@@ -205,6 +207,18 @@ def _options(command: Any) -> list[str]:
     """What a command's options are called."""
     options = [one for one in command.params if isinstance(one, TyperOption)]
     return [name for one in options for name in one.opts] + ["--help", "-h"]
+
+
+def _of_others(wrong: str, ctx: Any) -> str:
+    """The subcommands that have the option; '' for none, and where only one is known."""
+    root = ctx.find_root()
+    if root.obj is None or root is ctx:
+        return ""
+    # the program has loaded the one that was asked for
+    every = get_command(root.obj()).commands
+    having = [name for name, one in every.items() if wrong in _options(one)]
+    names = [f"'tracekit {name}'" for name in having]
+    return f"{few(names)} {'has' if len(names) == 1 else 'have'} it; " if names else ""
 
 
 #: What other programs have options for, where a command here may have arguments.

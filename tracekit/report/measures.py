@@ -3,7 +3,7 @@
 import polars as pl
 
 from tracekit.replay.answer.may_answer import may_answer
-from tracekit.replay.measures import Measure, compared
+from tracekit.replay.measures import Measure, of_demand
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.words import number, percent
@@ -20,7 +20,7 @@ def text(measure: Measure, value: float | None) -> str:
 
 def present(summary: pl.DataFrame) -> list[Measure]:
     """The measures that a summary has, in the order of the page."""
-    return list(compared(summary.columns).values())
+    return list(of_demand(summary).values())
 
 
 def headline(data: Data) -> Measure | None:

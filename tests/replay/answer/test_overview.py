@@ -61,3 +61,18 @@ def test_where_nothing_can_be_told_nothing_decides() -> None:
     seen = overview(_made(1))
     assert not any("decides" in said for said in seen.note)
     assert {row[0] for row in seen.rows} == set(VALUES)
+
+
+def test_what_no_container_asks_for_has_no_measure() -> None:
+    """0 of all memory reads like a measured value."""
+    made = _made(ORDERS)
+    idle = [name for name in made.summary.columns if name.startswith("memory")]
+    none = [pl.lit(0.0).alias(name) for name in idle]
+    summary, repeats = made.summary.with_columns(none), made.repeats.with_columns(none)
+    found = Results(made.manifest, summary, repeats)
+    assert [name for name in found.measures if name in idle] == []
+    assert set(found.measures) == set(made.measures) - set(idle)
+    seen = overview(found)
+    assert "mem max [%]" not in seen.heads
+    assert seen.note[-1] == "no measure of memory: no container uses or requests any"
+    assert "no measure of" not in " ".join(overview(made).note)

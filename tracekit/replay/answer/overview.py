@@ -12,11 +12,11 @@ from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import FULLEST, Measure, measures_in, small
+from tracekit.replay.measures import FULLEST, Measure, measures_in, not_asked_for, small, words_of
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.shown import shown
-from tracekit.words import counted
+from tracekit.words import counted, listed
 
 #: Columns beside the policies that 80 characters bear.
 COLUMNS = 5
@@ -66,6 +66,7 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
         note=(
             *([f"by {_title(found, decides)}, which decides"] if decides else []),
             *_note(found, measures, list(stands.values())),
+            *filter(None, [idle_told(found.summary)]),
         ),
     )
 
@@ -177,16 +178,22 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
     return [*said, *_the_same(found, stands)]
 
 
+def idle_told(summary: pl.DataFrame) -> str:
+    """A clause on resources that have no measure; empty where every one has its measures."""
+    idle = [words_of(one) for one in not_asked_for(summary)]
+    return f"no measure of {listed(idle)}: no container uses or requests any" if idle else ""
+
+
 def _the_same(found: Results, stands: Sequence[Standings]) -> list[str]:
     same = [one for one in stands if _same(one) and one.rows]
     if not same:
         return []
-    listed = ", ".join(
+    told = ", ".join(
         f"{found.measures[one.measure].title}"
         f" {shown(found.measures[one.measure], one.rows[0].mean, None, unit=True)}"
         for one in same
     )
-    return [f"the same under every policy: {listed}"]
+    return [f"the same under every policy: {told}"]
 
 
 def separates(summary: pl.DataFrame, measure: Measure) -> bool:

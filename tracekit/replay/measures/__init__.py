@@ -14,6 +14,8 @@ import functools
 import sys
 from collections.abc import Iterable
 
+import polars as pl
+
 from tracekit import registry
 from tracekit.replay.measures._measure import (
     SHARES,
@@ -42,6 +44,8 @@ __all__ = [
     "is_share",
     "measure_files",
     "measures_in",
+    "not_asked_for",
+    "of_demand",
     "of_workload",
     "part_column",
     "resources_in",
@@ -129,6 +133,26 @@ def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:
     """The measures that policies and runs are compared by; those of a frame if it is given."""
     every = all_measures() if columns is None else measures_in(columns)
     return {name: one for name, one in every.items() if one.compared}
+
+
+def of_demand(summary: pl.DataFrame) -> dict[str, Measure]:
+    """The measures that policies of a summary are compared by, of resources that are asked for."""
+    ends = [end for end, one in measure_files() if one.per_resource]
+    idle = {f"{resource}_{end}" for resource in not_asked_for(summary) for end in ends}
+    return {name: one for name, one in compared(summary.columns).items() if name not in idle}
+
+
+def not_asked_for(summary: pl.DataFrame) -> list[str]:
+    """The resources of a summary that no container uses or requests.
+
+    Every value of theirs is 0, which reads like a measured one. The bound is of all containers, so
+    that it is above 0 where those that ask for a resource wait.
+    """
+    return [
+        resource
+        for resource in resources_in(summary.columns)
+        if not (summary[f"{resource}_{_ALWAYS}"].max() or 0)
+    ]
 
 
 def _each(name: str, measure: Measure, resources: Iterable[str]) -> list[Measure]:

@@ -15,7 +15,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import Measure, compared
+from tracekit.replay.measures import Measure, of_demand
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.run import BOUND, Run
@@ -43,8 +43,8 @@ class Results:
 
     @functools.cached_property
     def measures(self) -> dict[str, Measure]:
-        """The measures that it has and that policies are compared by, in order."""
-        return compared(self.summary.columns)
+        """The measures that policies are compared by, of resources asked for, in order."""
+        return of_demand(self.summary)
 
     @functools.cached_property
     def policies(self) -> tuple[str, ...]:

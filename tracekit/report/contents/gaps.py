@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.answer.amounts import value_text
-from tracekit.replay.measures import Measure, measures_in, part_column
+from tracekit.replay.measures import Measure, part_column
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND
 from tracekit.report.cells import Cell, Column, Table
@@ -19,13 +19,13 @@ def gap_table(data: Data) -> Table | None:
     that left containers waiting has none.
     """
     summary, found = data.replay("summary"), data.results
+    if found is None:
+        return None
     bound = summary.filter(policy=BOUND)
     measures = [
-        one
-        for name, one in measures_in(summary.columns).items()
-        if part_column(name, "gap") in summary.columns
+        one for name, one in found.measures.items() if part_column(name, "gap") in summary.columns
     ]
-    if found is None or not measures or not len(bound):
+    if not measures or not len(bound):
         return None
     known = {row["policy"]: row for row in summary.to_dicts()}
     rows = [

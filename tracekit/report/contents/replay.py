@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.replay.answer.amounts import standing_text, value_text
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.moved import bought, moved
+from tracekit.replay.answer.overview import idle_told
 from tracekit.replay.answer.standings import Standings
 from tracekit.replay.measures import ENDS, FIRST, Measure, small
 from tracekit.replay.runs import kept_back
@@ -19,6 +20,7 @@ from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report import ranks
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.data import Data
+from tracekit.report.heads import capital
 from tracekit.report.measures import headline, present
 from tracekit.report.policies import label, tested
 from tracekit.report.ranks import NEAREST, RISKY, UNJUDGED
@@ -150,10 +152,11 @@ def directions(data: Data) -> str:
         f" Neither end is better of {count(neither, 'measure')}, as how much is used or allocated"
         " and how many nodes are in use: nobody is marked best by them."
     )
+    idle = idle_told(data.replay("summary"))
     return (
-        f"Lower is better{but}.{none * bool(neither)} The table begins with"
-        " the measures that decide; Columns has all. Policies that placed every container alike in"
-        " every order are one row."
+        f"{capital(idle)}{'. ' * bool(idle)}Lower is better{but}.{none * bool(neither)} The"
+        " table begins with the measures that decide; Columns has all. Policies that placed every"
+        " container alike in every order are one row."
     )
 
 
