@@ -1,5 +1,6 @@
 """The frame of a replay's sampling steps, and what it comes to over all of them."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -87,7 +88,13 @@ def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
 
     Settled are all steps where none is.
     """
-    resources = tuple(resources_in(schema))
+    return dict(_summed(tuple(schema)))
+
+
+@functools.lru_cache(maxsize=16)
+def _summed(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
+    """As ``summed``; every replay of a workload asks for the same."""
+    resources = tuple(resources_in(columns))
     counted = {
         "settled": SETTLED,
         "filling": ~SETTLED,
@@ -96,7 +103,7 @@ def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
     return {
         one.name: getattr(pl.col(one.step.column).filter(counted[one.during]), one.over_steps)()
         for one in all_measures(resources).values()
-        if one.step is not None and one.step.column in schema
+        if one.step is not None and one.step.column in columns
     }
 
 

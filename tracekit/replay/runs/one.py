@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tracekit.crew.crew import OnProgress
 from tracekit.replay.engine.engine import Engine
@@ -99,8 +100,14 @@ def replay_one(
     Products of matrices take one thread here, as in a worker: several wait for each other by
     spinning, which costs a third more of the processors on 2,560 nodes and wins nothing.
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
         return _replayed(load, entrant, seed, each_step)
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 - a new one may bring its own
+    """The libraries of this process that multiply matrices; finding them takes 2 ms."""
+    return ThreadpoolController()
 
 
 def _replayed(
