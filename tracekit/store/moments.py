@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry
-from tracekit.units import duration
+from tracekit.units import MS_PER_MINUTE, duration
 
 #: Samples of nodes count where they cover at least this share of the time of the containers'.
 _LEAST_SHARE = 0.5
+#: So far apart lie the samples of one answer of metrics-server: a scrape's time, twice.
+_ONE_ANSWER_MS = 2 * MS_PER_MINUTE
 
 
 def is_moment(manifest: Manifest) -> bool:
     """Whether samples of nodes cover so little that sums over their containers say more.
 
     The answer of metrics-server is one moment: beside a day of use of containers it would stand for
-    the whole day.
+    the whole day. Beside use of containers that is one answer, too, it is what it says.
     """
     nodes, containers = (_span_ms(_of(manifest, f"{one}_amount")) for one in ("node", "container"))
-    return nodes is not None and nodes < _LEAST_SHARE * (containers or 0)
+    if nodes is None or containers is None or containers <= _ONE_ANSWER_MS:
+        return False
+    return nodes < _LEAST_SHARE * containers
 
 
 def told(manifest: Manifest) -> str:

@@ -38,6 +38,15 @@ def test_nodes_that_fill_up_are_told_as_they_are_at_the_end(load: dict[str, obje
     assert ("departures=none" in said) == ("assumptions" in load)
 
 
+def test_where_all_is_there_from_the_beginning_no_mean_is_called_less() -> None:
+    full = ROWS.with_columns(nodes_used_mean=pl.col("nodes_used_end"))
+    load = {"nodes": 1523, "quantities": {"departures": "absent"}}
+    assert filled(Results({"workload": load}, full)) == (
+        "Nodes that hold a container at the end, of 1,523: 1,077 under first_fit, 1,163 under"
+        " best_fit."
+    )
+
+
 def test_one_recorded_order_tells_its_counts() -> None:
     assert told({"repeats_none": "every order is nearly the same"}) == (
         "In the one order that there is, at most so many of 1,523 nodes hold containers at a time:"

@@ -17,7 +17,7 @@ from tracekit.replay.engine.explain import explain
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.room_left import CELLS, GANG, RULES
 from tracekit.replay.runs.run import replay
-from tracekit.replay.runs.waiting import waiting, waiting_told
+from tracekit.replay.runs.waiting import in_their_way, waiting, waiting_told
 from tracekit.replay.workload.constraints.allowed import Allowed, Suited, nowhere
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.cells import Cells
@@ -148,6 +148,8 @@ def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
     load = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 100, 1)] * 4))
     load = dataclasses.replace(load, constraints=Constraints(parts=(apart,)))
     assert found(load)["kinds"][0]["in_the_way"] == {RULES: 3}
+    assert in_their_way(found(load)) == RULES
+    assert in_their_way(found(FULL)) == "room for requests"
     # two cells of 500, in each of which one container of 300 has room: 400 are left, 200 in each
     celled = of_one_service(workload([(1000, 100)], [(0, 9000, 300, 1)] * 3))
     cells = Cells(
@@ -173,6 +175,7 @@ def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
     gang = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 900, 1)] * 4))
     gang = dataclasses.replace(gang, gang=np.zeros(4, np.int64))
     assert found(gang)["kinds"][0]["in_the_way"] == {GANG: 3}
+    assert in_their_way(found(gang)) == "room for a whole gang"
     assert "3 nodes have room, but not for enough of its gang" in said(gang)[0]
 
 

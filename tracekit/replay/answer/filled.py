@@ -25,10 +25,11 @@ def filled(found: Results) -> str:
     set_aside = load.get("assumptions", {}).get("departures") == "none"
     absent = load.get("quantities", {}).get("departures") == ABSENT
     if (set_aside or absent) and _known(found, _END) and _each(found, _END):
+        less = " No container leaves here, so that nodes used, a mean over the time, are fewer"
+        said = f"{less}{_SET_ASIDE * set_aside}." if _fewer_at_the_mean(found) else ""
         return (
             f"Nodes that hold a container at the end, of {load['nodes']:,}:"
-            f" {_each(found, _END)}. No container leaves here, so that nodes used, a mean over the"
-            f" time, are fewer{_SET_ASIDE * set_aside}."
+            f" {_each(found, _END)}.{said}"
         )
     if found.manifest.get("repeats_none") and _known(found, _MOST) and _each(found, _MOST):
         return (
@@ -40,6 +41,16 @@ def filled(found: Results) -> str:
 
 def _known(found: Results, name: str) -> bool:
     return any(found.known(policy, name) for policy in _ours(found))
+
+
+def _fewer_at_the_mean(found: Results) -> bool:
+    """Whether some policy uses fewer nodes over the time than at the end; unknown counts."""
+    both = [
+        policy
+        for policy in _ours(found)
+        if found.known(policy, _END) and found.known(policy, _MEAN)
+    ]
+    return any((found.of(one, _MEAN) < found.of(one, _END)).any() for one in both)
 
 
 def _ours(found: Results) -> list[str]:

@@ -14,7 +14,7 @@ resource:
   inequality), and Z is that over root 2;
 - nodes used, where requests are respected, is at least what ``nodes.py`` proves: by volume at
   every step, of the whole cluster and of its pools (``pools.py``), and by linear programming at the
-  steps where most is requested;
+  steps where most is requested; and what containers need that must not share one (``apart.py``);
 - what these nodes cost is at least what the volume requested costs where it is cheapest, of the
   resource where that is most: nodes, and parts of one, in order of their price for each unit; what
   as many nodes cost as the volume needs, the cheapest first; and either of pools, added up.
@@ -31,6 +31,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.bounds.apart import apart_bounds
 from tracekit.replay.bounds.movable import MovableShare
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.placeable import placeable
@@ -208,7 +209,7 @@ class _NodesUsed:
     requested : int64, shape (steps, resources)
         By containers that are no daemons.
     by_volume : int64, shape (steps,)
-        Of the whole cluster, or of its pools together.
+        Of the whole cluster, or of its pools together, or by rules on who shares a node.
     """
 
     def __init__(self, workload: Workload) -> None:
@@ -216,7 +217,8 @@ class _NodesUsed:
         self.requested = requested_at(workload, but_daemons=True)
         self._room = room_beside_daemons(workload)
         whole = volume_bounds(self.requested, self._room)
-        self.by_volume = np.maximum(whole, pool_bounds(workload, self._room))
+        pools = pool_bounds(workload, self._room)
+        self.by_volume = np.maximum.reduce([whole, pools, apart_bounds(workload)])
 
     def cost(self) -> FloatArray | None:
         """The least that nodes in use cost, (steps,); None where not all have prices."""

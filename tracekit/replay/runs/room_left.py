@@ -15,6 +15,12 @@ GANG = "gang"
 HELD = "held"
 
 
+#: There is too little of what is requested.
+ROOM = "room for requests"
+#: No node may take the container, whatever runs there.
+CLOSED = "labels, taints and size of the nodes"
+
+
 def in_gang(load: Workload, index: int) -> bool:
     """Whether a container is one of a gang."""
     return load.gang is not None and bool(load.gang[index] >= 0)

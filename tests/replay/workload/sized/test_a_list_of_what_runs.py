@@ -102,6 +102,9 @@ def test_one_that_waits_longest_hides_nobody_who_runs(tmp_path: Path) -> None:
     assert pinned == {"default/big": 0, "default/waits": -1}
 
 
+_TINY = {"cpu": "1m", "memory": "1Mi", "pods": "110"}
+
+
 def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> None:
     objects = [
         node("fast", labels={"disk": "ssd"}, taints=[{"key": "own", "effect": "NoSchedule"}]),
@@ -110,6 +113,7 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
         pod("picky", nodeSelector={"disk": "ssd"}),
         pod("lost", nodeSelector={"disk": "tape"}),
         pod("let-in", nodeSelector={"disk": "ssd"}, tolerations=[{"operator": "Exists"}]),
+        node("tiny", labels={"disk": "tape"}, allocatable=_TINY),
     ]
     load = _load(tmp_path, objects)
     (told,) = [one for one in load.told if "may run on no node" in one]
@@ -117,7 +121,9 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
     assert sorted(load.container_ids) == ["default/free", "default/let-in"]
     assert load.facts["containers_set_aside_shut_out"] == 2
     picky = "1 node lacks the label disk=ssd, 1 node has the taint own:NoSchedule"
+    # the one that has it is too small, and is not counted among those that lack it
     lost = "2 nodes lack the label disk=tape, 1 node has the taint own:NoSchedule"
+    lost += ", 1 node is too small"
     assert f"default/picky ({picky})" in told
     assert f"default/lost ({lost})" in told
     assert "default/free" not in told

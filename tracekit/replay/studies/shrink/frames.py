@@ -29,6 +29,9 @@ LIKE = "like_node"
 WAITS_WITH_ALL = "waits_with_all"
 #: The columns of the measure whose limit breaks on all nodes and holds on fewer, and of its value.
 BREAKS_WITH_ALL = ("breaks_with_all_measure", "breaks_with_all_value")
+#: The columns of what keeps containers waiting with one node fewer, if that is known, and of how
+#: many nodes rules on who shares one need alone.
+STOPS, APART = "stops", "apart_nodes"
 
 _POLICIES = {
     "policy": pl.String,
@@ -44,6 +47,8 @@ _POLICIES = {
     "fails": pl.String,
     "fails_measure": pl.String,
     "fails_value": pl.Float64,
+    STOPS: pl.String,
+    APART: pl.Int64,
     WAITS_WITH_ALL: pl.Int64,
     BREAKS_WITH_ALL[0]: pl.String,
     BREAKS_WITH_ALL[1]: pl.Float64,
@@ -204,6 +209,8 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
         "fails": None if broken is None else broken.limit,
         "fails_measure": None if broken is None else broken.measure,
         "fails_value": None if broken is None else broken.value,
+        STOPS: next((trial.stops for trial in one.at(one.nodes - 1) if trial.stops), None),
+        APART: one.apart,
         WAITS_WITH_ALL: one.waits_with_all,
         **_broken_with_all(one),
         **{measure: _worst(measure, [trial.row for trial in held]) for measure in told},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -171,6 +172,17 @@ class PodAntiAffinity(RulesAboutOthers):
     def kinds(self) -> IntArray:
         """The class of each."""
         return self.related.of
+
+    def apart(self) -> Iterator[tuple[IntArray, int]]:
+        """Those whom a rule means that they state: of them each keeps all others away."""
+        states, meant = self.related.states.rows(), self.related.meant.rows()
+        classes: dict[int, list[int]] = {}
+        for at, rules in enumerate(states):
+            for rule in set(rules).intersection(meant[at]):
+                classes.setdefault(rule, []).append(at)
+        for rule, those in classes.items():
+            if (self.domain[self.by[rule]] >= 0).all():
+                yield np.flatnonzero(np.isin(self.related.of, those)), 1
 
     def keeper(self, nodes: int) -> AntiAffinityKeeper:
         """Counts of who states each rule, and of whom it means, by domain."""

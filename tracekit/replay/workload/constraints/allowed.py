@@ -280,9 +280,10 @@ def nowhere(
 
 
 def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
-    """The reasons that close large enough nodes to a container."""
+    """The reasons that close large enough nodes to a container; how many others are too small."""
     masks = {reason: mask for one in parts for reason, mask in one.why(index, len(large)).items()}
     counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
+    counts["are too small"] = int((~large & ~np.any([*masks.values()], axis=0)).sum())
     return ", ".join(told(reason, count) for reason, count in counts.items() if count)
 
 

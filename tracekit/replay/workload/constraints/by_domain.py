@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -142,6 +143,11 @@ class Apart(Grouped):
     def name(self) -> str:
         """Apart by what."""
         return f"apart by {self.by}"
+
+    def apart(self) -> Iterator[tuple[IntArray, int]]:
+        """The members of each group, but where a node in no domain takes any number of them."""
+        if (self.domain >= 0).all():
+            yield from zip(members_of(self.group), self.most.tolist(), strict=False)
 
     def keeper(self, nodes: int) -> ApartKeeper:
         """Counts of each group in each domain."""

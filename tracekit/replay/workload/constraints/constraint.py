@@ -1,5 +1,6 @@
 """A kind of constraint: what every file of this room gives."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, Self
 
@@ -98,6 +99,10 @@ class Constraint:
     def keeper(self, nodes: int) -> Keeper:
         """The keeper for one replay on so many nodes."""
         raise NotImplementedError
+
+    def apart(self) -> Iterator[tuple[IntArray, int]]:
+        """Containers of which no node, whichever it is, takes more than so many at a time."""
+        return iter(())
 
     def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
         """The reasons that close these nodes to a container while nothing runs."""

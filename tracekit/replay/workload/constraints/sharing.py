@@ -8,7 +8,7 @@ A rule (holder, guest, most) reads: a node that runs a container of ``holder`` r
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.constraints.by_domain import members_of
 from tracekit.replay.workload.constraints.constraint import (
     Constraint,
     CountingKeeper,
@@ -98,6 +99,13 @@ class Sharing(Constraint):
     def on(self, nodes: IntArray) -> Self:  # noqa: ARG002 - rules name no node
         """The same rules: they name no node."""
         return self
+
+    def apart(self) -> Iterator[tuple[IntArray, int]]:
+        """The containers of each service that a rule limits beside its own."""
+        members = members_of(self.service)
+        for holder, guest, most in self.limits.rules.tolist():
+            if holder == guest and holder < len(members):
+                yield members[holder], most + 1
 
     def keeper(self, nodes: int) -> SharingKeeper:
         """Counts of services and of reasons per node."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.bounds.apart import nodes_apart
 from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.studies.shrink.search.trials import Trial, Trials
 
@@ -70,6 +71,8 @@ class Fewest:
         Who they are and why, in the order of arrival as given: see ``runs.waiting.waiting_on``.
     broken_with_all : Broken, optional
         The limit that breaks on all nodes, where it holds on fewer.
+    apart : int
+        So many nodes are needed by rules on who shares one alone.
     """
 
     nodes: int
@@ -91,6 +94,7 @@ class Fewest:
     left_with_all: int = 0
     waiting: Mapping[str, Any] = field(default_factory=dict)
     broken_with_all: Broken | None = None
+    apart: int = 0
 
     def at(self, nodes: int) -> list[Trial]:
         """The replays on so many nodes, by order of arrival."""
@@ -102,7 +106,8 @@ def found_on(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[in
     return Fewest(
         nodes=nodes,
         bound=bound,
-        cheapest=tried.cheapest,
+        cheapest=_proven_cost(tried, bound),
+        apart=nodes_apart(tried.load),
         least=max(bound or 1, tried.fixed),
         left=tried.left,
         by_order=tuple(by_order),
@@ -113,6 +118,14 @@ def found_on(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[in
         trials=tried.trials(),
         peak=tried.peak(nodes),
     )
+
+
+def _proven_cost(tried: Trials, bound: int | None) -> float | None:
+    """The bound on cost, which as many nodes as are proven to be needed raise: the cheapest."""
+    prices = tried.load.prices
+    if tried.cheapest is None or bound is None or prices is None:
+        return tried.cheapest
+    return max(tried.cheapest, float(np.sort(prices)[:bound].sum()))
 
 
 def again_on(found: Fewest, tried: Trials, nodes: int) -> Fewest:

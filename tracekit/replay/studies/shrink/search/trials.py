@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
-from tracekit.replay.runs.waiting import waiting_on
+from tracekit.replay.runs.waiting import in_their_way, waiting_on
 from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
@@ -36,6 +36,9 @@ class Trial:
         The first limit that broke, if one did.
     room : mapping
         How far each limit is from breaking: see ``Limits.room``.
+    stops : str
+        What keeps containers waiting, where that is the limit that broke: see
+        ``runs.waiting.in_their_way``. Empty where it is not known, as in other orders of arrival.
     """
 
     repeat: int
@@ -43,6 +46,7 @@ class Trial:
     row: dict[str, Any]
     broken: Broken | None
     room: dict[str, float]
+    stops: str = ""
 
 
 #: What is to be least: how many nodes stay, or what they cost.
@@ -230,7 +234,14 @@ class Trials:
         name = str(self.policy)
         base = self._base_of(order) if self.limits.speak_of("base", name) else row
         broken = self.limits.first_broken(name, base, row)
-        return Trial(order, nodes, row, broken, self.limits.room(name, base, row))
+        stops = self._stops(order, nodes, broken)
+        return Trial(order, nodes, row, broken, self.limits.room(name, base, row), stops)
+
+    def _stops(self, order: int, nodes: int, broken: Broken | None) -> str:
+        if order or broken is None or broken.measure not in WAITING:
+            return ""
+        kept = np.sort(self.place[:nodes])
+        return in_their_way(waiting_on(on_nodes(self.load, kept), self._placed[nodes]))
 
     def _row(self, order: int, nodes: int) -> dict[str, Any]:
         if nodes == self.load.nodes:

@@ -6,6 +6,7 @@ from typing import Any
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs import kept_back
+from tracekit.replay.studies.shrink.frames import STOPS
 from tracekit.replay.studies.shrink.words.broken import comes_to, limit_words
 from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.study import Study
@@ -31,10 +32,7 @@ def margin(found: Told) -> str:
     room = row["tightest_room"]
     waits = row["fails"] is not None and row["fails_measure"] in WAITING
     if waits:
-        said.append(
-            "it is room for requests that stops the next node from going: without"
-            f" {found.next_to_go} {breaks(row)}"
-        )
+        said.append(f"{_stops(row)}without {found.next_to_go} {breaks(row)}")
     # what is used by nothing is not near to breaking
     if room is not None and room < 1:
         left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
@@ -51,6 +49,15 @@ def margin(found: Told) -> str:
         )
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _stops(row: Mapping[str, Any]) -> str:
+    """What keeps the next node, where containers would wait without it; empty if not known."""
+    what = row.get(STOPS)
+    if not what:
+        return ""
+    verb = "stops" if what.startswith("room") and " and " not in what else "stop"
+    return f"it is {what} that {verb} the next node from going: "
 
 
 def _reached(found: Told, words: str, share: float) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.studies.shrink.frames import LIKE, WAITS_WITH_ALL
+from tracekit.replay.studies.shrink.frames import APART, LIKE, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
@@ -235,13 +235,20 @@ def span(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
+def _proven(row: Mapping[str, Any]) -> str:
+    """That a bound is proven; and that it is by rules, where room alone would need fewer."""
+    if row.get(APART) is None or row[APART] < max(row["bound"], 2):
+        return "proven"
+    return "proven: rules on who may share a node need as many"
+
+
 def bound(found: Told) -> str:
     """What no policy gets below."""
     row = found.best
     if row["bound"] is None:
         return "No lower bound is proven."
     fewer = f"fewer than {count(row['bound'], 'node')}{_like_these(row)}"
-    said = f"No placement{waits.that_leaves(row)} gets by with {fewer} (proven)."
+    said = f"No placement{waits.that_leaves(row)} gets by with {fewer} ({_proven(row)})."
     if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
     rows = found.study.frames["policies"].drop_nulls("nodes").sort("nodes", "policy")
