@@ -215,8 +215,8 @@ def _of_others(wrong: str, ctx: Any) -> str:
     if root.obj is None or root is ctx:
         return ""
     # the program has loaded the one that was asked for
-    every = get_command(root.obj()).commands
-    having = [name for name, one in every.items() if wrong in _options(one)]
+    program: Any = get_command(root.obj())
+    having = [name for name, one in program.commands.items() if wrong in _options(one)]
     names = [f"'tracekit {name}'" for name in having]
     return f"{few(names)} {'has' if len(names) == 1 else 'have'} it; " if names else ""
 

@@ -66,6 +66,7 @@ def test_where_nothing_can_be_told_nothing_decides() -> None:
 def test_what_no_container_asks_for_has_no_measure() -> None:
     """0 of all memory reads like a measured value."""
     made = _made(ORDERS)
+    assert made.repeats is not None
     idle = [name for name in made.summary.columns if name.startswith("memory")]
     none = [pl.lit(0.0).alias(name) for name in idle]
     summary, repeats = made.summary.with_columns(none), made.repeats.with_columns(none)
