@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import workload
+from replay_support import Row, workload
 
 from tracekit.replay.bounds.measures import bound_steps, gaps
 from tracekit.replay.engine.sampling import PlainSampler
@@ -113,6 +113,17 @@ def test_what_alone_overloads_a_node_is_in_the_bound() -> None:
     bound = bound_steps(load)[0]
     assert (bound["overloaded_nodes"], bound["cpu_overload_nodes"]) == (2, 1)
     assert bound["cpu_overload_fraction"] == pytest.approx(20 / 200)
+
+
+def test_where_all_is_too_much_some_node_is_overloaded() -> None:
+    """Both are at 110 % where use is spread evenly: whoever places, one is above at least."""
+    rows: list[Row] = [(0, 9000, 1, 1)] * 2
+    load = workload([(100, 100)] * 2, rows, steps=1)
+    load.usage[0] = 110
+    bound = bound_steps(load)[0]
+    assert bound["cpu_max_fraction"] > 1
+    assert (bound["overloaded_nodes"], bound["cpu_overload_nodes"]) == (1, 1)
+    assert bound["memory_overload_nodes"] == 0
 
 
 def test_the_cheapest_room_bounds_the_cost() -> None:

@@ -7,7 +7,8 @@ resource:
 - largest utilisation >= max(B/T), >= (W + sum B) / sum T (containers cut at will and poured where
   it is lowest), and >= the lowest (B + w)/T over nodes for the largest single container w;
 - smallest utilisation <= (W + sum B) / sum T, so spread >= the first bound less this;
-- a node whose background alone exceeds what it has is overloaded, by that much at least;
+- a node whose background alone exceeds what it has is overloaded, by that much at least; and one
+  is where the largest utilisation is above 1;
 - the 99th percentile over nodes >= that of B/T; below 100 nodes it is the largest utilisation;
 - sum of utilisation lies between sum(B/T) + W/max T and sum(B/T) + W/min T. The mean distance of
   CPU and memory utilisation is at least the distance of the two intervals over the nodes (triangle
@@ -149,7 +150,11 @@ def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> d
         "pending": 0,
         "imbalance": _down(apart / np.sqrt(2)),
         "utilization_difference_fraction": _down(apart),
-        "overloaded_nodes": int((parts[0].above | parts[1].above).sum()),
+        # where some node is proven to be too full, one is
+        "overloaded_nodes": max(
+            int((parts[0].above | parts[1].above).sum()),
+            *(int(_down(part.peak) > 1) for part in parts),
+        ),
         "nodes_used": nodes,
     }
     for name, part in zip(RESOURCES, parts, strict=True):
@@ -157,7 +162,7 @@ def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> d
         row[f"{name}_p99_fraction"] = _down(part.percentile)
         row[f"{name}_spread_fraction"] = _down(part.peak - part.mean)
         row[f"{name}_overload_fraction"] = _down(max(part.mean - 1.0, part.excess))
-        row[f"{name}_overload_nodes"] = int(part.above.sum())
+        row[f"{name}_overload_nodes"] = max(int(part.above.sum()), int(_down(part.peak) > 1))
     return row
 
 

@@ -285,7 +285,7 @@ def test_one_policy_that_cannot_leaves_the_others() -> None:
     assert row(found, "worst_fit")["nodes"] == 8
     assert row(found)["problem"] == (
         "already with all 8 nodes highest CPU use would come to 100.0 %, above 50.0 %;"
-        " twice as many nodes do not help"
+        " twice as many nodes like these do not help"
     )
     assert others(found, "worst_fit") == (
         " Not even all are enough for best_fit: highest CPU use would come to 100.0 % on all 8."

@@ -20,6 +20,7 @@ from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.studies.shrink.study import shrink_cluster
 from tracekit.replay.studies.shrink.words import drains_told
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import order_seed
 from tracekit.words import few
 
@@ -135,3 +136,42 @@ def test_beside_another_answer_nobody_asks_how_many_more() -> None:
     assert rows["best_fit"]["nodes"] is None
     assert rows["best_fit"]["problem"].startswith("already with all 4 nodes highest CPU")
     assert set(study.frames["sizes"].filter(policy="best_fit")["nodes"]) <= {4}
+
+
+def _of_six_kinds() -> Workload:
+    """Eleven nodes of six kinds, one of them with a GPU, which two ask for at a time."""
+    sizes = [(100 + 10 * (at // 2), 1000) for at in range(10)]
+    load = workload([*sizes, (100, 1000)], [(0, 9000, 30, 10)] * 12, used_share=1.0)
+    gpu, asks = np.zeros((11, 1), np.int64), np.zeros((12, 1), np.int64)
+    gpu[10], asks[:2] = 1, 1
+    request = np.hstack([load.request, asks])
+    return dataclasses.replace(
+        load,
+        resources=(*load.resources, "gpu"),
+        capacity=np.hstack([load.capacity, gpu]),
+        request=request,
+        nonzero_request=request,
+        limit=request,
+    )
+
+
+def test_what_those_lack_that_wait_may_be_of_a_rare_kind() -> None:
+    """One more with a GPU is enough, of which there are fewest; of others no number helps."""
+    load = _of_six_kinds()
+    asked = {"policies": ["best_fit"], "repeats": 1, "limits": ["cpu_max_fraction <= 1"]}
+    found = shrink_cluster(given_source(load), **asked)  # type: ignore[arg-type]
+    told = found.frames["policies"].row(0, named=True)
+    assert (told["of"], told["nodes"]) == (11, 12)
+    added = found.frames["nodes"].filter(pl.col("like_node").is_not_null())
+    assert added["like_node"].to_list() == ["n10"]
+
+
+def test_where_more_do_not_help_the_limit_that_stops_them_is_named() -> None:
+    """Best fit fills a node whatever their number."""
+    with pytest.raises(TracekitError) as told:
+        enough_nodes(
+            EVEN, parse_policy("best_fit"), parse_limits(["cpu_max_fraction <= 0.9"], ["best_fit"]),
+            seed=0, repeats=1,
+        )  # fmt: skip
+    assert told.value.what.endswith("twice as many nodes like these do not help")
+    assert told.value.hint == "try another policy, or loosen the limit"

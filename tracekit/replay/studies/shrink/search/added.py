@@ -12,15 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.studies.shrink.search.bisection import fewest_around, fewest_from
+from tracekit.replay.studies.shrink.search.bisection import fewest_from
 from tracekit.replay.studies.shrink.search.found import MIXED, Fewest, Option, found_on
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost, least_nodes
 from tracekit.replay.studies.shrink.search.trials import COST, Trials
 from tracekit.replay.workload.changed.more_nodes import kinds_of, sizes_of, spread_over, with_more
 from tracekit.replay.workload.workload import Workload
 
-#: So many kinds of nodes are asked about by themselves.
-_KINDS = 3
+#: So many kinds of nodes are asked about by themselves; of so many more a few nodes, which may be
+#: what those lack that wait.
+_KINDS, _RARE = 3, 9
+#: So many nodes are a few.
+_FEW = 4
 #: With more nodes than these no bound is worked out.
 _MOST_NODES = 20_000
 
@@ -78,6 +81,16 @@ class Adding:
             _Enough(mixed, MIXED),
             *(one for one in self._of_one_kind(mixed, kinds) if not _alike(one, mixed, kinds)),
         ]
+        return self._best(options, kinds)
+
+    def of_one_kind(self, like: IntArray) -> Fewest | None:
+        """As ``least``, where no number of these that was tried is enough; None for no kind."""
+        kinds = kinds_of(self.load)
+        options = self._of_one_kind(like, kinds)
+        return self._best(options, kinds) if options else None
+
+    def _best(self, options: list[_Enough], kinds: Sequence[IntArray]) -> Fewest:
+        """The answer of those that are enough, with the others beside it."""
         each = self._each()
         options.sort(key=lambda one: float(each[one.like].sum()))
         best, *others = options
@@ -133,19 +146,21 @@ class Adding:
         return like
 
     def _of_one_kind(self, mixed: IntArray, kinds: Sequence[IntArray]) -> list[_Enough]:
-        """How many of each kind alone are enough.
+        """How many of each kind alone are enough: few are tried first, as more may break a limit.
 
         One that is not enough with twice the room that the mix takes is left out.
         """
-        load = self.load
+        load, found = self.load, []
         size = sizes_of(load)
-        room, found = float(size[mixed].sum()), []
-        for kind in kinds[:_KINDS]:
-            guess = max(int(np.ceil(room / max(float(size[kind[0]]), 1e-9))), 1)
-            like = spread_over(kind, 2 * guess)
-            holds = functools.partial(self.begin(like).hold_all, orders=self.orders)
-            least, most = load.nodes + 1, load.nodes + len(like)
-            enough = fewest_around(holds, load.nodes + guess, least, most)
+        room = float(size[mixed].sum())
+        for at, kind in enumerate(kinds[: _KINDS + _RARE]):
+            most = 2 * max(int(np.ceil(room / max(float(size[kind[0]]), 1e-9))), 1)
+            like = spread_over(kind, most if at < _KINDS else min(most, _FEW))
+            tried = self.begin(like)
+            bound = least_nodes(tried.load, tried.policy, tried.limits) or 0
+            holds = functools.partial(tried.hold_all, orders=self.orders)
+            least, every = max(load.nodes + 1, bound), load.nodes + len(like)
+            enough = fewest_from(holds, least, every) if least <= every else None
             if enough is not None:
                 found.append(_Enough(like[: enough - load.nodes], int(kind[0])))
         return found

@@ -151,7 +151,11 @@ def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewe
         if broken is None:
             break
         if times == MOST or not _nearer(before, broken):
-            raise problem.though(f"{_WORDS[times]} as many nodes do not help")
+            # with few of one kind it may hold, where with many of all kinds it does not
+            found = adding.of_one_kind(like[: load.nodes])
+            if found is not None:
+                return found
+            raise problem.with_more(_WORDS[times], broken)
         before = broken
     return adding.least(like, tried)
 

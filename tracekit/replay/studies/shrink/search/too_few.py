@@ -30,9 +30,14 @@ class TooFewError(TracekitError):
     #: The limits that would let containers wait, an order; empty where that is not the cause.
     allow: str = ""
 
-    def though(self, more: str) -> TooFewError:
-        """The same, and something more that is known."""
-        error = TooFewError(f"{self.what}; {more}", hint=self.hint)
+    def with_more(self, times: str, broken: Broken) -> TooFewError:
+        """The same, and that more nodes do not help: so many times as many break a limit, too."""
+        same = self.broken is not None and self.broken.limit == broken.limit
+        then = "" if same and broken.value == self.broken.value else f": {broken}"
+        error = TooFewError(
+            f"{self.what}; {times} as many nodes like these do not help{then}",
+            hint=f"try another policy, or loosen the limit{f'; {self.allow}' * bool(self.allow)}",
+        )
         error.broken, error.alone, error.only_waits = self.broken, self.alone, self.only_waits
         error.allow = self.allow
         return error

@@ -204,7 +204,7 @@ def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
         return ""
     if cheap:
         return f", and all together these {nodes:,}"
-    return f", but on {span(low, nodes - 1)} a limit breaks in one of them"
+    return f", but on {nodes - 1:,} a limit breaks in one of them"
 
 
 def _every(row: Mapping[str, Any]) -> str:
