@@ -15,9 +15,9 @@ from replay_support import Row, workload
 
 from tracekit.replay.engine.explain import explain
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.runs.room_left import CELLS, GANG, RULES
+from tracekit.replay.runs.room_left import CELLS, GANG, RULES, in_their_way
 from tracekit.replay.runs.run import replay
-from tracekit.replay.runs.waiting import in_their_way, waiting, waiting_told
+from tracekit.replay.runs.waiting import waiting, waiting_told
 from tracekit.replay.workload.constraints.allowed import Allowed, Suited, nowhere
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.cells import Cells

@@ -13,15 +13,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.measures import words_of
-from tracekit.replay.runs.room_left import (
-    CLOSED,
-    GANG,
-    HELD,
-    ROOM,
-    in_gang,
-    room_left,
-    room_words,
-)
+from tracekit.replay.runs.room_left import in_gang, room_left, room_words
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.constraints.reasons import CORDONED, told
 from tracekit.replay.workload.resources import PODS, amount_text, short_names
@@ -87,24 +79,6 @@ def waiting_on(load: Workload, node: IntArray) -> dict[str, Any]:
         "kept": _kept(load, never),
         "kinds": [_kind(load, free, some) for some in _by_kind(load, still)[:_KINDS]],
     }
-
-
-def in_their_way(found: Mapping[str, Any]) -> str:
-    """What keeps containers waiting at the end, in words; empty where those have left.
-
-    Parameters
-    ----------
-    found : mapping
-        As ``waiting_on`` gives it.
-    """
-    why: dict[str, None] = {}
-    for kind in found.get("kinds", ()):
-        if not kind["may_take"]:
-            why[CLOSED] = None
-        for name in kind["in_the_way"]:
-            why[name if room_words(name, 1) else ROOM] = None
-    told = {GANG: "room for a whole gang", HELD: "room that a gang holds"}
-    return listed([told.get(name, name) for name in why])
 
 
 def _kept(load: Workload, some: IntArray) -> int:

@@ -11,7 +11,7 @@ from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.shrink.search.limits import Limits
-from tracekit.replay.studies.shrink.search.trials import fixed_nodes, left_nodes
+from tracekit.replay.studies.shrink.search.staying import fixed_nodes, left_nodes
 from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload

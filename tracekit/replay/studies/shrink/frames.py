@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import FULLEST, compared, find_measure
+from tracekit.replay.studies.shrink.cluster import Cluster
 from tracekit.replay.studies.shrink.search.found import MIXED, Fewest, Option
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
-from tracekit.replay.workload.changed.more_nodes import numbered
 from tracekit.units import MILLI_PER_CORE
 
 #: The column of nodes with the budgets that bar a drain, where there are budgets.
@@ -77,41 +76,6 @@ _NODES = {
     "cpu_max_fraction": pl.Float64,
     "memory_max_fraction": pl.Float64,
 }
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """The nodes there are: names, what they have, what they cost, and who bars their drain.
-
-    Prices and budgets are None where they are not known; see
-    ``tracekit.replay.workload.changed.on_nodes``.
-    ``left`` of them are gone by the end, and no frame counts or names these; ``cordoned`` are those
-    that take nothing new, None where all do. ``like`` has the name
-    of the node that each further one is like, None for those that are there.
-    """
-
-    node_ids: tuple[str, ...]
-    resources: tuple[str, ...]
-    capacity: IntArray
-    price_per_hour: FloatArray | None
-    barred_by: tuple[str, ...] | None
-    left: int = 0
-    cordoned: BoolArray | None = None
-    like: tuple[str | None, ...] = ()
-
-    def with_more(self, like: IntArray) -> Cluster:
-        """The same with further nodes behind these, each like the one at its position."""
-        every = np.concatenate([np.arange(len(self.node_ids)), like])
-        bars, price, closed = self.barred_by, self.price_per_hour, self.cordoned
-        return replace(
-            self,
-            node_ids=(*self.node_ids, *numbered(self.node_ids, like)),
-            capacity=self.capacity[every],
-            price_per_hour=None if price is None else price[every],
-            barred_by=None if bars is None else (*bars, *("" for _ in like)),
-            cordoned=None if closed is None else np.append(closed, np.zeros(len(like), np.bool_)),
-            like=(*(None for _ in self.node_ids), *(self.node_ids[at] for at in like.tolist())),
-        )
 
 
 def frames_of(

@@ -15,8 +15,8 @@ from tracekit.progress import Task
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.cluster import Cluster
 from tracekit.replay.studies.shrink.facts import facts_of
-from tracekit.replay.studies.shrink.frames import Cluster
 from tracekit.replay.studies.shrink.search.enough import enough_nodes
 from tracekit.replay.studies.shrink.search.few_nodes import (
     Ask,
@@ -27,7 +27,7 @@ from tracekit.replay.studies.shrink.search.few_nodes import (
 )
 from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.limits import Limits
-from tracekit.replay.studies.shrink.search.trials import left_nodes
+from tracekit.replay.studies.shrink.search.staying import left_nodes
 from tracekit.replay.workload.changed.multiplied import multiplied, scale_of
 from tracekit.replay.workload.changed.on_nodes import barred_by
 from tracekit.replay.workload.shared import shared

@@ -240,10 +240,6 @@ def _statements(
     return of, found
 
 
-#: So many containers are named.
-_NAMED = 3
-
-
 def nowhere(
     constraints: Constraints | None, request: IntArray, capacity: IntArray
 ) -> list[tuple[int, str]]:
@@ -285,17 +281,3 @@ def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
     counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
     counts["are too small"] = int((~large & ~np.any([*masks.values()], axis=0)).sum())
     return ", ".join(told(reason, count) for reason, count in counts.items() if count)
-
-
-def told_of(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[str, ...]:
-    """A sentence that counts them and names the first; none where there are none."""
-    if not found:
-        return ()
-    named = ", ".join(f"{ids[at]} ({reason})" for at, reason in found[:_NAMED])
-    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    who, are = ("container", "is") if len(found) == 1 else ("containers", "are")
-    sentence = (
-        f"{len(found):,} {who} may run on no node, however empty, and {are} set aside:"
-        f" {named}{more}"
-    )
-    return (sentence,)

@@ -17,6 +17,8 @@ CORDONED = "are cordoned"
 _OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}
 #: What a selector with an alternative that asks for nothing does: it selects no node.
 _EMPTY = "are not selected, as the selector asks for nothing"
+#: So many containers are named.
+_NAMED = 3
 #: With more different reasons the constraint is told by its name alone.
 _MOST = 1024
 
@@ -175,3 +177,17 @@ def _name(asked: Requirement) -> str:
 def _written(taint: Taint) -> str:
     """As ``kubectl taint`` writes it."""
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+
+
+def told_of(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[str, ...]:
+    """A sentence that counts them and names the first; none where there are none."""
+    if not found:
+        return ()
+    named = ", ".join(f"{ids[at]} ({reason})" for at, reason in found[:_NAMED])
+    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    who, are = ("container", "is") if len(found) == 1 else ("containers", "are")
+    sentence = (
+        f"{len(found):,} {who} may run on no node, however empty, and {are} set aside:"
+        f" {named}{more}"
+    )
+    return (sentence,)

@@ -10,9 +10,10 @@ from tracekit import parameters
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.budgets import Budgets, budgets_of
 from tracekit.replay.workload.checks import nothing_observed
-from tracekit.replay.workload.constraints.allowed import nowhere, told_of
+from tracekit.replay.workload.constraints.allowed import nowhere
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.constraints.ran import barred_now, barred_told
+from tracekit.replay.workload.constraints.reasons import told_of
 from tracekit.replay.workload.facts_told import (
     ASSUMED,
     further_rests_on,

@@ -32,8 +32,7 @@ class TooFewError(TracekitError):
 
     def with_more(self, times: str, broken: Broken) -> TooFewError:
         """The same, and that more nodes do not help: so many times as many break a limit, too."""
-        same = self.broken is not None and self.broken.limit == broken.limit
-        then = "" if same and broken.value == self.broken.value else f": {broken}"
+        then = "" if broken == self.broken else f": {broken}"
         error = TooFewError(
             f"{self.what}; {times} as many nodes like these do not help{then}",
             hint=f"try another policy, or loosen the limit{f'; {self.allow}' * bool(self.allow)}",

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
-from tracekit.replay.runs.waiting import in_their_way, waiting_on
+from tracekit.replay.runs.room_left import in_their_way
+from tracekit.replay.runs.waiting import waiting_on
 from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
 from tracekit.replay.studies.shrink.search.limits import PLACED, Limits
+from tracekit.replay.studies.shrink.search.staying import fixed_nodes, left_nodes
 from tracekit.replay.studies.shrink.search.too_few import TooFewError, allowing, too_busy
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
@@ -38,7 +40,7 @@ class Trial:
         How far each limit is from breaking: see ``Limits.room``.
     stops : str
         What keeps containers waiting, where that is the limit that broke: see
-        ``runs.waiting.in_their_way``. Empty where it is not known, as in other orders of arrival.
+        ``runs.room_left.in_their_way``. Empty where it is not known, as in other orders of arrival.
     """
 
     repeat: int
@@ -260,19 +262,6 @@ class Trials:
         if order not in self._base:
             self._base[order] = self._ask(order, None).row
         return self._base[order]
-
-
-def left_nodes(load: Workload) -> IntArray:
-    """Nodes that production lost by the end, in order; one that is lost by assumption is there."""
-    return np.zeros(0, np.int64) if load.losses is None else np.unique(load.losses.recorded)
-
-
-def fixed_nodes(load: Workload) -> BoolArray:
-    """Nodes that nobody can give back: of the control plane, gone already, and those to be lost."""
-    fixed = np.zeros(load.nodes, np.bool_) if load.stays is None else load.stays.copy()
-    if load.losses is not None:
-        fixed[load.losses.node] = True
-    return fixed
 
 
 def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:

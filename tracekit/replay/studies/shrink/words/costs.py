@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.shrink.frames import COST_BOUND, COST_KEPT, LIKE, Cluster
+from tracekit.replay.studies.shrink.cluster import Cluster
+from tracekit.replay.studies.shrink.frames import COST_BOUND, COST_KEPT, LIKE
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.trials import COST, COST_MEASURE, NODES
 
