@@ -222,6 +222,21 @@ def refuse(
     return rows, sorted(found, key=lambda one: one.line)
 
 
+def emptied(
+    rows: pl.DataFrame, rules: Iterable[Rule], table: str
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """All rows, without the values that break a rule, and a reject for each of these values."""
+    found: list[Broken] = []
+    stood = rows
+    for rule in rules:
+        broken = refuse(stood, [rule], table)[1]
+        if broken:
+            found += broken
+            wrong = rule.broken.fill_null(value=False)
+            rows = rows.with_columns(pl.when(~wrong).then(pl.col(rule.column)))
+    return rows, found
+
+
 def missing(*columns: str, expected: str = "a value") -> list[Rule]:
     """Rules that none of the columns is empty."""
     return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
