@@ -101,3 +101,19 @@ def test_use_of_a_node_that_was_rejected_is_a_reject(tmp_path: Path) -> None:
     got = read("folder", path, {"nodes": (opened(nodes),)})
     assert got.rows("node_amount", "node") == [("n2",)]
     assert got.reasons == [(2, "node", "is 'n1', expected a node of the files beside")]
+
+
+def test_use_as_fractions_has_the_node_of_its_container(tmp_path: Path) -> None:
+    """Of a container on an unknown node it has none; what the row itself says stays."""
+    nodes = written(tmp_path, "nodes.csv", "node,cpu_milli,memory_bytes\nn1,8000,17179869184\n")
+    listed = written(tmp_path, "containers.csv", CONTAINERS)
+    rows = "0,s,a,,0.5,0.5\n0,s,a,n9,0.5,0.5\n0,s,b,,0.5,0.5\n0,s,c,,0.5,0.5\n"
+    header = "time_ms,service,container,node,cpu_fraction,memory_fraction\n"
+    path = written(tmp_path, "container_usage.csv", f"{header}{rows}")
+    got = read("folder", path, {"nodes": (opened(nodes),), "containers": (opened(listed),)})
+    assert got.rows("container_usage", "container", "node") == [
+        ("a", "n1"),
+        ("a", "n9"),
+        ("b", None),
+        ("c", None),
+    ]

@@ -6,8 +6,9 @@ import polars as pl
 
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
+from tracekit.sources._places import Places
 from tracekit.sources._rows import refuse
-from tracekit.sources.own._folder_checks import priced_twice
+from tracekit.sources.own._folder_checks import priced_twice, unknown
 from tracekit.sources.own._folder_documents import in_form, without_wrong_numbers
 
 #: The base table whose form the rows of each kind of file have.
@@ -42,6 +43,17 @@ def known_nodes(opened: Opened) -> pl.Series | None:
         if "node" in frame.columns
     ]
     return pl.concat(parts).unique() if parts else pl.Series("node", [], dtype=pl.String)
+
+
+def listed_places(opened: Opened) -> Places:
+    """The nodes of the containers that the files beside this one list."""
+    known = known_nodes(opened)
+    return Places(
+        refuse(frame, unknown(frame, "node", known), "container")[0]
+        for word in ("containers", "container")
+        for file in opened.beside.get(word, ())
+        for frame, _ in named_frames(file, "container")
+    )
 
 
 def _ids(frame: pl.DataFrame) -> pl.Series:

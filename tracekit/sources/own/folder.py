@@ -19,7 +19,7 @@ from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
 from tracekit.sources.own._folder_checks import check_spelling, check_steps
 from tracekit.sources.own._folder_documents import in_form
-from tracekit.sources.own._folder_nodes import kept_nodes, timed
+from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -53,6 +53,7 @@ def _table_file(table: Table) -> ClusterFile:
         needed = tuple(name for name in needed if name != "time_ms")
 
     def read(opened: Opened) -> Read:
+        places = listed_places(opened) if table.name == "container_usage" else None
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
             check_spelling(opened.name, frame, table.name, columns)
@@ -60,6 +61,7 @@ def _table_file(table: Table) -> ClusterFile:
                 check_steps(opened.name, frame, table.entity)
             rows, wrong = _in_form(frame, table)
             yield from wrong
+            rows = rows if places is None else places.of(rows)
             kept = [name for name in rows.columns if name in columns or name == "line"]
             yield Batch(table=table.name, rows=rows.select(kept))
 
