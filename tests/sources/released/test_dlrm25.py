@@ -54,7 +54,7 @@ def test_instances(tmp_path: Path) -> None:
     assert got.reasons == [
         (7, None, "has 4 fields, expected 17"),
         (5, "max_instance_per_node", "is '0', expected 1 or more, or -1 for no limit"),
-        (6, "deletion_time", "is '99', expected no time before creation_time"),
+        (6, "deletion_time", "is '99.0', expected no time before creation_time"),
     ]
 
 
