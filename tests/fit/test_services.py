@@ -76,7 +76,49 @@ def test_a_service_with_one_container_takes_the_pooled_coefficients(rows: pl.Dat
     own = single.filter(pl.col("service") == "lonely").row(0, named=True)
     wanted = own["cpu"] - pooled["k1"] * own["cpu_sc"] - pooled["k2"] * own["cpu_ss"]
     assert row["b0"] == pytest.approx(wanted)
-    assert "1 rows, 8 are needed" in row["reason"]
+    assert "1 row, 8 are needed" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("instances", "basis", "said"),
+    [
+        (1, "pooled", "1 instance, 3 are needed, as rows of one instance are not independent"),
+        (2, "pooled", "2 instances, 3 are needed, as rows of one instance are not independent"),
+        (3, "own", ""),
+    ],
+)
+def test_a_service_of_few_instances_says_that_these_are_too_few(
+    rows: pl.DataFrame, instances: int, basis: str, said: str
+) -> None:
+    """It said '12 rows, 8 are needed'."""
+    rng = np.random.default_rng(4)
+    many = pl.concat([rows.with_columns(window_ms=pl.lit(at)) for at in range(12)])
+    many = many.with_columns(
+        pl.col("cpu", "cpu_sc", "cpu_ss") + pl.Series(rng.normal(0, 0.01, many.height))
+    )
+    chosen = many.filter(pl.col("service") == many["service"][0])["instance"].unique(
+        maintain_order=True
+    )
+    lonely = pl.col("instance").is_in(chosen.head(instances).implode())
+    found = fit_rows(
+        many.with_columns(service=pl.when(lonely).then(pl.lit("few")).otherwise("service")),
+        "bound",
+        Options(resolved=True),
+    )
+    row = found.fitted.services.row(by_predicate=pl.col("service") == "few", named=True)
+    assert (row["instances"], row["basis"]) == (instances, basis)
+    assert row["rows"] >= 8
+    assert said in row["reason"]
+    assert "are needed" not in row["reason"] or said
+    assert any("have no k1 and k2 of their own" in note for note in found.notes) == bool(said)
+
+
+def test_too_few_rows_in_all_are_told_as_they_are(rows: pl.DataFrame) -> None:
+    """Of 9 rows of 5 services it said '4 rows, 8 are needed'; of 9 totals '7 rows'."""
+    few = rows.group_by("service", maintain_order=True).head(2).head(9)
+    found = fit_rows(few, "bound", Options())
+    assert found.fitted.pooled["reason"].to_list() == ["9 rows, 13 are needed"]
+    assert found.totals[0]["reason"] == f"{found.totals[0]['rows']} rows, 10 are needed"
 
 
 def test_collinear_neighbours_are_not_identifiable(rows: pl.DataFrame) -> None:

@@ -21,6 +21,9 @@ from tracekit.read.parse import REJECTS_SCHEMA
         ("is empty, expected a value", "empty_value"),
         ("is -1, expected at least 0", "out_of_range"),
         ("is cut off: the file ends before the line does", "malformed_row"),
+        ("is cut off: the file ends before the value does", "unreadable_document"),
+        ("is no JSON: expected { or [", "unreadable_document"),
+        ("is an error of the watch (too old): what changed", "watch_error"),
     ],
 )
 def test_a_broken_row_is_of_a_kind(tmp_path: Path, reason: str, kind: str) -> None:

@@ -20,6 +20,7 @@ from tracekit.fit.table import PRESSURES, Table, make_table
 from tracekit.fit.topology_file import read_topologies
 from tracekit.fit.totals import Level, fit_totals
 from tracekit.fit.validation import COMPARED
+from tracekit.fit.verdict import DEPENDENT, LEAST_INSTANCES
 from tracekit.progress import SILENT, Progress
 from tracekit.query.engine import open_database
 from tracekit.shown import Shown
@@ -28,6 +29,7 @@ from tracekit.store.folder import Store
 from tracekit.store.views import ids_of
 from tracekit.vcpu.cpu_list import spell_cpu_list
 from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
+from tracekit.words import counted
 
 Mode = Literal["bound", "proxy"]
 _BINDINGS = {"container": pl.String, "node": pl.String, "vcpus": pl.String}
@@ -158,7 +160,7 @@ def fit_rows(
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
         bindings=pl.DataFrame(schema=_BINDINGS) if binding is None else _last_bindings(binding),
         left_out=table.left_out,
-        notes=_notes(mode, table, options),
+        notes=_notes(mode, table, options, fitted.services),
     )
 
 
@@ -188,7 +190,7 @@ def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
     return rows.sort("service", maintain_order=True)
 
 
-def _notes(mode: Mode, table: Table, options: Options) -> tuple[str, ...]:
+def _notes(mode: Mode, table: Table, options: Options, services: pl.DataFrame) -> tuple[str, ...]:
     notes = []
     if mode == "proxy":
         notes.append(
@@ -204,6 +206,11 @@ def _notes(mode: Mode, table: Table, options: Options) -> tuple[str, ...]:
         notes.append(f"{table.left_out:,} rows without a call rate were left out")
     if set(PRESSURES) - set(table.names) and mode == "bound":
         notes.append("no instance has a neighbour on its cores")
+    if few := services["reason"].str.ends_with(DEPENDENT).sum():
+        notes.append(
+            f"{few:,} of {counted(services.height, 'service')} have no k1 and k2 of their own:"
+            f" fewer than {LEAST_INSTANCES} instances, {DEPENDENT}"
+        )
     return tuple(notes)
 
 

@@ -1,4 +1,4 @@
-"""The regression of every service, and the pooled one where a service has too few rows.
+"""The regression of every service, and the pooled one where it has too few rows or instances.
 
 Source: patent CN116795487A [0069]; the pooled model is tracekit's own: all services share k1 and
 k2, each keeps its mean (least squares on deviations from the service's means, "within").
@@ -23,7 +23,7 @@ from tracekit.fit.validation import (
     validate,
     validate_pooled,
 )
-from tracekit.fit.verdict import LEAST_ROWS, MOST_CONDITION, judge
+from tracekit.fit.verdict import LEAST_ROWS, MOST_CONDITION, judge, lacking
 
 Row = dict[str, Any]
 
@@ -118,7 +118,8 @@ class _Fitter:
             "cpu_mean": float(target.mean()),
         }
         fitted, held = None, NOTHING_HELD
-        if len(target) >= LEAST_ROWS and (not self._clustered or len(names) > 2):
+        lacks = lacking(len(target), instances=len(names) if self._clustered else None)
+        if not lacks:
             fitted = fit_linear(
                 columns,
                 target,
@@ -128,7 +129,7 @@ class _Fitter:
             )
             fold = folds_of(groups.astype(np.int64), self._rng)
             held = validate(columns, target, fold, self._how)
-        verdict, reason = judge(fitted, held, rows=len(target), proxy=self._proxy)
+        verdict, reason = judge(fitted, held, lacks=lacks, proxy=self._proxy)
         if fitted is not None and fitted.condition <= MOST_CONDITION:
             numbers = self._numbers(fitted, held)
             return _known(
@@ -161,9 +162,10 @@ class _Fitter:
             "instances": self._instances,
             "cpu_mean": float(table.target.mean()) if len(table.target) else None,
         }
-        free = len(table.target) - len(table.services)
+        # the mean of each service takes a row
+        lacks = lacking(len(table.target), needed=LEAST_ROWS + len(table.services))
         fitted, held = None, NOTHING_HELD
-        if free >= LEAST_ROWS:
+        if not lacks:
             columns, target = deviations(table, np.ones(len(table.target), dtype=np.bool_))
             fitted = fit_linear(
                 columns,
@@ -174,7 +176,7 @@ class _Fitter:
                 tested=table.pressures,
             )
             held = validate_pooled(table, folds_of(table.instance, self._rng), self._how)
-        verdict, reason = judge(fitted, held, rows=max(free, 0), proxy=self._proxy)
+        verdict, reason = judge(fitted, held, lacks=lacks, proxy=self._proxy)
         identified = fitted if fitted and fitted.condition <= MOST_CONDITION else None
         numbers = self._numbers(identified, held) if identified else {}
         basis = "pooled" if identified else "none"

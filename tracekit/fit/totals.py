@@ -14,8 +14,8 @@ from tracekit.arrays import IntArray
 from tracekit.fit.how import How
 from tracekit.fit.linear import fit_linear
 from tracekit.fit.table import Table, service_means
-from tracekit.fit.validation import Held, folds_of, validate
-from tracekit.fit.verdict import LEAST_ROWS, judge
+from tracekit.fit.validation import NOTHING_HELD, folds_of, validate
+from tracekit.fit.verdict import LEAST_ROWS, judge, lacking
 
 Level = Literal["socket", "node"]
 
@@ -55,14 +55,15 @@ def fit_totals(
         [np.bincount(group, weight * column, many) / size for column in columns.T], axis=1
     )
     found: dict[str, Any] = {"level": level, "rows": many}
-    if many < LEAST_ROWS + len(table.names):
-        verdict, reason = judge(None, Held(np.nan, np.nan), rows=min(many, 7), proxy=proxy)
+    lacks = lacking(many, needed=LEAST_ROWS + len(table.names))
+    if lacks:
+        verdict, reason = judge(None, NOTHING_HELD, lacks=lacks, proxy=proxy)
         return {**found, "verdict": verdict, "reason": reason}
     place = _places(rows, group, many)
     cluster = place if len(np.unique(place)) < many else None
     fitted = fit_linear(pressed, total, how, groups=cluster, tested=table.pressures)
     held = validate(pressed, total, folds_of(place, rng), how)
-    verdict, reason = judge(fitted, held, rows=many, proxy=proxy)
+    verdict, reason = judge(fitted, held, lacks="", proxy=proxy)
     for at, name in enumerate(table.coefficients, start=1):
         found |= {
             name: float(fitted.coefficients[at]),

@@ -7,6 +7,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracekit.sources.unreadable import (
+    UNREADABLE,
+    UNREADABLE_DEFECT,
+    WATCH_DEFECT,
+    WATCH_ENDED,
+)
 from tracekit.store.manifest import REJECTED, Defect
 
 SCHEMA = pa.schema(
@@ -90,6 +96,8 @@ _UNKNOWN = (", which no file", "of the files beside", "expected a VM of ")
 
 
 def _kind(reason: str) -> str:
+    if reason.startswith((*UNREADABLE, WATCH_ENDED)):
+        return WATCH_DEFECT if reason.startswith(WATCH_ENDED) else UNREADABLE_DEFECT
     if "at least" in reason:
         return "out_of_range"
     if any(words in reason for words in _UNKNOWN):

@@ -35,7 +35,8 @@ class Delimited:
     table : str
         The base table whose rejects take broken lines.
     as_it_stood : bool
-        Whether the rows keep their lines, for ``refuse``, which else makes them up of the columns.
+        Whether the rows keep their lines and the texts of their numbers, for ``refuse``, which else
+        makes them up of the columns.
     """
 
     columns: Sequence[str]
@@ -122,9 +123,11 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     broken += _no_numbers(typed, form)
     bad = {one.line for one in broken}
     kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
-    kept = kept.with_columns(pl.col(f"{name}\0").alias(name) for name in form.numbers)
+    columns = [f"{name}\0" if name in form.numbers else name for name in names]
     own = [pl.col("text").alias(_STOOD)] if form.as_it_stood else []
-    return kept.select("line", *names, *own), sorted(broken, key=lambda one: one.line)
+    own += [pl.col(one).alias(f"{one}\0") for one in form.numbers if form.as_it_stood]
+    read = [pl.col(one).alias(name) for one, name in zip(columns, names, strict=True)]
+    return kept.select("line", *read, *own), sorted(broken, key=lambda one: one.line)
 
 
 def _no_numbers(typed: pl.DataFrame, form: Delimited) -> Iterator[Broken]:
@@ -222,6 +225,21 @@ def refuse(
     return rows, sorted(found, key=lambda one: one.line)
 
 
+def emptied(
+    rows: pl.DataFrame, rules: Iterable[Rule], table: str
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """All rows, without the values that break a rule, and a reject for each of these values."""
+    found: list[Broken] = []
+    stood = rows
+    for rule in rules:
+        broken = refuse(stood, [rule], table)[1]
+        if broken:
+            found += broken
+            wrong = rule.broken.fill_null(value=False)
+            rows = rows.with_columns(pl.when(~wrong).then(pl.col(rule.column)))
+    return rows, found
+
+
 def missing(*columns: str, expected: str = "a value") -> list[Rule]:
     """Rules that none of the columns is empty."""
     return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
@@ -244,7 +262,7 @@ def seconds(*columns: str) -> list[Rule]:
 
 
 def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
-    value = row[rule.column]
+    value = row.get(f"{rule.column}\0", row[rule.column])
     shown = "empty" if value is None else f"'{str(value)[:60]}'"
     # a name that ends so was added by a reader: the row stands in the file without it
     own = [one for name, one in row.items() if name != "line" and not name.endswith("\0")]

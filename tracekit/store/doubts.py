@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 import polars as pl
 
-from tracekit.store import moments, never_ran, silent_nodes
+from tracekit.store import left_out, moments, never_ran, silent_nodes
 from tracekit.store.folder import Store
 from tracekit.store.node_doubts import are, changes_of_nodes, named, without_any_size
 from tracekit.store.node_states import (
@@ -20,7 +20,6 @@ from tracekit.store.node_states import (
 from tracekit.store.quantities import absent_use
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
-from tracekit.words import counted
 
 #: The source whose own scheduler lets no node take more than it has.
 _NEVER_OVER = "kubernetes"
@@ -96,7 +95,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     if silence := silent_nodes.told(store, nodes):
         yield silence
     yield from changes_of_nodes(store, nodes, capacity)
-    yield from _left_out(store)
+    yield from left_out.told(store)
     yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
@@ -128,19 +127,6 @@ def _unlisted(store: Store) -> Iterator[str]:
             " them to the folder and ingest it again: kubectl get nodes,pods -A -o json >"
             " FOLDER/kubernetes.json"
         )
-
-
-def _left_out(store: Store) -> Iterator[str]:
-    """Objects of kubectl that broke a rule: they are missing from all that follows."""
-    for table, what in (("node", "node"), ("container", "pod")):
-        entries = [one for one in store.manifest.parts(table) if one.release == _NEVER_OVER]
-        count = sum(one.rejected for one in entries)
-        if count:
-            yield (
-                f"{counted(count, what)} {'are' if count > 1 else 'is'} left out, as"
-                f" {'their entries are' if count > 1 else 'its entry is'} cut off, or"
-                f" state{'' if count > 1 else 's'} what cannot be used: see the rejects of {table}"
-            )
 
 
 def _preferences(store: Store) -> Iterator[str]:

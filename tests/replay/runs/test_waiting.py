@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
@@ -24,7 +25,7 @@ from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.node_times import Losses
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import UNKNOWN, Workload
 
 
 def found(load: Workload, policy: str = "first_fit") -> dict[str, Any]:
@@ -177,6 +178,19 @@ def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
     assert found(gang)["kinds"][0]["in_the_way"] == {GANG: 3}
     assert in_their_way(found(gang)) == "room for a whole gang"
     assert "3 nodes have room, but not for enough of its gang" in said(gang)[0]
+
+
+@pytest.mark.parametrize(
+    ("services", "who"),
+    [
+        ((UNKNOWN,) * 5, ": 2 of no service ("),
+        (("web", "web", "web", UNKNOWN, "api"), ": 2 of api and no service ("),
+    ],
+)
+def test_containers_without_a_service_are_of_none(services: tuple[str, ...], who: str) -> None:
+    """It said '28 of ?, c3/affinity/44'."""
+    (told,) = said(dataclasses.replace(FULL, services=services))
+    assert who in told, told
 
 
 def test_policies_with_the_same_are_one_sentence_and_production_is_none() -> None:

@@ -196,10 +196,7 @@ def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) 
         pod("owing", nodeName="n3", containers=[container("-1")]),
     )
     assert told == (
-        (
-            "1 pod is left out, as its entry is cut off, or states what cannot be used: see the"
-            " rejects of container"
-        ),
+        "1 pod is left out, as it states what cannot be used: see the rejects of container",
         (
             "1 pod asks for more than the node has that it runs on, such as default/big: 16 of 8"
             " cores of cpu"
@@ -209,6 +206,40 @@ def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) 
             " n1; are some of them gone, or is a size wrong?"
         ),
     )
+
+
+ERROR = json.dumps({"type": "ERROR", "object": {"kind": "Status", "message": "too old"}})
+POD_LEFT_OUT = "1 pod is left out, as it states what cannot be used: see the rejects of container"
+ENTRY_LEFT_OUT = (
+    "1 entry is left out, as it is cut off or no JSON of an object, so that it is not known of"
+    " what it is: see the rejects of container"
+)
+ERROR_TOLD = (
+    "a watch log holds 1 error of the watch: what changed between an error and the next event is"
+    " not in it; see the rejects of container"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([json.dumps({"type": "ADDED", "object": pod("lost", nodeName="n9")})], [POD_LEFT_OUT]),
+        (['{"type":"ADDED","obj'], [ENTRY_LEFT_OUT]),
+        (['{"type":"ADDED","object":{"kind":"Pod"}}'], [ENTRY_LEFT_OUT]),
+        ([ERROR], [ERROR_TOLD]),
+        (
+            [json.dumps({"type": "ADDED", "object": pod("lost", nodeName="n9")}), "{no", ERROR],
+            [POD_LEFT_OUT, ENTRY_LEFT_OUT, ERROR_TOLD],
+        ),
+    ],
+)
+def test_only_pods_are_counted_as_pods(tmp_path: Path, more: list[str], said: list[str]) -> None:
+    """A broken line of a watch log and its error were two pods that are left out."""
+    things: list[Object] = [node("n1"), pod("w-1", nodeName="n1")]
+    good = [json.dumps({"type": "ADDED", "object": one}) for one in things]
+    text = "\n".join([good[0], *more, good[1]])
+    told = ingest(written(tmp_path / "watch.json", text), tmp_path / "store").doubts
+    assert [one for one in told if "the rejects of" in one] == said
 
 
 def test_one_that_came_as_another_went_is_not_too_much(tmp_path: Path) -> None:

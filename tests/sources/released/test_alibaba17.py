@@ -11,6 +11,7 @@ from reading_support import (
     opened,
     read,
     recognised,
+    stored,
     written,
     written_all,
 )
@@ -110,6 +111,28 @@ def test_use_of_machines_and_containers(tmp_path: Path) -> None:
     assert of_2["resource"].to_list() == [
         "disk", "load1", "load5", "load15", "cpi", "mpki", "cpi_max", "mpki_max",
     ]  # fmt: skip
+
+
+def test_use_has_the_node_that_the_events_state(tmp_path: Path) -> None:
+    """It had none, so that nodes held no containers for all who ask."""
+    moved = f"{CONTAINERS}400,Create,2,86,3,0.1,0.03,9\n0,Remove,9088,87,3,0.1,0.03,9\n"
+    events = written(tmp_path, "container_event.csv", moved)
+    usage = written(tmp_path, "container_usage.csv", CONTAINER_USAGE)
+    got = read("alibaba17", usage, {"containers": (opened(events),)})
+    # of two Create events the first holds, and a Remove alone creates nothing
+    assert got.rows("container_usage", "container", "node") == [("2", "85"), ("9088", None)]
+    alone = read("alibaba17", usage)
+    assert alone.rows("container_usage", "container", "node") == [("2", None), ("9088", None)]
+
+
+def test_the_nodes_of_use_and_of_containers_agree_in_a_store(tmp_path: Path) -> None:
+    files = {"server_event": MACHINES, "container_event": CONTAINERS}
+    trace = written_all(tmp_path / "trace", {**files, "container_usage": CONTAINER_USAGE})
+    asked = (
+        "SELECT u.container, u.node, c.node AS listed FROM container_usage u"
+        " LEFT JOIN container c USING (container) ORDER BY 1"
+    )
+    assert stored(trace, tmp_path, asked) == [("2", "85", "85"), ("9088", None, None)]
 
 
 def test_containers_with_their_vcpus(tmp_path: Path) -> None:

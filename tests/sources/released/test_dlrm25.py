@@ -53,7 +53,7 @@ def test_instances(tmp_path: Path) -> None:
     ]
     assert got.reasons == [
         (7, None, "has 4 fields, expected 17"),
-        (5, "max_instance_per_node", "is '0.0', expected 1 or more, or -1 for no limit"),
+        (5, "max_instance_per_node", "is '0', expected 1 or more, or -1 for no limit"),
         (6, "deletion_time", "is '99.0', expected no time before creation_time"),
     ]
 
@@ -64,7 +64,7 @@ def test_a_request_below_zero_leaves_no_instance(tmp_path: Path) -> None:
     whole = "instance_2,CN,app_0,48,48,0,0,25,25,200.0,200.0,680.0,800.0,2,100.0,,"
     path.write_text(f"{NAMES}\n{whole.replace('48', '-48', 1)}\n{whole}\n")
     got = read("dlrm25", path)
-    assert got.reasons == [(2, "cpu_request", "is '-48.0', expected 0 or more")]
+    assert got.reasons == [(2, "cpu_request", "is '-48', expected 0 or more")]
     assert got.rows("container", "line") == [(3,)]
 
 

@@ -75,7 +75,7 @@ def test_pods_in_order_of_creation(tmp_path: Path) -> None:
     ]
     assert got.reasons == [
         (6, None, "has 3 fields, expected 11"),
-        (5, "deletion_time", "is '99.0', expected no time before creation_time"),
+        (5, "deletion_time", "is '99', expected no time before creation_time"),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 from reading_support import read, recognised, written
 from store_support import counts_of
 from tests_support import shared_data
@@ -67,6 +68,24 @@ def test_a_job_is_its_workers(tmp_path: Path) -> None:
         (5, "duration"),
         (6, "job_type"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("437262,57,A10,15,1,1,9589663,-5,Spot", "-5"),
+        ("437262,57,A10,15,1,1,9589663,-5.50,Spot", "-5.50"),
+        ("437262,57,A10,15,1,0,9589663,5,Spot", "0"),
+        ("437262,57,A10,-1e0,1,1,9589663,5,Spot", "-1e0"),
+    ],
+)
+def test_a_reject_is_the_row_of_the_file(tmp_path: Path, line: str, value: str) -> None:
+    """It was told as '-5.0', in a row without the organization."""
+    header = JOBS.splitlines()[0]
+    got = read("spotgpu26", written(tmp_path, "job_info_df.csv", f"{header}\n{line}\n"))
+    (reject,) = got.broken
+    assert reject.text == line
+    assert reject.reason.startswith(f"is '{value}', expected ")
 
 
 def test_times_in_milliseconds_are_rejects(tmp_path: Path) -> None:

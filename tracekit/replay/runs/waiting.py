@@ -17,7 +17,7 @@ from tracekit.replay.runs.room_left import in_gang, room_left, room_words
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.constraints.reasons import CORDONED, told
 from tracekit.replay.workload.resources import PODS, amount_text, short_names
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import UNKNOWN, Workload
 from tracekit.words import agreeing, count, few, listed
 
 #: So many kinds of containers are noted of a policy, those with most first; in sentences those
@@ -25,6 +25,8 @@ from tracekit.words import agreeing, count, few, listed
 _KINDS, _TOLD = 24, 3
 #: What closes nodes, in the order of kube-scheduler's filters; volumes and all else come after.
 _FILTERS = ("taints", "selector")
+#: What stands in a sentence where a service's name would.
+_NO_SERVICE = "no service"
 #: What nodes lack together, in the keys of a document.
 _AND = " and "
 
@@ -225,9 +227,15 @@ def _kinds_text(about: tuple[str, str], kinds: Sequence[Mapping[str, Any]]) -> s
     asks, why = about
     number = sum(kind["containers"] for kind in kinds)
     each = " each" if len(kinds) > 1 else ""
-    names = few(sorted(kind["service"] for kind in kinds))
+    names = few(_names(kinds))
     who = f"{number:,} of {names} ({asks} requested{each})"
     return f"{who}: {why}" if why else who
+
+
+def _names(kinds: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The services in their order; containers of which none is known are told last."""
+    named = sorted(kind["service"] for kind in kinds if kind["service"] != UNKNOWN)
+    return [*named, *([_NO_SERVICE] if len(named) < len(kinds) else [])]
 
 
 def _reasons(kind: Mapping[str, Any]) -> str:

@@ -133,7 +133,8 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_table,
-    absent="No service has a fit of its own: too few containers, or neighbours that do not vary.",
+    absent="No service has a fit of its own: too few rows, fewer than 3 containers where each has"
+    " several rows, or neighbours that do not vary.",
     csv=("service", "coefficient", "value", "low", "high", "mode"),
     note=_note,
 )

@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
-from tracekit.sources._rows import Rule, refuse
+from tracekit.sources._rows import Rule, emptied
 
 #: No monitoring samples so often; so many samples tell.
 _LEAST_STEP_MS = 1_000
@@ -207,14 +207,7 @@ def with_amounts(
     frame: pl.DataFrame, columns: Sequence[str], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
     """The frame without values that are no amounts, and a reject for each of them."""
-    every: list[Broken] = []
-    for rule in no_amounts(columns):
-        _, broken = refuse(frame, [rule], table)
-        if broken:
-            every += broken
-            wrong = rule.broken.fill_null(value=False)
-            frame = frame.with_columns(pl.when(~wrong).then(pl.col(rule.column)))
-    return frame, every
+    return emptied(frame, no_amounts(columns), table)
 
 
 def check_spelling(name: str, frame: pl.DataFrame, table: str, columns: AbstractSet[str]) -> None:
@@ -232,5 +225,6 @@ def priced_twice(frame: pl.DataFrame) -> list[Rule]:
     if _PRICE not in frame.columns:
         return []
     price = pl.col(_PRICE).cast(pl.Float64, strict=False)
-    first = price.drop_nulls().first().over("node", pl.col("time_ms").cast(pl.String))
+    times = [pl.col("time_ms").cast(pl.String)] if "time_ms" in frame.columns else []
+    first = price.drop_nulls().first().over("node", *times)
     return [Rule(column=_PRICE, broken=price != first, expected="the price that was said before")]

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
-from tracekit.sources._rows import Rule
+from tracekit.sources._cluster import Broken
+from tracekit.sources._rows import Rule, emptied
 from tracekit.tables import all_tables
 
 #: Columns that hold documents, by table, and what each is.
@@ -19,6 +21,17 @@ _SAID: Mapping[type, str] = {dict: "a JSON object", list: "a JSON list"}
 def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
     """The rules that the columns of a table of the store hold what that table takes."""
     return [*_numbers(frame, table), *_documents(frame, table)]
+
+
+def without_wrong_numbers(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
+    """The frame without numbers that are wrong and may be left out, and a reject for each."""
+    may_lack = {column.name for column in all_tables()[table].columns if not column.required}
+    rules = [
+        replace(one, expected=f"{one.expected}; the row is kept without it")
+        for one in _numbers(frame, table)
+        if one.column in may_lack
+    ]
+    return emptied(frame, rules, table)
 
 
 def _numbers(frame: pl.DataFrame, table: str) -> list[Rule]:

@@ -19,13 +19,13 @@ from tracekit.sources.own._folder_checks import (
     known_ids,
     no_amounts,
     no_numbers,
-    priced_twice,
     sizes_of_nodes,
     unknown,
     with_amounts,
     with_lives,
 )
 from tracekit.sources.own._folder_documents import in_form
+from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
 from tracekit.sources.own._impossible_use import MILLICORES, possible
 from tracekit.tables import all_tables
 
@@ -72,12 +72,12 @@ def read_nodes(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
-        since = timed(frame)
-        kept, wrong = refuse(since, [*priced_twice(since), *in_form(since, "node")], "node")
+        kept, wrong = kept_nodes(frame, "node")
         yield from wrong
         measures, labels = _further(kept, columns)
         kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
         yield from wrong
+        kept = timed(kept)
         own = [name for name in kept.columns if name in columns]
         rows = kept.select(*own, *labels, "line")
         yield Batch(table="node", rows=_with_labels(rows, labels) if labels else rows)
@@ -87,7 +87,7 @@ def read_nodes(opened: Opened) -> Read:
 def read_containers(opened: Opened) -> Read:
     """Containers in the order of the file, and what they ask for."""
     columns = _columns_of("container") | {"arrival_ms"}
-    nodes = known_ids(opened, ("nodes", "node", "node_resource"), "node")
+    nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
@@ -138,7 +138,7 @@ def _usage(opened: Opened) -> Read:
 
 def read_background(opened: Opened) -> Read:
     """What runs beside the containers: resources of their own names, on the node."""
-    nodes = known_ids(opened, ("nodes", "node", "node_resource"), "node")
+    nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
         check_steps(opened.name, frame, "node")
@@ -158,12 +158,6 @@ def _columns(measures: Sequence[_Measure]) -> list[str]:
 
 def _columns_of(table: str) -> set[str]:
     return {column.name for column in all_tables()[table].columns}
-
-
-def timed(frame: pl.DataFrame) -> pl.DataFrame:
-    """A file without times says how things are from the start."""
-    there = "time_ms" in frame.columns
-    return frame if there else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("time_ms"))
 
 
 def _further(frame: pl.DataFrame, known: set[str]) -> tuple[list[_Measure], list[str]]:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, cast
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import SHOWN_CHARACTERS, Head, Opened
+from tracekit.sources.unreadable import LIST_CUT_OFF, NESTED, NO_JSON, TOO_LONG, VALUE_CUT_OFF
 
 _CHUNK_CHARS = 1 << 20
 #: So near to its end a text may be called wrong only because the rest has not been read yet.
@@ -159,15 +160,15 @@ class _Text:
                 if unread and self._more():
                     continue
                 raise _WrongError(
-                    "is cut off: the file ends before the value does"
+                    VALUE_CUT_OFF
                     if _ends_early(error)
-                    else f"is no JSON: {error.msg} before {error.doc[error.pos :][:_PLACE]!r}"
+                    else f"{NO_JSON}: {error.msg} before {error.doc[error.pos :][:_PLACE]!r}"
                 ) from None
             except RecursionError:
-                raise _WrongError("is nested too deeply") from None
+                raise _WrongError(NESTED) from None
             except ValueError:
                 # what else a number can be: longer than Python reads
-                raise _WrongError("holds a number of too many digits") from None
+                raise _WrongError(TOO_LONG) from None
             if end == len(self._buffer) and self._more():
                 continue
             self._at = end
@@ -221,7 +222,7 @@ class _Walk:
         elif self._text.peek() == "{":
             yield from self._object({})
         else:
-            raise _WrongError("is no JSON: expected { or [")
+            raise _WrongError(f"{NO_JSON}: expected {{ or [")
 
     def _object(self, around: dict[str, Any]) -> Iterator[Item]:
         self._text.take()
@@ -266,7 +267,7 @@ class _Walk:
     def _expect(self, wanted: str) -> str:
         found = self._text.peek()
         if not found:
-            raise _WrongError("is cut off: the file ends before the list does")
+            raise _WrongError(LIST_CUT_OFF)
         if found not in wanted:
-            raise _WrongError(f"is no JSON: expected {' or '.join(wanted)}")
+            raise _WrongError(f"{NO_JSON}: expected {' or '.join(wanted)}")
         return self._text.take()

@@ -10,6 +10,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Head, Opened
 from tracekit.sources.own._json_items import Cut, first_members, items, pieces
 from tracekit.sources.own._kubernetes_volumes import CLAIM, VOLUME
+from tracekit.sources.unreadable import NO_OBJECT, WATCH_ENDED
 
 _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
@@ -109,7 +110,7 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
         if not isinstance(value, dict) or not _is_named(value):
             yield Cut(
                 number=item.number,
-                reason="is no object of Kubernetes: it has no metadata with a name",
+                reason=f"{NO_OBJECT}: it has no metadata with a name",
                 text=str(value)[:200],
             )
             continue
@@ -157,7 +158,7 @@ def _watch_ended(number: int, status: object) -> Cut:
     said = status.get("message") if isinstance(status, dict) else None
     return Cut(
         number=number,
-        reason=f"is an error of the watch ({said or 'without a message'}): what changed between"
+        reason=f"{WATCH_ENDED} ({said or 'without a message'}): what changed between"
         " it and the next event is not in the log",
         text=str(status)[:200],
     )

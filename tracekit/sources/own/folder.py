@@ -3,12 +3,23 @@
 import re
 from collections.abc import Callable
 
-from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
+import polars as pl
+
+from tracekit.sources._cluster import (
+    Batch,
+    Broken,
+    ClusterFile,
+    ClusterSource,
+    Head,
+    Opened,
+    Read,
+)
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
-from tracekit.sources.own._folder_checks import check_spelling, check_steps, priced_twice
+from tracekit.sources.own._folder_checks import check_spelling, check_steps
 from tracekit.sources.own._folder_documents import in_form
+from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -42,17 +53,15 @@ def _table_file(table: Table) -> ClusterFile:
         needed = tuple(name for name in needed if name != "time_ms")
 
     def read(opened: Opened) -> Read:
+        places = listed_places(opened) if table.name == "container_usage" else None
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
             check_spelling(opened.name, frame, table.name, columns)
             if table.step and table.entity:
                 check_steps(opened.name, frame, table.entity)
-            timed = frame if "time_ms" in needed else _folder_rows.timed(frame)
-            rules = priced_twice(timed)
-            if table.entity and not table.step:
-                rules += in_form(timed, table.name)
-            rows, wrong = refuse(timed, rules, table.name)
+            rows, wrong = _in_form(frame, table)
             yield from wrong
+            rows = rows if places is None else places.of(rows)
             kept = [name for name in rows.columns if name in columns or name == "line"]
             yield Batch(table=table.name, rows=rows.select(kept))
 
@@ -64,6 +73,16 @@ def _table_file(table: Table) -> ClusterFile:
         lacks=_lacks(table.name, needed),
         read=read,
     )
+
+
+def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Broken]]:
+    """The rows that have the form of the table, with times, and the rejects."""
+    if table.step or not table.entity:
+        return frame, []
+    if table.entity == "node":
+        rows, wrong = kept_nodes(frame, table.name)
+        return timed(rows), wrong
+    return refuse(frame, in_form(frame, table.name), table.name)
 
 
 _OWN_WORDS = (

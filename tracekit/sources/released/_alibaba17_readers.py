@@ -3,6 +3,7 @@
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
+from tracekit.sources._places import Places
 from tracekit.sources._rows import Delimited, Rule, frames, long, refuse
 from tracekit.sources.released._alibaba_batch import BatchForm
 from tracekit.sources.released._lines import changes, labelled, ms, whole
@@ -144,16 +145,23 @@ def read_container_event(opened: Opened) -> Read:
 
 
 def read_container_usage(opened: Opened) -> Read:
-    """Fractions of requests; disk space, load averages, cycles and misses of instructions."""
+    """Fractions of requests; disk space, load averages, cycles and misses of instructions.
+
+    The node is that of the events beside: the file itself states none.
+    """
+    created = pl.col("event") == "Create"
+    places = Places(
+        rows.filter(created)
+        for events in opened.beside.get("containers", ())
+        for rows, _ in frames(events, _CONTAINERS)
+    )
     for raw, broken in frames(opened, _CONTAINER_USAGE):
         yield from broken
         made = raw.with_columns(ms("time").alias("time_ms"))
-        yield Batch(
-            table="container_usage",
-            rows=made.select(
-                "time_ms", pl.col("container").alias("service"), "container", *_fractions(), "line"
-            ),
+        used = made.select(
+            "time_ms", pl.col("container").alias("service"), "container", *_fractions(), "line"
         )
+        yield Batch(table="container_usage", rows=places.of(used))
         yield Batch(
             table="container_amount",
             rows=long(made, ["time_ms", "container"], {"disk": _DISK, **_COUNTS}),

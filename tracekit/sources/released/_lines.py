@@ -46,13 +46,10 @@ def named(
     table: str,
     *,
     empty: Sequence[str] = ("", "nan"),
-    as_it_stood: bool = False,
 ) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
     """The rows of a file whose first line names its columns; those not asked for are left out.
 
-    Parameters
-    ----------
-    empty, as_it_stood : as ``Delimited`` has them
+    Rejects show lines as they stand, with what is left out.
     """
     wanted = {*texts, *numbers}
     columns = [name if name in wanted else "" for name in header(opened)]
@@ -64,7 +61,7 @@ def named(
             header=True,
             table=table,
             empty=empty,
-            as_it_stood=as_it_stood,
+            as_it_stood=True,
         ),
     )
 

@@ -38,7 +38,7 @@ def is_events(head: Head) -> bool:
 
 def read_events(opened: Opened) -> Read:
     """The containers in the order of their creation, and what they request."""
-    lines = named(opened, ("vmid",), _COLUMNS[1:], "container", empty=("",), as_it_stood=True)
+    lines = named(opened, ("vmid",), _COLUMNS[1:], "container", empty=("",))
     rows, broken = together(lines)
     _check_units(opened.name, rows)
     yield from broken

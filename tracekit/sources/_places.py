@@ -1,0 +1,33 @@
+"""The node of each container, for samples of use that do not state it."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+_KNOWN = "known\0"
+
+
+class Places:
+    """Where containers are, as the files that list them say; of two rows the first holds.
+
+    So it is with use that is worked out of amounts: a container has one node in the store.
+    """
+
+    def __init__(self, frames: Iterable[pl.DataFrame]) -> None:
+        """``frames`` are lists of containers; those without the column ``node`` say nothing."""
+        parts = [
+            one.select(pl.col("container", "node").cast(pl.String))
+            for one in frames
+            if {"container", "node"} <= set(one.columns)
+        ]
+        nothing = pl.DataFrame(schema={"container": pl.String, "node": pl.String})
+        whole = pl.concat([nothing, *parts]).drop_nulls("container")
+        self._nodes = whole.unique("container", keep="first").rename({"node": _KNOWN})
+
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with the node of each, NULL where none is known; a node that is stated stays."""
+        stated = [pl.col("node").cast(pl.String)] if "node" in rows.columns else []
+        found = rows.with_columns(pl.col("container").cast(pl.String)).join(
+            self._nodes, on="container", how="left", maintain_order="left"
+        )
+        return found.with_columns(pl.coalesce(*stated, _KNOWN).alias("node")).drop(_KNOWN)

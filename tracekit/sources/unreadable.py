@@ -1,0 +1,18 @@
+"""How reasons begin that documents of a cluster are rejected for before it is known what they are.
+
+Readers write them; who counts rejects by what they are of tells by them that these are of nothing.
+"""
+
+NO_JSON = "is no JSON"
+VALUE_CUT_OFF = "is cut off: the file ends before the value does"
+LIST_CUT_OFF = "is cut off: the file ends before the list does"
+NESTED = "is nested too deeply"
+TOO_LONG = "holds a number of too many digits"
+NO_OBJECT = "is no object of Kubernetes"
+#: It is whole and of no object: the log lacks what changed until its next event.
+WATCH_ENDED = "is an error of the watch"
+
+UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, NO_OBJECT)
+
+#: The defects that such rejects are counted as.
+UNREADABLE_DEFECT, WATCH_DEFECT = "unreadable_document", "watch_error"
