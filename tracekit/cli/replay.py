@@ -34,6 +34,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.measures.p99_fraction import is_the_fullest
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
+    from tracekit.replay.workload.stands_in import stands_in
     from tracekit.words import MINUS, NBSP
 
     run = asked()
@@ -43,7 +44,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load, found = run.workload, results(run)
     decided = decision(found)
-    answered = [*filter(None, (advice(found, decided), who_holds(found, decided)))]
+    said = (stands_in(load), advice(found, decided), who_holds(found, decided))
+    answered = [*filter(None, said)]
     for sentence in answered:
         print_paragraph(sentence.replace(NBSP, " ").replace(MINUS, "-"))
     if nodes := filled(found):

@@ -81,6 +81,8 @@ def _show(study: Study, out: Path | None) -> None:
 
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
+    if stands_in := study.about["workload"].get("stands_in"):
+        print_paragraph(stands_in)
     print_paragraph(words.answer(found))
     if unjudged := study.about["workload"].get("unjudged"):
         print_sentence(unjudged)

@@ -47,8 +47,10 @@ class ReportSummary(Shown):
 
     Parameters
     ----------
+    answers : tuple of str
+        What was asked for.
     findings : tuple of str
-        The answer, and what else the data say.
+        These, and what else the data say.
     left_out : tuple of str
         A sentence for each page that could not be made.
     """
@@ -56,6 +58,7 @@ class ReportSummary(Shown):
     path: Path
     size_bytes: int
     findings: tuple[str, ...]
+    answers: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -94,23 +97,31 @@ def render(
         data = load(database, store, run, studies=found, sizing=sizing, paths=named)
         left_out: list[str] = []
         html = render_data(data, progress=progress, left_out=left_out)
-        findings = _findings(data)
+        answers, said = _answers(data), _findings(data)
     text = html.encode()
     _write(Path(out), text)
     return ReportSummary(
-        path=Path(out), size_bytes=len(text), findings=findings, left_out=tuple(left_out)
+        path=Path(out),
+        size_bytes=len(text),
+        answers=answers,
+        findings=(*answers, *said),
+        left_out=tuple(left_out),
     )
 
 
 def _findings(data: Data) -> tuple[str, ...]:
-    """The answer, and what else the data say; without the answer where its page has a fault."""
-    said = tuple(sentence(item) for item in key_findings(data).values())
+    """What else the data say."""
+    return tuple(sentence(item) for item in key_findings(data).values())
+
+
+def _answers(data: Data) -> tuple[str, ...]:
+    """What was asked for; nothing where its page has a fault."""
     try:
-        return (*(plain(one) for one in contents.answer.told(data)), *said)
+        return tuple(plain(one) for one in contents.answer.told(data))
     except FAULTS:
         if os.environ.get("TRACEKIT_DEBUG"):
             raise
-        return said
+        return ()
 
 
 def _loader(run: Path | None) -> str:

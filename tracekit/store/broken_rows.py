@@ -1,4 +1,4 @@
-"""Sentences on the broken rows of files, for ``ingest``.
+"""Sentences on the broken rows of files, for ``ingest`` and ``run``.
 
 The rows themselves are in the view ``reject``.
 """
@@ -10,6 +10,8 @@ from tracekit.words import counted
 
 #: Kinds of broken rows that get a sentence of their own.
 _KINDS_TOLD = 5
+#: With a larger share of broken rows hardly anything of a file is stored.
+_MOST = 0.5
 
 
 def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
@@ -28,6 +30,11 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
         kinds_left = counted(further, "more kind")
         told.append(f"{kinds_left} of broken rows, {counted(rows, 'row')} in all")
     return told
+
+
+def unread(entries: Sequence[SourceEntry]) -> list[str]:
+    """The same of files of which hardly anything is stored, for who does not see each file."""
+    return broken_rows([one for one in entries if one.rejected > _MOST * one.rows_read])
 
 
 def _one_kind(entry: SourceEntry, defect: Defect) -> str:

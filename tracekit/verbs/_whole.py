@@ -83,22 +83,23 @@ def run_all(
             traces = _synthesize(str(source), out, seed, crew, progress)
             store = _stored(traces, out, memory_limit_bytes, crew, progress)
             skipped = _nothing_to_replay(store, assume)
-            nodes, unasked = "", ""
+            unasked = ""
             stages = _stages(store, traces, out, crew, alone=bool(skipped))
             with under_way(stages, crew, progress) as begun:
                 fit = _fitted(begun, store.path, traces, out, progress)
                 from tracekit.report.render import render  # loaded while others work
 
                 if not skipped:
-                    nodes, unasked = _replayed(asked, store, fit, crew, progress)
+                    unasked = _replayed(asked, store, fit, crew, progress)
         progress.stage("report", then=f"open {out / 'report.html'}")
         from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
         from tracekit.store import never_ran  # the same
+        from tracekit.store.broken_rows import unread  # the same
 
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
         forget(out / "replay")
-        first = [*report.findings[: 1 + bool(nodes)], never_ran.told(store)]
+        first = [*report.answers, *unread(store.manifest.sources), never_ran.told(store)]
         return RunSummary(
             out=out,
             store=store.path,
@@ -108,7 +109,7 @@ def run_all(
             .select(pl.len())
             .collect()
             .item(),
-            findings=(*filter(None, first), *report.findings[1 + bool(nodes) :]),
+            findings=(*filter(None, first), *report.findings[len(report.answers) :]),
             skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
         )
 
@@ -178,9 +179,7 @@ class _Asked:
     out: Path
 
 
-def _replayed(
-    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
-) -> tuple[str, str]:
+def _replayed(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress) -> str:
     """Replay; what ``_nodes`` says of the run."""
     from tracekit.verbs._replaying import replay_by  # the crew is not kept waiting
 
@@ -205,13 +204,10 @@ def _replayed(
     return _nodes(asked, store, fit, crew, progress)
 
 
-def _nodes(
-    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
-) -> tuple[str, str]:
-    """How many nodes the recommended policy needs, in words; or empty, and why it was not asked."""
+def _nodes(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress) -> str:
+    """Search how many nodes the recommended policy needs; why it was not asked, if it was not."""
     from tracekit.replay.policy.nearness import PARAMETER  # the same
     from tracekit.replay.studies.shrink.after_run import nodes_after
-    from tracekit.replay.studies.shrink.words.told import short
     from tracekit.replay.workload.source import source_of
 
     calls = any(PARAMETER in text for text in asked.policies)
@@ -225,7 +221,7 @@ def _nodes(
         crew=crew,
         progress=progress,
     )
-    return (short(study), "") if study else ("", f"how many nodes: {why}")
+    return "" if study else f"how many nodes: {why}"
 
 
 def _check_out(out: Path) -> None:

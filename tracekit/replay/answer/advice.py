@@ -134,6 +134,8 @@ def alike(found: Results, told: Decision) -> str:
     ]
     why = f"; it goes first, as {told.why_first}" if told.why_first else ""
     said = [f"Too few orders tell {first} from {few(named)}{why}."] if named else []
+    if told.why_first and not named:
+        said.append(f"{told.why_first}.")
     if same:
         come = "comes" if len(same) == 1 else "come"
         said.append(f"{few(same)} {come} to the same by {small(measure.title)} in every order.")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.replay.answer.ahead import ahead, why_not
 from tracekit.replay.answer.decision_words import (
     answer,
     beside_production,
@@ -146,7 +147,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
         answer=kept.answer or answer(found, best, measure, breaking(barred), held(found, fit)),
         rule=rule(found),
         chosen=chosen,
-        why_first=why_first(found, best, measure) if chosen else "",
+        why_first=_why_first(found, best, measure, fit) if chosen else "",
         criterion=measure or kept.criterion,
         nearest=kept.nearest,
         measures=_measures(found, chosen[0], simple) if chosen else (),
@@ -157,6 +158,15 @@ def decision(run: Results | Run | Path | str) -> Decision:
         covers=found.covers,
         orders=found.most_orders,
     )
+
+
+def _why_first(
+    found: Results, best: Sequence[Standing], measure: str, fit: Sequence[tuple[str, ...]]
+) -> str:
+    """Why the first choice is that, where another's mean is better; a clause."""
+    among = why_first(found, best, measure)
+    top = None if among else ahead(found, best[0], measure, fit)
+    return among if top is None else why_not(found, best[0], top, measure)
 
 
 def _judged_of(found: Results, barred: Sequence[LeftOut]) -> tuple[LeftOut, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tracekit.replay.answer.ahead import ahead, why_not
 from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.answer.fitness import LeftOut, above_on_average, judged
 from tracekit.replay.answer.left_waiting import few_wait, waits_too_much
@@ -58,7 +59,7 @@ def answer(
     every_of = f"{count} policies that may be chosen"
     if len(placing_all(found, fit)) < len(fit) and not found.waited(chosen[0]):
         every_of = "the policies that may be chosen and place all"
-    leading = _leading(found, best, measure, every_of)
+    leading = _leading(found, best, measure, every_of, ahead(found, best[0], measure, fit))
     return f"{leading}, in {counted(orders, 'order')} of arrival{tail}."
 
 
@@ -66,22 +67,24 @@ def _surely_better(found: Results, policy: str, measure: str) -> bool:
     return OBSERVED in found.policies and better_than_production(found, policy, measure)
 
 
-def _leading(found: Results, best: Sequence[Standing], measure: str, among: str) -> str:
-    """A clause: the value of the first, beside the best mean if that is another's."""
+def _leading(
+    found: Results, best: Sequence[Standing], measure: str, among: str, top: Standing | None
+) -> str:
+    """A clause: the value of the first, beside the best mean if that is another's, the ``top``."""
     one, first = found.measures[measure], best[0]
-    sign = 1 if one.first == "low" else -1
-    top = min(best, key=lambda row: sign * row.mean)
     end = "lowest" if one.first == "low" else "highest"
     about, value = f"{', '.join(first.names)}: {small(one.title)}", value_of(one, first)
     why = why_first(found, best, measure)
     if among.startswith("1 "):
         only = f"{', '.join(first.names)}, the only policy that may be chosen"
         return f"{only}: {small(one.title)} is {value}"
-    if not why:
+    if top is None:
         return f"{about} is the {end} of {among} ({value})"
+    why = why or why_not(found, first, top, measure)
+    said = f"; {first.names[0]} goes first: {why}" if why else ""
     return (
         f"{about} is {value}, within chance of the {end} of {among}"
-        f" ({top.names[0]}, {value_of(one, top)}; {first.names[0]} goes first: {why})"
+        f" ({top.names[0]}, {value_of(one, top)}{said})"
     )
 
 

@@ -8,6 +8,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import RESOURCES, find_measure
 from tracekit.replay.runs.grown import grown
+from tracekit.replay.workload.stands_in import stands_in
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration, percent
 
@@ -19,6 +20,7 @@ def told_of(load: Workload) -> dict[str, Any]:
     return {
         **({"told": list(load.told)} if load.told else {}),
         **({"left_out": list(load.left_out)} if load.left_out else {}),
+        "stands_in": stands_in(load),
         "unjudged": unjudged(load),
         "growth": grown(load),
     }

@@ -30,6 +30,8 @@ class Answer:
 
     Parameters
     ----------
+    stands_in : str
+        What counts as use where none is recorded; it is read before the answer.
     barred, rule : str
         Who may be chosen and who may not, and by which rule.
     movable : str
@@ -60,6 +62,7 @@ class Answer:
 
     asked: str
     sentence: str
+    stands_in: str = ""
     movable: str = ""
     meaning: str = ""
     also: str = ""

@@ -57,7 +57,8 @@ def lead(data: Data, told: Decision) -> tuple[str, str]:
     peaks = {words: usual.get(f"{name}_max_fraction") for name, words in RESOURCES.items()}
     known = {words: peak for words, peak in peaks.items() if peak is not None}
     recorded = _load(data).get("quantities", {}).get("use of containers") == RECORDED
-    idle = known and max(known.values()) < _RELIEF and recorded
+    idle = known and max(known.values()) < _RELIEF
+    idle = idle and recorded and not _load(data).get("stands_in")
     if not idle or best["of"] - best["nodes"] < _SAVES * best["of"]:
         return "", ""
     used = listed([f"{percent(peak)} of its {words}" for words, peak in known.items()])

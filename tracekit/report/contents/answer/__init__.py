@@ -40,8 +40,15 @@ def answer(data: Data) -> Answer:
 
 
 def told(data: Data) -> tuple[str, ...]:
-    """The answer, and how many nodes are enough where that was asked; what leads comes first."""
+    """The answer, and how many nodes are enough where that was asked; what leads comes first.
+
+    Before both stands what counts as use where none is recorded.
+    """
     found = answer(data)
+    return (*filter(None, [found.stands_in]), *_answers(data, found))
+
+
+def _answers(data: Data, found: Answer) -> tuple[str, ...]:
     nodes = nodes_needed.whole(data) if data.decision is not None else ""
     if nodes and nodes.startswith(found.lead):
         return nodes, found.also

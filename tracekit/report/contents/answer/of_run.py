@@ -110,10 +110,6 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
     )
 
 
-#: From this share of containers without recorded use on it is said before the table.
-_FEW = 0.1
-
-
 def of_run(data: Data, told: Decision) -> Answer:
     """The answer of a run that lets one decide something, or says why it does not."""
     found = data.results
@@ -130,6 +126,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
         sentence=first,
+        stands_in=load.get("stands_in", ""),
         meaning=meaning(told) or _why_not(told, shown),
         also=second,
         warnings=_warnings(data),
@@ -226,9 +223,6 @@ def _warnings(data: Data) -> list[str]:
         )
     if unjudged := (data.run or {})["workload"].get("unjudged"):
         said.append(spaced(unjudged))
-    silent = _without_use((data.run or {})["workload"])
-    if silent:
-        said.append(silent)
     return said
 
 
@@ -236,18 +230,6 @@ def _barred(found: Results, told: Decision) -> str:
     """Who may be chosen and who may not; empty where all may."""
     said = who_holds(found, told)
     return spaced(f"{said} The policies page has the reason for each.") if said else ""
-
-
-def _without_use(load: Mapping[str, Any]) -> str:
-    """What "use" means where it is not recorded, a sentence or two; empty where it mostly is."""
-    silent, of = load.get("facts", {}).get("containers_with_request_as_use", 0), load["containers"]
-    if silent < _FEW * of or not silent:
-        return ""
-    who = "No container has" if silent == of else f"{silent:,} of {of:,} containers have no"
-    return spaced(
-        f"{who} recorded use: what they request stands in for it. Where these pages say use,"
-        f" {'read requests' if silent == of else 'those requests are part of it'}."
-    )
 
 
 def _unexplained(load: Mapping[str, Any]) -> list[str]:

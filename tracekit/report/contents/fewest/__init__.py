@@ -54,6 +54,7 @@ def answer(data: Data) -> Answer:
     return Answer(
         asked=spaced(asked),
         sentence=spaced(shrink_told.answer(found)),
+        stands_in=study.about["workload"].get("stands_in", ""),
         warnings=[*_made_up(study), *_unjudged(study), *_breaks(study)],
         told=[one for one in said if one],
         changes=rows,
@@ -125,9 +126,10 @@ def _less(by: float, text: str) -> str:
 
 
 def _on_all(found: shrink_told.Told) -> Mapping[str, Any]:
+    """What the policy comes to on all nodes; empty where the search had no need to ask."""
     sizes = found.study.frames["sizes"]
     whole = sizes.filter(policy=found.best["policy"], nodes=found.best["of"], repeat=0)
-    return whole.row(0, named=True)
+    return next(whole.iter_rows(named=True), {})
 
 
 def _price(found: shrink_told.Told) -> list[Change]:

@@ -1,0 +1,39 @@
+"""What is said before an answer about use that is requested."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from replay_support import workload
+
+from tracekit.replay.workload.stands_in import stands_in
+
+LOAD = workload([(100, 100)], [(0, 9000, 1, 1)] * 10)
+BOTH, CPU, MEMORY = (
+    f"containers_with_request_as_{what}use" for what in ("", "cpu_", "memory_")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, ""),
+        ({BOTH: 10}, "No use is recorded: where use is spoken of, it is what is requested."),
+        ({CPU: 10}, "No CPU use is recorded: where CPU use is spoken of, it is what is requested."),
+        ({BOTH: 3, MEMORY: 7},
+         "Of 10 containers 3 have no recorded CPU use and 10 have no recorded memory use: what they"
+         " request counts instead."),
+        ({BOTH: 5}, "Of 10 containers 5 have no recorded use: what they request counts instead."),
+        ({MEMORY: 4},
+         "Of 10 containers 4 have no recorded memory use: what they request counts instead."),
+        ({CPU: 0, MEMORY: 0}, ""),
+    ],
+)  # fmt: skip
+def test_requests_that_count_as_use_are_told_first(facts: dict[str, int], said: str) -> None:
+    assert stands_in(dataclasses.replace(LOAD, facts=facts)) == said
+
+
+def test_few_that_request_hardly_move_a_measure() -> None:
+    many = workload([(100, 100)], [(0, 9000, 1, 1)] * 11)
+    assert stands_in(dataclasses.replace(many, facts={BOTH: 1})) == ""
