@@ -22,8 +22,8 @@ BOTH, CPU, MEMORY = (
         ({BOTH: 10}, "No use is recorded: where use is spoken of, it is what is requested."),
         ({CPU: 10}, "No CPU use is recorded: where CPU use is spoken of, it is what is requested."),
         ({BOTH: 3, MEMORY: 7},
-         "Of 10 containers 3 have no recorded CPU use and 10 have no recorded memory use: what they"
-         " request counts instead."),
+         ("Of 10 containers 3 have no recorded CPU use and 10 have no recorded memory use: what"
+          " they request counts instead.")),
         ({BOTH: 5}, "Of 10 containers 5 have no recorded use: what they request counts instead."),
         ({MEMORY: 4},
          "Of 10 containers 4 have no recorded memory use: what they request counts instead."),
