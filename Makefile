@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# one more than there are processors: many a test waits for a process, a server or a browser
+TESTERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs reference check lint types fmt wheel-check clean
@@ -24,10 +26,10 @@ demo: setup ## make up a small trace and take it all the way to demo/report.html
 	$(BIN)/tracekit run synth:small --out demo
 
 test: $(VENV)/.dev ## run the tests, but for those marked slow
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n $(TESTERS) -m "not slow"
 
 test-all: $(VENV)/.dev ## run every test, the slow ones too
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n $(TESTERS)
 
 fuzz: $(VENV)/.dev ## 10,000 damaged inputs, every call on files failing in turn, any order of events
 	$(BIN)/python tests/support/harness.py

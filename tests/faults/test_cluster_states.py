@@ -24,7 +24,7 @@ from tracekit.query import Database
 from tracekit.store import open_store
 
 #: Histories that are tried; the large form of the harness asks for more.
-_HISTORIES = int(os.environ.get("TRACEKIT_STORE_HISTORIES", "3"))
+_HISTORIES = int(os.environ.get("TRACEKIT_STORE_HISTORIES", "2"))
 _DAY_MS, _STEP_MS = 86_400_000, 30_000
 _PODS = 4
 _MEASURED = {

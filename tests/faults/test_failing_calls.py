@@ -12,7 +12,7 @@ from failing_loop import ERRORS, SCENARIOS, Loop, Scenario
 from forks import Fault, failing_calls, shared
 
 #: Points of one command that the small form tries.
-_POINTS = 4
+_POINTS = 3
 
 #: The command whose points are tried by ``make test`` too.
 _QUICK = "ingest-anew"

@@ -17,7 +17,7 @@ from forks import Done, shared
 from mutate import mutated_bytes, mutated_json, mutated_line, mutated_text
 from tests_support import NODE_HEADER
 
-_INPUTS = 160
+_INPUTS = 120
 _SEED = 1
 DOORS = all_doors()
 

@@ -116,8 +116,8 @@ def test_the_analytics_are_the_same(here: Path, there: str, tmp_path: Path) -> N
 
 def test_a_replay_is_the_same(here: Path, there: str, tmp_path: Path) -> None:
     for name, store in (("here", str(here)), ("there", there)):
-        words = ["replay", store, "--policy", "first_fit", "--out", str(tmp_path / name)]
-        assert run_command(words) == 0
+        few = ["--policy", "first_fit", "--repeat", "1"]
+        assert run_command(["replay", store, *few, "--out", str(tmp_path / name)]) == 0
     ours, theirs = files(tmp_path / "here"), files(tmp_path / "there")
     documents = [json.loads(one.pop("manifest.json")) for one in (ours, theirs)]
     assert [document["workload"].pop("store") for document in documents][1] == there

@@ -139,7 +139,7 @@ def check_same(
 
 
 @pytest.mark.parametrize("policy", sorted(all_policies()))
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(workloads(), some.sampled_from(["first", "reservoir"]))
 def test_fast_equals_plain(policy: str, load: Workload, tie: str) -> None:
     check_same(load, f"{policy}[tie={tie}]")
@@ -156,7 +156,7 @@ def test_a_node_that_the_policy_closed_stays_closed_while_most_others_change() -
 
 
 @pytest.mark.parametrize("policy", INDEXED)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(wide_workloads())
 def test_searching_from_the_first_container_equals_plain(policy: str, load: Workload) -> None:
     tied = policy[:-1] + ",tie=first]" if policy.endswith("]") else policy + "[tie=first]"
@@ -269,13 +269,13 @@ def test_a_formula_that_cannot_be_compiled_is_told(tmp_path: Path) -> None:
         run(load, str(path), fast_placer)
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(workloads(), some.sampled_from(sorted(all_policies())))
 def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
     check_same(load, policy, functools.partial(fast_placer, search=False))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(workloads(), some.sampled_from(sorted(all_policies())),
        some.lists(some.tuples(some.integers(0, 2), some.integers(0, 2), some.integers(0, 2)),
                   min_size=1, max_size=4))  # fmt: skip
@@ -293,7 +293,7 @@ MOVES = (None, LoadSpread(interval_ms=1000, margin_fraction=0.0, samples=1),
 
 
 @pytest.mark.parametrize("placer", [fast_placer, rows_placer])
-@settings(max_examples=60)
+@settings(max_examples=36)
 @given(workloads(), some.sampled_from(sorted(all_policies())), some.integers(0, 2**32),
        some.sampled_from(MOVES))  # fmt: skip
 def test_constraints_pins_priorities_and_gangs_mean_the_same(
@@ -303,7 +303,7 @@ def test_constraints_pins_priorities_and_gangs_mean_the_same(
     check_same(made, policy, placer, None if policy == "observed" else moves)
 
 
-@settings(max_examples=60)
+@settings(max_examples=36)
 @given(workloads(), some.sampled_from(sorted(KERNELS)), some.integers(0, 2**32))
 def test_stretches_of_one_selector_are_placed_as_one_by_one(
     load: Workload, policy: str, seed: int
