@@ -82,3 +82,23 @@ def test_without_nodes_there_is_a_report_and_no_replay(tmp_path: Path) -> None:
         tmp_path / "out" / "store", tmp_path / "two", policies=POLICIES, repeats=1, assume=assume
     )
     assert again.replay is not None
+
+
+def test_without_use_and_placement_the_answer_says_that_requests_are_meant(tmp_path: Path) -> None:
+    """Requests alone: of all stages there is a report, whose first sentence says what use is."""
+    given = tmp_path / "given"
+    given.mkdir()
+    # a large node and small ones, so that the search begins with few of many
+    nodes = ["node,cpu_milli,memory_bytes", *(f"n{at},4000,17179869184" for at in range(9))]
+    nodes.append("large,32000,137438953472")
+    held = [f"c{at},s{at % 3},{at * 1000},1000,2147483648" for at in range(8)]
+    (given / "nodes.csv").write_text("\n".join(nodes) + "\n")
+    (given / "containers.csv").write_text(
+        "\n".join(["container,service,arrival_ms,cpu_milli,memory_bytes", *held]) + "\n"
+    )
+    done = tracekit.run(given, tmp_path / "out", policies=["default_scheduler", "best_fit"])
+    assert done.report.is_file()
+    assert done.findings[0] == (
+        "No use is recorded: where use is spoken of, it is what is requested."
+    )
+    assert any("enough for default_scheduler" in one for one in done.findings), done.findings
