@@ -79,14 +79,18 @@ class Adding:
         mixed = self._without_unneeded(mixed, kinds)
         options = [
             _Enough(mixed, MIXED),
-            *(one for one in self._of_one_kind(mixed, kinds) if not _alike(one, mixed, kinds)),
+            *(
+                one
+                for one in self._of_one_kind(mixed, kinds, tried)
+                if not _alike(one, mixed, kinds)
+            ),
         ]
         return self._best(options, kinds)
 
-    def of_one_kind(self, like: IntArray) -> Fewest | None:
+    def of_one_kind(self, like: IntArray, tried: Trials) -> Fewest | None:
         """As ``least``, where no number of these that was tried is enough; None for no kind."""
         kinds = kinds_of(self.load)
-        options = self._of_one_kind(like, kinds)
+        options = self._of_one_kind(like, kinds, tried)
         return self._best(options, kinds) if options else None
 
     def _best(self, options: list[_Enough], kinds: Sequence[IntArray]) -> Fewest:
@@ -145,7 +149,9 @@ class Adding:
                 like = like[order][:-1]
         return like
 
-    def _of_one_kind(self, mixed: IntArray, kinds: Sequence[IntArray]) -> list[_Enough]:
+    def _of_one_kind(
+        self, mixed: IntArray, kinds: Sequence[IntArray], tried: Trials
+    ) -> list[_Enough]:
         """How many of each kind alone are enough: few are tried first, as more may break a limit.
 
         One that is not enough with twice the room that the mix takes is left out.
@@ -153,12 +159,15 @@ class Adding:
         load, found = self.load, []
         size = sizes_of(load)
         room = float(size[mixed].sum())
-        for at, kind in enumerate(kinds[: _KINDS + _RARE]):
+        # where more than a few are needed of all kinds together, a few of a rare one are too few
+        needed = self._bounds(tried, kinds, load.nodes + _FEW)[0]
+        rare = _RARE if needed is not None and needed <= load.nodes + _FEW else 0
+        for at, kind in enumerate(kinds[: _KINDS + rare]):
             most = 2 * max(int(np.ceil(room / max(float(size[kind[0]]), 1e-9))), 1)
             like = spread_over(kind, most if at < _KINDS else min(most, _FEW))
-            tried = self.begin(like)
-            bound = least_nodes(tried.load, tried.policy, tried.limits) or 0
-            holds = functools.partial(tried.hold_all, orders=self.orders)
+            alone = self.begin(like)
+            bound = least_nodes(alone.load, alone.policy, alone.limits) or 0
+            holds = functools.partial(alone.hold_all, orders=self.orders)
             least, every = max(load.nodes + 1, bound), load.nodes + len(like)
             enough = fewest_from(holds, least, every) if least <= every else None
             if enough is not None:

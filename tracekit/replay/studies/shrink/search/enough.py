@@ -152,7 +152,7 @@ def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewe
             break
         if times == MOST or not _nearer(before, broken):
             # with few of one kind it may hold, where with many of all kinds it does not
-            found = adding.of_one_kind(like[: load.nodes])
+            found = adding.of_one_kind(like[: load.nodes], tried)
             if found is not None:
                 return found
             raise problem.with_more(_WORDS[times], broken)
