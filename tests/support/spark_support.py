@@ -32,8 +32,6 @@ _DEFAULTS = f"""
 spark.executor.memory {_EXECUTOR_MIB}m
 spark.sql.codegen.wholeStage false
 spark.sql.codegen.factoryMode NO_CODEGEN
-spark.sql.shuffle.partitions 5
-spark.sql.adaptive.enabled false
 """
 
 

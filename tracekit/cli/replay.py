@@ -34,7 +34,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.measures.p99_fraction import is_the_fullest
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
-    from tracekit.replay.workload.stands_in import stands_in
+    from tracekit.replay.runs.stands_in import stands_in
     from tracekit.words import MINUS, NBSP
 
     run = asked()

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.answer.ahead import ahead, why_not
 from tracekit.replay.answer.decision_words import (
+    ahead,
     answer,
     beside_production,
     listed,
     not_told,
     value_of,
+    why_not,
 )
 from tracekit.replay.answer.fitness import (
     LeftOut,

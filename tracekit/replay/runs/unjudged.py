@@ -8,7 +8,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import RESOURCES, find_measure
 from tracekit.replay.runs.grown import grown
-from tracekit.replay.workload.stands_in import stands_in
+from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration, percent
 

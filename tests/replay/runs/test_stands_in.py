@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from replay_support import workload
 
-from tracekit.replay.workload.stands_in import stands_in
+from tracekit.replay.runs.stands_in import stands_in
 
 LOAD = workload([(100, 100)], [(0, 9000, 1, 1)] * 10)
 BOTH, CPU, MEMORY = (
