@@ -222,10 +222,11 @@ def test_requests_in_the_place_of_use_are_said(used: bool, tmp_path: Path) -> No
     usage = [f"{name},{step * 30_000},100,50" for name in "abc" for step in range(6)]
     lines = ["container,time_ms,cpu_milli,memory_bytes", *usage] if used else None
     run = _replayed(cluster(tmp_path / "cluster", {"usage.csv": lines}), tmp_path, repeats=1)
-    render(run, tmp_path / "report.html")
+    answers = render(run, tmp_path / "report.html").answers
     screen = _first_screen((tmp_path / "report.html").read_text())
-    said = "No container has recorded use: what they request stands in for it."
+    said = "No use is recorded: where use is spoken of, it is what is requested."
     assert (said in screen) is not used
+    assert (answers[0] == said) is not used
 
 
 def test_pods_that_never_had_a_node_are_said(tmp_path: Path) -> None:
