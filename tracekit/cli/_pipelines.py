@@ -67,6 +67,13 @@ def write_markdown(found: Study, path: Path) -> None:
         made.write_text("\n".join(_page(found)) + "\n", encoding="utf-8")
 
 
+def write_markdown_error(error: TracekitError, path: Path) -> None:
+    """Write that nothing was compared, and why."""
+    said = "\n\n".join(_text(one) for one in (error.what, error.hint) if one)
+    with replaced_file(path) as made:
+        made.write_text(f"## Nothing was compared\n\n{said}\n", encoding="utf-8")
+
+
 def _page(found: Study) -> Iterator[str]:
     from tracekit.replay.answer.compared_run import UNCHANGED, verdict_told, warnings_of
 

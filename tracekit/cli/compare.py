@@ -19,6 +19,7 @@ from tracekit.cli._pipelines import (
     write_junit,
     write_junit_error,
     write_markdown,
+    write_markdown_error,
 )
 
 if TYPE_CHECKING:
@@ -57,9 +58,11 @@ def command(
     try:
         found = asked()
     except TracekitError as error:
-        # a pipeline that shows a list of tests is to show there why there is none
+        # a pipeline that shows a list of tests, or a page, is to show there why there is none
         if junit is not None:
             write_junit_error(error, junit)
+        if markdown is not None:
+            write_markdown_error(error, markdown)
         raise
     thresholds = found.frames["thresholds"]
     failed = thresholds.filter("failed")
