@@ -22,8 +22,15 @@ $(VENV)/.dev: $(VENV)/.user
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.user
+	$(BIN)/pip install --quiet --constraint constraints.txt 'tracekit[docs]'
+	@touch $@
+
 demo: setup ## make up a small trace and take it all the way to demo/report.html
 	$(BIN)/tracekit run synth:small --out demo
+
+demo/report.html:
+	$(MAKE) demo
 
 test: $(VENV)/.dev ## run the tests, but for those marked slow
 	$(BIN)/python -m pytest -n $(TESTERS) -m "not slow"
@@ -79,10 +86,8 @@ bench-growth: $(VENV)/.dev ## how time and memory of every verb grow; fails out 
 reference: $(VENV)/.dev ## write docs/reference anew from the code and from documents that it writes
 	$(BIN)/python tests/support/schema_support.py && $(BIN)/python tests/support/docs_support.py
 
-docs: reference ## the documentation as a site in build/site, with the demo's report as an example
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+docs: reference $(VENV)/.docs demo/report.html ## the documentation as a site in build/site, with the demo's report as an example
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	test -f demo/report.html || $(MAKE) demo
 	cp demo/report.html build/site/example-report.html
 
 wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it there

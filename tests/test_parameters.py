@@ -75,6 +75,27 @@ def test_an_unknown_name_names_the_likely_one() -> None:
     assert raised.value.hint == "did you mean 'whole'?"
 
 
+@pytest.mark.parametrize(
+    ("name", "of", "said"),
+    [
+        ("whle", "", "there is no assumption 'whle'"),
+        ("whle", "a store", "there is no assumption 'whle' for a store"),
+        (
+            "strange",
+            "",
+            "there is no assumption 'strange'; there are: whole, real, word, switch, pairs, maybe",
+        ),
+    ],
+)
+def test_an_unknown_assumption_is_told_with_the_likely_one_or_all(
+    name: str, of: str, said: str
+) -> None:
+    with pytest.raises(TracekitError) as raised:
+        parameters.build_from_settings(Sample, [f"{name}=1"], of=of)
+    assert raised.value.what == said
+    assert raised.value.hint == ("did you mean 'whole'?" if name == "whle" else None)
+
+
 def test_a_range_names_its_field() -> None:
     with pytest.raises(ParameterError) as raised:
         Sample(whole=-1)

@@ -9,7 +9,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tracekit.documents import shape
@@ -109,8 +109,8 @@ def build(kind: type[Any], owner: str, given: Mapping[str, str]) -> Any:
     return kind(**read_all(kind, owner, given))
 
 
-def build_from_settings(kind: type[T], owner: str, settings: Iterable[str]) -> T:
-    """A dataclass of assumptions from ``name=value`` texts; ``owner`` names it in errors."""
+def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "") -> T:
+    """A dataclass of assumptions from ``name=value`` texts; ``of`` says of what, in errors."""
     given = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -120,7 +120,12 @@ def build_from_settings(kind: type[T], owner: str, settings: Iterable[str]) -> T
                 hint=f"names: {', '.join(names(kind))}",
             )
         given[name.strip()] = value.strip()
-    return kind(**read_all(kind, owner, given))
+    known = names(kind)
+    for name in given:
+        if name not in known:
+            said = f"there is no assumption '{name}'{of and f' for {of}'}"
+            raise _unknown(said, "there are", name, known)
+    return kind(**read_all(kind, f"the assumptions{of and f' of {of}'}", given))
 
 
 def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str, Any]:
@@ -205,9 +210,13 @@ def _types_of(kind: Any) -> Mapping[str, Any]:
 
 def _known(owner: str, hints: Mapping[str, Any], name: str) -> Any:
     if name not in hints:
-        close = nearest(name, hints)
-        raise TracekitError(
-            f"{owner} has no parameter '{name}'; it has: {', '.join(hints) or 'none'}",
-            hint=f"did you mean '{close}'?" if close else None,
-        )
+        raise _unknown(f"{owner} has no parameter '{name}'", "it has", name, list(hints))
     return hints[name]
+
+
+def _unknown(said: str, those: str, name: str, known: Sequence[str]) -> TracekitError:
+    """The error for a name that is not known: the likely one, or all where none is near."""
+    close = nearest(name, known)
+    if close:
+        return TracekitError(said, hint=f"did you mean '{close}'?")
+    return TracekitError(f"{said}; {those}: {', '.join(known) or 'none'}")

@@ -100,8 +100,9 @@ def test_a_pipeline_gets_junit_and_markdown(
 def test_a_pipeline_is_told_why_nothing_was_compared(
     two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    junit = tmp_path / "junit.xml"
-    wrong = ["--fail-if", "cpu_mean_fractoin > 1", "--junit", str(junit)]
+    junit, page = tmp_path / "junit.xml", tmp_path / "page.md"
+    files = ["--junit", str(junit), "--markdown", str(page)]
+    wrong = ["--fail-if", "cpu_mean_fractoin > 1", *files]
     assert run(["compare", *two, *wrong]) == 2
     (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
     assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("1", "1", "0")
@@ -109,6 +110,10 @@ def test_a_pipeline_is_told_why_nothing_was_compared(
     assert error is not None
     assert "cpu_mean_fractoin" in str(error.get("message"))
     assert str(error.get("message")) in capsys.readouterr().err
+    # the page stands in the summary of the pipeline, failed or not
+    lines = page.read_text().splitlines()
+    assert lines[0] == "## Nothing was compared"
+    assert lines[2:] == [error.get("message"), "", error.text]
 
 
 def test_without_thresholds_each_policy_is_a_case(two: tuple[str, str], tmp_path: Path) -> None:

@@ -53,6 +53,19 @@ def test_runs_that_are_alike_have_a_sentence_and_no_figure(data: Data) -> None:
     assert 'id="figure-comparison_changes"' in render_data(data)
 
 
+def test_what_is_too_close_to_count_did_not_change() -> None:
+    study = comparison()
+    changes = study.frames["changes"].with_columns(
+        verdict=pl.col("verdict").replace("within chance", "alike")
+    )
+    frames = {**study.frames, "changes": changes}
+    data = Data(studies={"comparison": dataclasses.replace(study, frames=frames)})
+    lead = page.lead(data).replace("\u00a0", " ")
+    assert lead.endswith("2 values of 4 changed (3 measures of 2 policies): 2 worse.")
+    assert "bra, by every measure" in page.same(data)
+    assert get_figure("comparison_changes").prepare(data)["policy"].unique().to_list() == ["lra"]
+
+
 def test_settings_that_differ_are_one_table() -> None:
     rows = {"setting": ["arrival_span_ms"], "base": ["no such setting"], "new": ["2 h"]}
     study = comparison()

@@ -166,7 +166,7 @@ def test_without_torch_the_others_work_and_the_message_says_what_to_install(
 
 
 BAD = {
-    "setting": (["--assume", "alpha=1"], "the sizing settings has no parameter 'alpha'"),
+    "setting": (["--assume", "alpha=1"], "sizing has no parameter 'alpha'"),
     "range": (["--assume", "cycle_periods=0"], "must be at least 1"),
     "policy": (["--policy", "vpa2"], "no sizing policy named 'vpa2'"),
     "model": (["--model", "none.npz"], "no such model file"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -57,6 +59,39 @@ def test_a_store_that_was_moved_is_mended_when_it_is_opened(
     assert rows(catalog) == rows(made / "catalog.duckdb")
     written = catalog.read_bytes()
     assert mend_catalog(tracekit_store(moved)).read_bytes() == written
+
+
+@pytest.mark.parametrize("opens", [lambda path: tracekit.connect(path).close(), tracekit.info])
+def test_the_catalog_of_a_copy_is_of_the_copy_once_that_is_opened(
+    made: Path, tmp_path: Path, opens: Callable[[Path], object]
+) -> None:
+    """It went on answering from the original."""
+    first = shutil.copytree(made, tmp_path / "first")
+    mend_catalog(open_store(first))
+    copy = shutil.copytree(first, tmp_path / "copy")
+    opens(copy)
+    shutil.rmtree(first)
+    assert rows(copy / "catalog.duckdb") == rows(made / "catalog.duckdb")
+
+
+def test_who_only_reads_leaves_a_catalog_alone_that_cannot_be_mended(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(made, tmp_path / "copy")
+    written = (copy / "catalog.duckdb").read_bytes()
+
+    def refused(_: Store) -> None:
+        raise PermissionError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("tracekit.store.catalog.write_catalog", refused)
+    tracekit.info(copy)
+    with tracekit.connect(copy) as con:
+        assert con.execute(COUNT).fetchall() == [(rows(made / "catalog.duckdb"),)]
+    assert (copy / "catalog.duckdb").read_bytes() == written
+    # nor is one made that is gone: these do without
+    (copy / "catalog.duckdb").unlink()
+    tracekit.info(copy)
+    assert not (copy / "catalog.duckdb").exists()
 
 
 def test_from_inside_the_schema_here_needs_no_mending(
@@ -116,10 +151,17 @@ def test_the_command_opens_the_duckdb_cli(made: Path) -> None:
         pytest.skip("the duckdb CLI is not installed (pip install duckdb-cli)")
     done = duckdb_command([str(made), f"COPY ({COUNT}) TO '/dev/stdout' (HEADER false)"], "")
     assert done.stdout.strip() == str(tracekit.query(made, COUNT).item()), done.stderr
+    given = duckdb_command([str(made), "-c", f"COPY ({COUNT}) TO '/dev/stdout' (HEADER false)"], "")
+    assert given.stdout == done.stdout, given.stderr
     # the catalog is not to be changed by who looks into it
     done = duckdb_command([str(made), "CREATE TABLE t (i INTEGER)"], "")
     assert done.returncode != 0
     assert "read-only" in done.stderr
+
+
+def test_sql_is_given_once(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["duckdb", str(made), "SELECT 1", "-c", "SELECT 2"]) == 2
+    assert "error: SQL is given twice" in capsys.readouterr().err
 
 
 def test_without_the_cli_it_says_how_to_get_it(

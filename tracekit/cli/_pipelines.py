@@ -67,8 +67,15 @@ def write_markdown(found: Study, path: Path) -> None:
         made.write_text("\n".join(_page(found)) + "\n", encoding="utf-8")
 
 
+def write_markdown_error(error: TracekitError, path: Path) -> None:
+    """Write that nothing was compared, and why."""
+    said = "\n\n".join(_text(one) for one in (error.what, error.hint) if one)
+    with replaced_file(path) as made:
+        made.write_text(f"## Nothing was compared\n\n{said}\n", encoding="utf-8")
+
+
 def _page(found: Study) -> Iterator[str]:
-    from tracekit.replay.answer.compared_run import verdict_told, warnings_of
+    from tracekit.replay.answer.compared_run import UNCHANGED, verdict_told, warnings_of
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
@@ -90,7 +97,8 @@ def _page(found: Study) -> Iterator[str]:
                 for one in outcomes
             ],
         )
-    changes = [row for row in found.frames["changes"].to_dicts() if row["verdict"] != "same"]
+    rows = found.frames["changes"].to_dicts()
+    changes = [row for row in rows if row["verdict"] not in UNCHANGED]
     of = ", ".join(about["policies"])
     yield f"\n### What changed under {_text(of)}\n"
     if changes:
@@ -131,9 +139,10 @@ def too_few(found: Study) -> str:
     """A sentence if changes have no interval, with what gives them one; empty if all have."""
     import polars as pl
 
+    from tracekit.replay.answer.compared_run import UNCHANGED
     from tracekit.replay.chance.student import FEWEST
 
-    untold = (pl.col("verdict") != "same") & pl.col("change_low").is_null()
+    untold = ~pl.col("verdict").is_in(UNCHANGED) & pl.col("change_low").is_null()
     changes = found.frames["changes"].filter(untold)
     if not changes.height:
         return ""
@@ -191,14 +200,14 @@ def went(row: dict[str, Any]) -> str:
 
 
 def _changes_of(found: Study, policy: str) -> str:
-    from tracekit.replay.answer.compared_run import verdict_told
+    from tracekit.replay.answer.compared_run import UNCHANGED, verdict_told
 
     rows = found.frames["changes"].filter(policy=policy).to_dicts()
     lines = [
         f"{row['measure']}: {value(row, 'base')} to {value(row, 'new')}"
         f" ({verdict_told(row, found.about)})"
         for row in rows
-        if row["verdict"] != "same"
+        if row["verdict"] not in UNCHANGED
     ]
     if lines and any(row["change_low"] is None for row in rows):
         lines.append(too_few(found))

@@ -19,6 +19,7 @@ from tracekit.cli._pipelines import (
     write_junit,
     write_junit_error,
     write_markdown,
+    write_markdown_error,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ PANEL = Panel.replay
 def command(
     asked: Asked,
     all_measures: Annotated[
-        bool, typer.Option("--all", help="Show what is the same or within chance, too.")
+        bool, typer.Option("--all", help="Show what is the same, alike or within chance, too.")
     ] = False,
     junit: Annotated[
         Path | None, typer.Option(help="Write the thresholds as JUnit XML.", metavar="FILE")
@@ -45,7 +46,8 @@ def command(
     """Compare two runs, policy by policy; exit with 1 where a threshold is passed.
 
     With several orders of arrival in both runs, as by default, every change has an interval,
-    paired where the orders are the same, and is judged as one of many (Holm). Where one run placed
+    paired where the orders are the same, and is judged as one of many (Holm). With fewer than six
+    orders in either run no change is called better or worse. Where one run placed
     fewer containers, what looks better there is not comparable, and a threshold that compares
     with the base fails.
 
@@ -56,9 +58,11 @@ def command(
     try:
         found = asked()
     except TracekitError as error:
-        # a pipeline that shows a list of tests is to show there why there is none
+        # a pipeline that shows a list of tests, or a page, is to show there why there is none
         if junit is not None:
             write_junit_error(error, junit)
+        if markdown is not None:
+            write_markdown_error(error, markdown)
         raise
     thresholds = found.frames["thresholds"]
     failed = thresholds.filter("failed")
@@ -85,18 +89,21 @@ def command(
 
 
 def _show(found: Study, *, all_measures: bool) -> None:
+    from tracekit.replay.answer.compared_run import UNCHANGED
+
     changes, about = found.frames["changes"], found.about
     _warn(about)
     shown = [
-        row for row in changes.iter_rows(named=True) if all_measures or row["verdict"] != "same"
+        row
+        for row in changes.iter_rows(named=True)
+        if all_measures or row["verdict"] not in UNCHANGED
     ]
     for policy in dict.fromkeys(row["policy"] for row in shown):
         _show_policy(
             policy, [row for row in shown if row["policy"] == policy], about, whole=all_measures
         )
-    same = changes.height - len(shown)
-    if same:
-        print_sentence(_alike(changes, same))
+    if len(shown) < changes.height:
+        print_sentence(_unchanged(changes))
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             print_sentence(f"only in {about[what]}: {', '.join(names)}")
@@ -154,13 +161,19 @@ def _warn(about: Mapping[str, Any]) -> None:
         print_paragraph(f"{warning}.")
 
 
-def _alike(changes: Any, same: int) -> str:
-    """How much is the same in both runs."""
+def _unchanged(changes: Any) -> str:
+    """How much is the same in both runs, or so close that it does not count."""
+    from tracekit.replay.answer.compared_run import ALIKE, SAME
+
+    same, alike = (changes.filter(verdict=one).height for one in (SAME, ALIKE))
     policies = changes["policy"].n_unique()
     of = f"{policies:,} {'policy' if policies == 1 else 'policies'}"
     if same == changes.height:
         return f"nothing changed: all measures of {of} are the same in both runs"
-    return f"{same:,} of {changes.height:,} values (measures of {of}) are the same in both runs"
+    more = f"; {alike:,} differ by too little to count (--all shows them)" if alike else ""
+    return (
+        f"{same:,} of {changes.height:,} values (measures of {of}) are the same in both runs{more}"
+    )
 
 
 def _row(row: dict[str, Any]) -> list[object]:
@@ -169,7 +182,7 @@ def _row(row: dict[str, Any]) -> list[object]:
 
 def _place(verdict: str) -> tuple[int, str]:
     """Sorts changes: what is worse first, the same last."""
-    from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW
+    from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW, UNCHANGED
 
-    places = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, TOO_FEW, "same")
+    places = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, TOO_FEW, *UNCHANGED)
     return places.index(verdict) if verdict in places else len(places), verdict

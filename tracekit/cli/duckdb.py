@@ -24,11 +24,16 @@ def command(
     sql: Annotated[
         str | None, typer.Argument(help="Run this instead of asking for it.", metavar="[SQL]")
     ] = None,
+    as_option: Annotated[
+        str | None,
+        typer.Option("-c", help="The same, as the duckdb CLI takes it.", metavar="SQL"),
+    ] = None,
 ) -> None:
     """Open a store in the duckdb CLI: every table and query is a view.
 
     The catalog, STORE/catalog.duckdb, opens from any folder: duckdb STORE/catalog.duckdb. Its views
-    name their files by their full paths; this command mends them where the store was moved.
+    name their files by their full paths; this command mends them where the store was moved or
+    copied.
 
     Example: tracekit duckdb mystore
     """
@@ -36,6 +41,9 @@ def command(
     from tracekit.store import open_store
     from tracekit.store.catalog import mend_catalog
 
+    if sql is not None and as_option is not None:
+        raise TracekitError("SQL is given twice: behind the store, and with -c")
+    sql = as_option if sql is None else sql
     catalog = mend_catalog(open_store(store))
     where = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     program = shutil.which("duckdb", path=where)

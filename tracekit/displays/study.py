@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tracekit.replay.answer.compared_run import UNCHANGED
 from tracekit.replay.studies.vary import study as vary
 from tracekit.replay.studies.vary import told as vary_told
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
@@ -24,8 +25,9 @@ def page(study: Study) -> Page:
     words = study.name.replace("_", " ").capitalize()
     title, name, drawn, unit = _KINDS.get(study.name, (words, "", "", ""))
     frame = study.frames.get(name, next(iter(study.frames.values())))
-    if "verdict" in frame.columns and frame.filter(frame["verdict"] != "same").height:
-        frame = frame.filter(frame["verdict"] != "same")
+    if "verdict" in frame.columns:
+        changed = frame.filter(~frame["verdict"].is_in(UNCHANGED))
+        frame = changed if changed.height else frame
     columns, rows = table(frame)
     return Page(
         title=title,

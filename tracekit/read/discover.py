@@ -78,17 +78,22 @@ class Discovery:
         return sum(file.size_bytes for file in self.files)
 
 
+def check_exists(source: Path) -> None:
+    """Raise TracekitError when there is no such file or folder."""
+    if not source.exists():
+        raise TracekitError(
+            f"no such file or folder: {source}",
+            hint="give a trace file, a folder of them, or synth:small to try without data",
+        )
+
+
 def discover(source: Path, *, release: str = "auto") -> Discovery:
     """The trace tables in a folder (searched whole) or single file, in natural order of names.
 
     Raises TracekitError when the path does not exist, when nothing in it is a trace table, and
     when a file is nearly one but lacks a column. A damaged file raises when it is all there is.
     """
-    if not source.exists():
-        raise TracekitError(
-            f"no such file or folder: {source}",
-            hint="give a trace file, a folder of them, or synth:small to try without data",
-        )
+    check_exists(source)
     if not source.is_dir() and not source.is_file():
         raise TracekitError(
             f"{source} is {what_it_is(source)}, expected a trace file or a folder of them",

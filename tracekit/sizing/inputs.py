@@ -20,7 +20,7 @@ from tracekit.sizing.world.settings import Settings
 def read_settings(assume: Sequence[str]) -> Settings:
     """Settings with some values given as ``name=value``."""
     _, given = parameters.split(f"settings[{','.join(assume)}]" if assume else "settings")
-    made: Any = parameters.build(Settings, "the sizing settings", given)
+    made: Any = parameters.build(Settings, "sizing", given)
     if not isinstance(made, Settings):
         raise TypeError(made)
     return made

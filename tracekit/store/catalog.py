@@ -180,26 +180,41 @@ def mend_catalog(store: Store) -> Path:
 
     Raises TracekitError on an object store, which has none, and where it cannot be written.
     """
-    import duckdb  # noqa: PLC0415 - as below
-
     if is_remote(store.path):
         raise TracekitError(
             f"{store.path}: the duckdb CLI cannot open a store on an object store",
             hint=f"tracekit query {store.path} 'SELECT ...', or tracekit.connect in a notebook",
         )
-    catalog = store.path / CATALOG
+    if _names_this_place(store) is not True:
+        with held(store.path / LOCK, busy=f"{store.path} is being written"):
+            write_catalog(store)
+    return store.path / CATALOG
+
+
+def mend_moved_catalog(store: Store) -> None:
+    """Make a store's catalog anew where the store was moved or copied, and can be written.
+
+    For whoever opens the store without its catalog: of a copy, the catalog would go on answering
+    from the original, without a word. One that is gone, damaged or open elsewhere is left alone.
+    """
+    if not is_remote(store.path) and _names_this_place(store) is False:
+        with suppress(OSError, TracekitError):
+            mend_catalog(store)
+
+
+def _names_this_place(store: Store) -> bool | None:
+    """Whether the catalog's views name files of the store; None where it cannot be read."""
+    import duckdb  # noqa: PLC0415 - as below
+
     try:
-        with duckdb.connect(catalog, read_only=True) as con:
+        with duckdb.connect(store.path / CATALOG, read_only=True) as con:
             found = con.execute(
                 "SELECT sql FROM duckdb_views() WHERE view_name = 'source_file'"
                 " AND schema_name = 'main'"
             ).fetchone()
     except duckdb.Error:
-        found = None  # gone, or damaged: it can be made anew
-    if found is None or quoted_plain(store.path.resolve() / SOURCES) not in found[0]:
-        with held(store.path / LOCK, busy=f"{store.path} is being written"):
-            write_catalog(store)
-    return catalog
+        return None
+    return None if found is None else quoted_plain(store.path.resolve() / SOURCES) in found[0]
 
 
 def _write_elsewhere(store: Store, target: Path, by_kept_views: bool) -> None:

@@ -14,6 +14,7 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
 
     ``connect("mystore").sql("FROM usage_zone_summary")`` has its rows as ``.pl()``, ``.df()`` of
     pandas and ``.to_arrow_table()``. The database is in memory: nothing in it changes the store.
+    The store's own catalog is made anew where the store was moved or copied.
 
     Parameters
     ----------
@@ -25,11 +26,14 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
 
     from tracekit.query.database import connection
     from tracekit.store import open_store
+    from tracekit.store.catalog import mend_moved_catalog
 
     # the classes take neither subclasses of theirs nor attributes of single objects
     duckdb.DuckDBPyConnection._repr_html_ = _html  # type: ignore[attr-defined]
     duckdb.DuckDBPyRelation._repr_html_ = _rows_html  # type: ignore[attr-defined]
-    return connection(open_store(store))
+    opened = open_store(store)
+    mend_moved_catalog(opened)
+    return connection(opened)
 
 
 def _html(opened: duckdb.DuckDBPyConnection) -> str:

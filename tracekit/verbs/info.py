@@ -11,8 +11,14 @@ if TYPE_CHECKING:
 
 
 def info(store: Store) -> StoreInfo:
-    """What is in a store; see ``tracekit.query.describe.describe``."""
+    """What is in a store; see ``tracekit.query.describe.describe``.
+
+    Its catalog is made anew where the store was moved or copied.
+    """
     from tracekit.query.describe import describe
     from tracekit.store import open_store
+    from tracekit.store.catalog import mend_moved_catalog
 
-    return describe(open_store(store))
+    opened = open_store(store)
+    mend_moved_catalog(opened)
+    return describe(opened)

@@ -75,6 +75,7 @@ def run(
     from tracekit.replay.policy.entrant import check_spelled
     from tracekit.verbs._whole import run_all
 
+    _check_source(str(source))
     check_spelled(policies)
     return run_all(
         source,
@@ -88,3 +89,16 @@ def run(
         memory_limit_bytes=memory_limit_bytes,
         progress=progress,
     )
+
+
+def _check_source(source: str) -> None:
+    """A source that is not there is told before any stage begins."""
+    from tracekit.files.places import place
+    from tracekit.read.discover import check_exists
+    from tracekit.synth.presets import get_preset
+    from tracekit.verbs._whole import SYNTH
+
+    if source.startswith(SYNTH):
+        get_preset(source.removeprefix(SYNTH))
+    else:
+        check_exists(place(source))

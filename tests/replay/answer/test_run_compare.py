@@ -149,9 +149,47 @@ def test_other_seeds_are_not_paired_and_differ_by_chance_only(runs: dict[str, Pa
 def test_with_too_few_orders_nothing_is_called_chance(tmp_path: Path) -> None:
     base, new = (made(tmp_path / f"{len(one)}", one, repeats=3) for one in (SMALL, FULLER))
     changes = compare_runs(base, new).frames["changes"]
-    assert set(changes["verdict"]) <= {"same", "cannot be told"}
+    assert set(changes["verdict"]) <= {"same", "alike", "cannot be told", "not comparable"}
+    assert changes.filter(verdict="cannot be told").height > 5
     assert changes["change_low"].null_count() == changes.height
     assert set(changes["orders"]) == {3}
+
+
+@pytest.mark.parametrize(("base", "new"), [("base", "fuller"), ("base", "often fuller")])
+def test_with_one_order_on_a_side_nothing_is_better_or_worse(
+    runs: dict[str, Path], base: str, new: str
+) -> None:
+    changes = compare_runs(runs[base], runs[new]).frames["changes"].filter(policy="lra")
+    assert set(changes["verdict"]) <= {"same", "alike", "cannot be told", "not comparable"}
+    assert changes.filter(verdict="cannot be told").height > 5
+    # and it is no bar to a threshold: that compares values
+    gate = "lra: cpu_mean_fraction > 1.05 * base"
+    assert compare_runs(runs[base], runs[new], fail_if=[gate]).frames["thresholds"]["failed"].all()
+
+
+@pytest.mark.parametrize(
+    ("measure", "base", "new", "said"),
+    [
+        ("memory_max_fraction", 0.5409, 0.5414, "alike"),  # 54.1 % both
+        ("cpu_overload_mean_fraction", 0.00003, 0.00006, "alike"),  # under 0.01 % both
+        ("qos_share", 0.9980, 0.9986, "alike"),  # less than a tenth of a point
+        ("imbalance_mean", 0.046_91, 0.046_94, "alike"),  # 0.0469 both
+        ("imbalance_mean", 0.046_91, 0.046_91, "same"),
+        ("imbalance_mean", 0.0469, 0.0463, "better"),
+        ("memory_max_fraction", 0.54, 0.56, "worse"),
+        ("overloaded_node_steps", 2.0, 8.0, "worse"),
+    ],
+)
+def test_a_change_that_nobody_sees_is_neither_better_nor_worse(
+    tmp_path: Path, measure: str, base: float, new: float, said: str
+) -> None:
+    for name, value in (("one", base), ("other", new)):
+        replay(None, ["lra"], out=tmp_path / name, workload=SMALL, repeats=8)
+        for table in ("summary", "repeats"):
+            path = tmp_path / name / f"{table}.parquet"
+            pl.read_parquet(path).with_columns(pl.lit(value).alias(measure)).write_parquet(path)
+    changes = compare_runs(tmp_path / "one", tmp_path / "other").frames["changes"]
+    assert changes.filter(policy="lra", measure=measure)["verdict"].to_list() == [said]
 
 
 def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_the_table_fits_80_columns(
 WRONG = [
     (["STORE", "--policy", "lest_allocated"], "did you mean 'least_allocated'?"),
     (["STORE", "--policy", "first_fit[ties=first]"], "has no parameter 'ties'"),
-    (["STORE", "--assume", "nodes=3"], "the assumptions has no parameter 'nodes'"),
+    (["STORE", "--assume", "nodes=3"], "there is no assumption 'nodes'"),
     (["STORE", "--workload", "paper000"], "a store and a workload are given"),
     ([], "neither a store nor a workload is given"),
     (["--workload", "nowhere"], "no such workload: nowhere"),

@@ -25,8 +25,12 @@ from tracekit.words import count, few
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
 #: that placed more: the containers that are missing may explain it.
 NOT_COMPARABLE = "not comparable"
-#: On a change that chance may explain, and on one over several orders, but too few for an interval.
+#: On a change that chance may explain, and on one over too few orders in either run to know that.
 CHANCE, TOO_FEW = "within chance", "cannot be told"
+#: On no change, and on one too small to count, or to be seen in the digits that are shown.
+SAME, ALIKE = "same", "alike"
+#: Verdicts that say that nothing changed: the rows are shown on request alone.
+UNCHANGED = (SAME, ALIKE)
 #: Of a threshold that did not happen, and of one that did.
 HELD, EXCEEDED = "ok", "failed"
 #: What settings of the workload begin with, and those that say how large it is.

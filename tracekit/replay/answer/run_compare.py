@@ -8,11 +8,14 @@ import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.replay.answer.amounts import value_text
 from tracekit.replay.answer.compared_run import (
+    ALIKE,
     CHANCE,
     EXCEEDED,
     HELD,
     NOT_COMPARABLE,
+    SAME,
     TOO_FEW,
     ComparedRun,
     compared_run,
@@ -23,9 +26,10 @@ from tracekit.replay.answer.compared_run import (
     what_differs,
 )
 from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.chance.material import least_apart
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.chance.student import paired as pairwise
-from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.measures import Measure, compared, find_measure
 from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
@@ -218,25 +222,38 @@ def _change(row: Mapping[str, Any], found: Compared, at: int, *, orders: int) ->
 
 
 def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) -> str:
-    """'better', 'worse', 'same', 'within chance', or why there is no verdict.
+    """'better', 'worse', 'same', 'alike', 'within chance', or why there is no verdict.
 
-    Of production, and of one order in either run, by the numbers alone. A measure of which neither
-    end is better has 'changed'.
+    Of production (``orders`` 0) by the numbers alone.
     """
-    if change == 0:
-        return "same"
-    if 1 < orders < FEWEST:
-        return TOO_FEW
-    if orders > 1 and not told:
-        return CHANCE
     one = find_measure(row["measure"])
-    if one is None or one.better is None:
+    if change == 0:
+        return SAME
+    # where chance may explain it, the change may be larger than it came out
+    if orders >= FEWEST and not told:
+        return CHANCE
+    if one is not None and _alike(one, row["base"], row["new"]):
+        return ALIKE
+    found = "changed" if one is None else _way(one, change, row["placed_change"])
+    # that containers are missing is known, however few the orders
+    return TOO_FEW if 0 < orders < FEWEST and found != NOT_COMPARABLE else found
+
+
+def _way(measure: Measure, change: float, placed_change: float) -> str:
+    """'better' or 'worse', 'changed' where neither end is, or that it is not comparable."""
+    if measure.better is None:
         return "changed"
-    better = (change < 0) == (one.better == "low")
-    flattered = row["placed_change"] < 0 if better else row["placed_change"] > 0
-    if flattered and one.name not in WAITING:
+    better = (change < 0) == (measure.better == "low")
+    flattered = placed_change < 0 if better else placed_change > 0
+    if flattered and measure.name not in WAITING:
         return NOT_COMPARABLE
     return "better" if better else "worse"
+
+
+def _alike(measure: Measure, base: float, new: float) -> bool:
+    """Whether values lie too close to count, or for whoever reads them to see it."""
+    near = abs(new - base) < least_apart(measure)
+    return near or value_text(measure, base) == value_text(measure, new)
 
 
 def _judged(threshold: Threshold, common: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.documents.yaml_file import read_document
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, nearest
 from tracekit.opened import is_file, read_bytes
 from tracekit.parameters import ParameterError
 from tracekit.replay.placement import PlacementPolicy, all_policies
@@ -49,9 +49,10 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
     """
     strange = [name for name in given if name not in _GIVEN]
     if strange:
+        close = nearest(strange[0], _GIVEN)
         raise TracekitError(
             f"{path.name} has no parameter '{strange[0]}'; it has: {', '.join(_GIVEN)}",
-            hint="all else is said in the file",
+            hint=f"did you mean '{close}'?" if close else "all else is said in the file",
         )
     tie = _TIES.get(given.get("tie", "reservoir"))
     if tie is None:

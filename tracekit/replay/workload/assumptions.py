@@ -103,7 +103,7 @@ class Assumptions:
 
 def parse_assumptions(settings: Iterable[str]) -> Assumptions:
     """The assumptions with ``name=value`` settings; sizes may end in KiB, MiB, GiB."""
-    return parameters.build_from_settings(Assumptions, "the assumptions", settings)
+    return parameters.build_from_settings(Assumptions, settings)
 
 
 def as_values(assumptions: Assumptions) -> dict[str, object]:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from tracekit.replay.answer.compared_run import (
+    ALIKE,
     CHANCE,
     NOT_COMPARABLE,
     TOO_FEW,
+    UNCHANGED,
     outcome_told,
     verdict_told,
     warnings_of,
@@ -20,7 +22,6 @@ from tracekit.report.data import Data
 from tracekit.report.words import count, listed
 
 STUDY = "comparison"
-SAME = "same"
 #: So many names are told, the others are counted.
 _SHOWN = 6
 
@@ -42,7 +43,7 @@ def answer(data: Data) -> Answer:
 
 
 def lead(data: Data) -> str:
-    """What was compared, and how much of it changed."""
+    """What was compared, and how much of it changed; what is too close to count did not."""
     about = data.studies[STUDY].about
     changes = data.result(f"{STUDY}/changes")
     verdicts = changes["verdict"].to_list()
@@ -51,7 +52,7 @@ def lead(data: Data) -> str:
     if not differs(data):
         return (
             f"Nothing changed from {about['base']} to {about['new']}: {of} {policies}"
-            " came out the same."
+            f" came out {'alike' if ALIKE in verdicts else 'the same'}."
         )
     told = [
         f"{verdicts.count(word)} {said}"
@@ -65,20 +66,21 @@ def lead(data: Data) -> str:
         )
         if word in verdicts
     ]
+    changed = changes.height - sum(map(verdicts.count, UNCHANGED))
     return (
         f"From {about['base']} to {about['new']},"
-        f" {count(changes.height - verdicts.count(SAME), 'value')} of {changes.height:,} changed"
+        f" {count(changed, 'value')} of {changes.height:,} changed"
         f" ({of} {policies}): {listed(told)}."
     )
 
 
 def differs(data: Data) -> bool:
     """Whether any measure of any policy changed."""
-    return bool((data.result(f"{STUDY}/changes")["verdict"] != SAME).any())
+    return not data.result(f"{STUDY}/changes")["verdict"].is_in(UNCHANGED).all()
 
 
 def same(data: Data) -> str:
-    """What is the same in both runs: policies by all measures, measures under all policies."""
+    """What did not change: policies by all measures, measures under all policies."""
     changes = data.result(f"{STUDY}/changes")
     if not differs(data):
         return ""
@@ -89,12 +91,13 @@ def same(data: Data) -> str:
         f"{some(titles)}, under every policy" if titles else "",
     ]
     told = "; ".join(text for text in said if text)
-    return f"The same in both runs: {told}." if told else ""
+    how = "The same or alike" if ALIKE in changes["verdict"] else "The same"
+    return f"{how} in both runs: {told}." if told else ""
 
 
 def _alike(changes: pl.DataFrame, by: str) -> list[str]:
-    """Policies, or measures, of which every row is the same in both runs."""
-    alike = changes.group_by(by, maintain_order=True).agg((pl.col("verdict") == SAME).all())
+    """Policies, or measures, of which no row changed."""
+    alike = changes.group_by(by, maintain_order=True).agg(pl.col("verdict").is_in(UNCHANGED).all())
     return alike.filter("verdict")[by].to_list()
 
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.answer.amounts import difference_text, value_text
-from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW
+from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW, UNCHANGED
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import find_measure
 from tracekit.report.data import Data
@@ -62,7 +62,7 @@ def _prepare(data: Data) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("values"),
             share.clip(-_EDGE, _EDGE).alias("share_of_base"),
         )
-        .filter((pl.col("verdict") != "same") & change.is_not_null())
+        .filter(~pl.col("verdict").is_in(UNCHANGED) & change.is_not_null())
         .sort(~pl.col("verdict").is_in(_FIRST), -pl.col("share_of_base").abs(), "policy", "measure")
         .head(_MOST)
         .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())

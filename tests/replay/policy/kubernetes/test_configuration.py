@@ -335,6 +335,9 @@ def test_a_missing_file_and_a_wrong_parameter_are_told(tmp_path: Path) -> None:
     path = written(tmp_path, BASE)
     with pytest.raises(TracekitError, match="has no parameter 'weight'; it has: profile, tie"):
         parse_policy(f"{path}[weight=2]")
+    with pytest.raises(TracekitError) as wrong:
+        parse_policy(f"{path}[profil=bach]")
+    assert wrong.value.hint == "did you mean 'profile'?"
     with pytest.raises(TracekitError, match=r"tie of kube-scheduler\.yaml is 'last'"):
         parse_policy(f"{path}[tie=last]")
 

@@ -278,5 +278,4 @@ def _stand_ins(unknown: BoolArray) -> dict[str, int]:
 
 def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:
     """The assumptions with ``name=value`` settings."""
-    owner = "the assumptions of a store with sizes"
-    return parameters.build_from_settings(SizedAssumptions, owner, settings)
+    return parameters.build_from_settings(SizedAssumptions, settings, of="a store with sizes")
