@@ -11,10 +11,7 @@ from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 from tracekit.cli._pipelines import (
-    change,
     outcome,
-    too_few,
-    value,
     went,
     write_junit,
     write_junit_error,
@@ -85,6 +82,8 @@ def command(
 
 
 def _show(found: Study, *, all_measures: bool) -> None:
+    from tracekit.replay.answer.comparison.words import too_few, value
+
     changes, about = found.frames["changes"], found.about
     _warn(about)
     shown = [
@@ -130,25 +129,26 @@ def _show_policy(
     policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any], *, whole: bool
 ) -> None:
     """Print a table for each verdict; what is within chance by name, unless ``whole``."""
-    from tracekit.replay.answer.compared_run import CHANCE, verdict_told
+    from tracekit.replay.answer.comparison.compared_run import CHANCE, verdict_told
+    from tracekit.replay.answer.comparison.words import HEADS, cells, place
 
     # a column of verdicts would leave no room for whole names of measures
     verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
-    for verdict, told in sorted(verdicts.items(), key=lambda one: _place(one[0])):
+    for verdict, told in sorted(verdicts.items(), key=lambda one: place(one[0])):
         if verdict == CHANCE and not whole:
             names = [row["measure"] for row in rows if row["verdict"] == verdict]
             print_paragraph(f"{policy}, {told} (--all has the values): {', '.join(names)}")
             continue
         print_table(
             f"{policy}, {told}: from {about['base']} to {about['new']}",
-            ["measure", "base", "new", "change (95 %)"],
-            [_row(row) for row in rows if row["verdict"] == verdict],
+            HEADS[1:-1],
+            [cells(row, about)[1:-1] for row in rows if row["verdict"] == verdict],
         )
 
 
 def _warn(about: Mapping[str, Any]) -> None:
     """Print what has to be known before any change is believed."""
-    from tracekit.replay.answer.compared_run import warnings_of
+    from tracekit.replay.answer.comparison.compared_run import warnings_of
 
     for warning in warnings_of(about):
         print_paragraph(f"{warning}.")
@@ -161,15 +161,3 @@ def _alike(changes: Any, same: int) -> str:
     if same == changes.height:
         return f"nothing changed: all measures of {of} are the same in both runs"
     return f"{same:,} of {changes.height:,} values (measures of {of}) are the same in both runs"
-
-
-def _row(row: dict[str, Any]) -> list[object]:
-    return [row["measure"], value(row, "base"), value(row, "new"), change(row)]
-
-
-def _place(verdict: str) -> tuple[int, str]:
-    """Sorts changes: what is worse first, the same last."""
-    from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW
-
-    places = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, TOO_FEW, "same")
-    return places.index(verdict) if verdict in places else len(places), verdict

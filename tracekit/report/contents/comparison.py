@@ -4,23 +4,17 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.replay.answer.compared_run import (
-    CHANCE,
-    NOT_COMPARABLE,
-    TOO_FEW,
-    outcome_told,
-    verdict_told,
-    warnings_of,
-)
+from tracekit.replay.answer.comparison import words
+from tracekit.replay.answer.comparison.compared_run import outcome_told, verdict_told, warnings_of
+from tracekit.replay.answer.comparison.words import SAME
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed
+from tracekit.report.words import listed
 
 STUDY = "comparison"
-SAME = "same"
 #: So many names are told, the others are counted.
 _SHOWN = 6
 
@@ -43,38 +37,12 @@ def answer(data: Data) -> Answer:
 
 def lead(data: Data) -> str:
     """What was compared, and how much of it changed."""
-    about = data.studies[STUDY].about
-    changes = data.result(f"{STUDY}/changes")
-    verdicts = changes["verdict"].to_list()
-    of = f"{count(changes['measure'].n_unique(), 'measure')} of"
-    policies = count(len(about["policies"]), "policy")
-    if not differs(data):
-        return (
-            f"Nothing changed from {about['base']} to {about['new']}: {of} {policies}"
-            " came out the same."
-        )
-    told = [
-        f"{verdicts.count(word)} {said}"
-        for word, said in (
-            ("better", "better"),
-            ("worse", "worse"),
-            ("changed", "other, neither better nor worse"),
-            (NOT_COMPARABLE, "not comparable, as containers are missing"),
-            (CHANCE, CHANCE),
-            (TOO_FEW, "too few orders of arrival to be told"),
-        )
-        if word in verdicts
-    ]
-    return (
-        f"From {about['base']} to {about['new']},"
-        f" {count(changes.height - verdicts.count(SAME), 'value')} of {changes.height:,} changed"
-        f" ({of} {policies}): {listed(told)}."
-    )
+    return words.lead(data.studies[STUDY])
 
 
 def differs(data: Data) -> bool:
     """Whether any measure of any policy changed."""
-    return bool((data.result(f"{STUDY}/changes")["verdict"] != SAME).any())
+    return words.differs(data.studies[STUDY])
 
 
 def same(data: Data) -> str:

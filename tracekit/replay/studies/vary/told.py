@@ -27,6 +27,12 @@ _MORE = 20
 KEEP = "to keep production"
 #: Where nothing can be told under the defaults.
 NONE = "not told"
+#: What the columns of the table are called, and what they mean that do not say it.
+HEADS = ("changed", "the answer", "agreement", "first by ranks alone")
+NOTE = (
+    "ranks: by that measure alone, which does not decide the answer; agreement: Kendall's"
+    " tau of the ranks with those as assumed, +1 to -1"
+)
 #: So many assumptions are named, more are counted.
 _NAMED = 5
 
@@ -210,9 +216,29 @@ def following(study: Study) -> list[tuple[str, str]]:
 
 
 def lines(study: Study) -> list[str]:
-    """All of it in sentences, the answer before how sure it is."""
+    """All of it in sentences, the answer first, as on the terminal."""
     failed = [f"Not replayed: {said}." for said in problems(study)]
-    return [question(study), answer(study), sure(study), *failed]
+    return [answer(study), question(study), sure(study), *failed]
+
+
+def caption(study: Study) -> str:
+    """What the rows are."""
+    many = counted(len(study.about["policies"]), "policy")
+    return f"The answer of {many}, and their ranks by {study.about['measure']}"
+
+
+def rows(study: Study) -> list[tuple[str, ...]]:
+    """A row for each change that was replayed, see ``HEADS``; those that turn it over first."""
+    changes = study.frames["changes"].filter(pl.col("problem").is_null())
+    return [
+        (
+            row["change"],
+            outcome(row),
+            "-" if row["agreement"] is None else f"{row['agreement']:+.2f}",
+            row["first"] or "-",
+        )
+        for row in changes.to_dicts()
+    ]
 
 
 def problems(study: Study) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.compared_run import (
+from tracekit.replay.answer.comparison.compared_run import (
     CHANCE,
     EXCEEDED,
     HELD,
