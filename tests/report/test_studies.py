@@ -133,6 +133,23 @@ def test_a_study_in_the_folder_beside_counts_only_if_it_says_that_it_is_of_the_r
     assert bool(read_studies(tmp_path / "run", [], load=load).shown) == shown
 
 
+def test_a_study_of_one_order_of_arrival_shows_no_ranks() -> None:
+    study = varied()
+    stands = study.frames["changes"].with_columns(
+        stands=pl.lit("not told"), answer=pl.lit("none"), agreement=1.0, problem=None
+    )
+    about = {**study.about, "repeats": 1, "answer": []}
+    frames = {**study.frames, "changes": stands}
+    data = Data(studies={study.name: dataclasses.replace(study, about=about, frames=frames)})
+    html = render_data(data)
+    assert "Nothing can be told: the policies met one order of arrival" in html
+    for wrong in ("not told stays", 'id="figure-assumption_ranks"', "Kendall", "+1.00"):
+        assert wrong not in html
+    names = [one.name for made in (vary.changes, vary.policies) for one in made(data).columns]
+    assert not {"rank", "agreement", "first_by_ranks_alone"} & set(names)
+    assert "value" in names or "imbalance_mean" in names
+
+
 def under(study_requests: str, run_requests: str) -> Data:
     """A run of made-up data beside a study of assumptions, each with requests of its own."""
     data, study = made_up(), varied()

@@ -45,6 +45,7 @@ from tracekit.replay.studies.vary.told import (
     following,
     problems,
     question,
+    rows,
     subject,
 )
 from tracekit.verbs.replay import replay
@@ -100,7 +101,10 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     # production is ranked beside the two
     assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
     assert found.frames["changes"]["stands"].to_list() == [UNTOLD]
-    assert answer(found).startswith("Nothing can be told of changed assumptions. No policy can be")
+    assert answer(found) == (
+        "Nothing can be told: the policies met one order of arrival, 6 are needed (--repeat 6)."
+    )
+    assert rows(found) == [("background=none", "not told", "-", "-")]
     ((why, command),) = following(found)
     assert "more orders" in why
     assert " --change background=none " in command

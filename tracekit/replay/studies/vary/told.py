@@ -66,7 +66,12 @@ def answer(study: Study, *, most: int = 3) -> str:
     Of ``most`` changes that turn it over it is said how.
     """
     if not study.about["answer"]:
-        return f"Nothing can be told of changed assumptions. {study.about['answer_said']}"
+        if ranks_told(study):
+            return f"Nothing can be told of changed assumptions. {study.about['answer_said']}"
+        return (
+            f"Nothing can be told: the policies met {_orders(study)} of arrival, {FEWEST} are"
+            f" needed (--repeat {FEWEST})."
+        )
     if not study.frames["changes"]["problem"].null_count():
         return (
             "Nothing can be told: no changed assumption could be replayed; the reasons are below."
@@ -85,6 +90,11 @@ def answer(study: Study, *, most: int = 3) -> str:
         _unaltered(study),
     ]
     return " ".join(filter(None, said))
+
+
+def ranks_told(study: Study) -> bool:
+    """Whether ranks tell policies apart at all: with too few orders of arrival all share one."""
+    return bool(study.about["repeats"] >= FEWEST)
 
 
 def counts(usual: str, held: int, study: Study) -> str:
@@ -175,12 +185,13 @@ def subject(study: Study) -> str:
 
 def sure(study: Study) -> str:
     """The basis of the ranks, and the changes that leave the answer open."""
-    orders = study.about["repeats"]
-    if orders < FEWEST:
-        met = "one order" if orders == 1 else counted(orders, "order")
-        return f"Each policy met {met} of arrival under each change; {FEWEST} are needed to tell."
+    if not ranks_told(study):
+        return (
+            f"Each policy met {_orders(study)} of arrival under each change; {FEWEST} are needed"
+            " to tell."
+        )
     said = (
-        f"Each policy met {counted(orders, 'order')} of arrival under each change, and what does"
+        f"Each policy met {_orders(study)} of arrival under each change, and what does"
         " not differ beyond chance is not told apart (95 %, corrected for the number of comparisons"
         f" of these {counted(len(study.about['policies']), 'policy')}: among more of them, as in a"
         " run, less is told apart)."
@@ -229,12 +240,12 @@ def caption(study: Study) -> str:
 
 def rows(study: Study) -> list[tuple[str, ...]]:
     """A row for each change that was replayed, see ``HEADS``; those that turn it over first."""
-    changes = study.frames["changes"].filter(pl.col("problem").is_null())
+    changes, told = study.frames["changes"].filter(pl.col("problem").is_null()), ranks_told(study)
     return [
         (
             row["change"],
             outcome(row),
-            "-" if row["agreement"] is None else f"{row['agreement']:+.2f}",
+            f"{row['agreement']:+.2f}" if told and row["agreement"] is not None else "-",
             row["first"] or "-",
         )
         for row in changes.to_dicts()
@@ -274,6 +285,12 @@ def _counted(many: int) -> str:
 
 def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _orders(study: Study) -> str:
+    """How many orders of arrival the policies met."""
+    orders = study.about["repeats"]
+    return "one order" if orders == 1 else counted(orders, "order")
 
 
 def _title(study: Study) -> str:
