@@ -101,9 +101,7 @@ def _show(study: Study, out: Path | None) -> None:
             f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:"
         )
         _output.print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
-    for why, text in following(found):
-        _output.print_paragraph(why)
-        _output.print_command(text)
+    _output.print_following(following(found))
 
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:

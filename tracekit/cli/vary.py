@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import (
-    print_command,
+    print_following,
     print_json,
     print_paragraph,
     print_sentence,
@@ -51,6 +51,4 @@ def _show(study: Study) -> None:
     print_sentence(words.sure(study))
     for said in words.problems(study):
         print_sentence(said)
-    for why, text in words.following(study):
-        print_paragraph(why)
-        print_command(text)
+    print_following(words.following(study))

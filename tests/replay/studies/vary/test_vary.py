@@ -108,7 +108,8 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     ((why, command),) = following(found)
     assert "more orders" in why
     assert " --change background=none " in command
-    assert command.endswith("--repeat 6")
+    # a folder of its own beside the store, so that the next report shows it
+    assert command.endswith(f"--repeat 6 --out {store.parent / 'studies' / 'assumptions-6-orders'}")
 
 
 def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> None:

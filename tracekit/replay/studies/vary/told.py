@@ -18,7 +18,7 @@ from tracekit.replay.studies.vary.answers import (
     UNTOLD,
     decided_by,
 )
-from tracekit.study import Study
+from tracekit.study import Study, Where, beside
 from tracekit.words import counted, few, listed
 
 #: So many orders are asked for where six tell nothing.
@@ -204,9 +204,10 @@ def sure(study: Study) -> str:
     return f"{said} Two assumptions changed at a time were not tried."
 
 
-def following(study: Study) -> list[tuple[str, str]]:
-    """The next step, and the command for it."""
+def following(study: Study, to: Where | None = None) -> list[tuple[str, str]]:
+    """The next step, and the command for it; ``to`` says where a study goes."""
     about = study.about
+    to = to or beside(about["store"])
     words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
     base = _given(study)
     asked = " ".join(map(shlex.quote, words))
@@ -215,11 +216,13 @@ def following(study: Study) -> list[tuple[str, str]]:
     if not about["answer"] or not _changes(study, *TURNED, SAME):
         more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
         told = f"{base}{_tried(study)} --measure {about['measure']} --repeat {more}"
+        told += f" --out {to(f'assumptions-{more}-orders')}"
         return [("Let the policies meet more orders of arrival:", f"tracekit vary {asked}{told}")]
     turned = _changes(study, *TURNED)
     if not turned:
         store, policy = shlex.quote(about["store"]), shlex.quote(about["subject"])
-        command = f"tracekit shrink {store} --policy {policy}{base}"
+        out = to(f"fewest-{about['subject']}")
+        command = f"tracekit shrink {store} --policy {policy}{base} --out {out}"
         return [(f"See how many nodes are enough under {about['subject']}:", command)]
     first = turned[0]["change"]
     changed = f"{_given(study, first)} --assume {shlex.quote(first)} --out RUN"
