@@ -57,6 +57,8 @@ class Answer:
         What for, and the command.
     interval : str
         What is told of the differences of ``changes``.
+    wider : str
+        Why their intervals are wider than those beside them, a sentence.
     """
 
     asked: str
@@ -73,6 +75,7 @@ class Answer:
     change: str = ""
     beyond: str = ""
     interval: str = "95\u00a0%"
+    wider: str = ""
     told: Sequence[str] = ()
     sure: str = ""
     hangs: str = ""
