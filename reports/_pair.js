@@ -86,7 +86,6 @@
       const which = better(measure, one, other, span);
       won[!measure.best ? "neither" : which < 0 ? "a" : which > 0 ? "b" : "even"] += 1;
       const row = document.createElement("tr");
-      const unit = measure.unit ? `\u00a0${measure.unit}` : "";
       const points = measure.unit ? "\u00a0pp" : "";
       const reach = span ? ((span.high - span.low) / 2) * measure.scale : 0;
       const places = span ? digitsOf(reach) : undefined;
@@ -94,8 +93,8 @@
       const known = one !== null && other !== null;
       cell(row, measure.label, "scope");
       row.cells[0].title = measure.meaning;
-      cell(row, text(one, measure.scale) + unit + (which < 0 ? " better" : ""), which < 0 ? "num best" : "num", first);
-      cell(row, text(other, measure.scale) + unit + (which > 0 ? " better" : ""), which > 0 ? "num best" : "num", second);
+      cell(row, data.texts[a][index] + (which < 0 ? " better" : ""), which < 0 ? "num best" : "num", first);
+      cell(row, data.texts[b][index] + (which > 0 ? " better" : ""), which > 0 ? "num best" : "num", second);
       const none = span && !span.low && !span.high && one === other;
       cell(row, none ? "none" : known ? text(other - one, measure.scale, places) + points : "\u2013", "num", "difference");
       cell(row, none ? "\u2013" : span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
@@ -244,11 +243,28 @@
     tracekit.draw(at(`${ids}-plot`), { data: shown, layout: named }, widthPx);
   }
 
+  // Above each figure the names of the two, and what else is drawn in it.
+  function legends(a, b) {
+    for (const list of document.querySelectorAll("[data-legend]")) {
+      const { other, bound } = data.colors;
+      const more = list.dataset.legend === "all" ? [["other policies", other], ...(data.bound ? [["lower bound", bound]] : [])] : [];
+      list.replaceChildren(...[...pair(a, b).map(([name, color]) => [labels.get(name), color]), ...more].map(([name, color]) => {
+        const [item, dot] = [document.createElement("li"), document.createElement("span")];
+        dot.className = "dot";
+        dot.style.background = color;
+        dot.setAttribute("aria-hidden", "true");
+        item.append(dot, name);
+        return item;
+      }));
+    }
+  }
+
   const dots = document.querySelectorAll(".dot.policy-a, .dot.policy-b");
 
   function redraw(widthPx) {
     const [a, b] = [chosen.a.value, chosen.b.value];
     for (const [index, [, color]] of pair(a, b).entries()) dots[index].style.background = color;
+    legends(a, b);
     table(a, b);
     course(a, b, widthPx);
     scatter(a, b, widthPx);

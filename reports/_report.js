@@ -194,6 +194,11 @@
   // A table becomes one to sort, filter, choose columns of and take away; without this it is a
   // plain one with all rows and columns.
   const words = { search: "Filter", zeroRecords: "No row has this.", info: "", infoEmpty: "" };
+  // A value that is not there is -Infinity to the library: it comes last, whichever way is sorted.
+  const absent = (value) => value === -Infinity;
+  const numbersInOrder = (way) => (one, other) =>
+    absent(one) || absent(other) ? absent(one) - absent(other) : way * (Math.sign(one - other) || 0);
+  const order = { "num-asc": numbersInOrder(1), "num-desc": numbersInOrder(-1) };
   function columnsOf(heads) {
     return heads.map((head) => ({
       type: head.classList.contains("num") ? "num" : "string",
@@ -282,6 +287,7 @@
   }
   function makeTables(page) {
     if (!tracekit.DataTable) return;
+    Object.assign(tracekit.DataTable.ext.type.order, order);
     for (const table of page.querySelectorAll("table.data:not(.made)")) {
       if (table.closest("details:not([open])")) continue;
       table.classList.add("made");

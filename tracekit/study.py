@@ -1,6 +1,7 @@
 """Study folders: what a study found, as Parquet frames beside a document that says what it was."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,14 @@ from tracekit.opened import NoFileError
 from tracekit.shown import Shown
 
 SCHEMA = "tracekit/study/1"
+#: Studies in a folder of this name belong to the store or run that lies beside it.
+BESIDE = "studies"
+#: Where a study goes, by its name there, as a command of a shell names it.
+Where = Callable[[str], str]
+#: What is said below commands that write studies there.
+_SHOWN_NEXT = (
+    f"Make the report of the run or store again (tracekit report) to see what is in {BESIDE}."
+)
 STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document="study.json")
 
 
@@ -34,6 +43,18 @@ class Study(Shown):
     name: str
     about: Mapping[str, Any]
     frames: Mapping[str, pl.DataFrame]
+
+
+def beside(store: str) -> Where:
+    """Where studies of a store go, so that the next report of it, or of its run, shows them."""
+    folder = Path("." if "://" in store else store).parent / BESIDE
+    return lambda name: shlex.quote(str(folder / name))
+
+
+def shown_next(commands: Iterable[str]) -> str:
+    """What shows the studies that commands write beside a store, a sentence; empty for none."""
+    written = any(f"{BESIDE}/" in command.partition(" --out ")[2] for command in commands)
+    return _SHOWN_NEXT if written else ""
 
 
 def write_study(study: Study, out: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import re
@@ -12,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from report_studies_support import comparison, fewest, varied
 from store_support import tiny_store
 from workload_support import parquet_folder
 
@@ -142,7 +144,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 SEEN = {
     "run": ["2 nodes", "first_fit", "worst_fit", ".placements: ", "<table>"],
     "once": ["No policy can be recommended", "first_fit"],
-    "comparison": ["Comparison of two runs", "base: run", ".frames["],
+    "comparison": ["Comparison of two runs", "from run to once", ".frames["],
     "shrink": ["Fewest nodes that are enough", "first_fit", "<svg"],
     "ingest": ["0 rows of 0 new files", "files already in the store", "tracekit.connect("],
     "calls": ["Call graphs: ", "missing", "<svg", ".edges: "],
@@ -163,6 +165,58 @@ def test_a_result_shows_what_it_is(name: str, results: dict[str, Any]) -> None:
     assert len(html) < 60_000
     assert len(text) < 4_000
     assert "shape:" not in text
+
+
+#: Of a study: how its first sentence begins, the heads of its table, and a row of it.
+ANSWERED = {
+    "comparison": (
+        comparison,
+        "From main to mine, 3 values of 4 changed",
+        ["policy", "measure", "base", "new", "change (95 %)", "verdict"],
+        ["lra", "imbalance_mean", "0.100", "0.200", "+0.10 (0.05 to 0.15)", "worse"],
+    ),
+    "fewest nodes": (
+        fewest,
+        "6 of 10 nodes are enough for lra for 1.5 times the containers",
+        ["policy", "nodes", "can go", "bound", "CPU", "memory", "overload"],
+        ["bra", "7..8", "2..3", "5", "72.0 %", "40.0 %", "0"],
+    ),
+    "changed assumptions": (
+        varied,
+        "The answer hangs on node_cpu_cores: lra stays the answer under 1 of 2 changes",
+        ["changed", "the answer", "agreement", "first by ranks alone"],
+        ["node_cpu_cores=52", "barred: bra", "-1.00", "bra"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_study_shows_its_answer_first_and_the_table_of_the_terminal(name: str) -> None:
+    made, begins, heads, row = ANSWERED[name]
+    study = made()
+    page = study.shown()
+    assert page.lines[0].replace("\u00a0", " ").startswith(begins)
+    assert list(page.columns) == heads
+    assert row in [[str(cell).replace("\u00a0", " ") for cell in one] for one in page.rows]
+    for raw in ("{", "workload:", "limits:"):
+        assert raw not in " ".join(page.lines)
+
+
+def test_changes_are_shown_in_percent_the_worse_first_and_no_more_than_a_page() -> None:
+    study = comparison()
+    first = study.frames["changes"].head(1)
+    many = [
+        first.with_columns(
+            measure=pl.lit("cpu_max_fraction"), verdict=pl.lit("worse" if at == 16 else "better")
+        )
+        for at in range(17)
+    ]
+    frames = {**study.frames, "changes": pl.concat(many)}
+    page = dataclasses.replace(study, frames=frames).shown()
+    cells = [str(one).replace("\u00a0", " ") for one in page.rows[0]]
+    assert cells[2:] == ["10.0 %", "20.0 %", "+10 pp (5 to 15)", "worse"]
+    assert len(page.rows) == 15
+    assert "15 of 17 changes are shown, what is worse first." in page.lines
 
 
 def test_a_connection_shows_what_may_be_asked(tmp_path: Path) -> None:

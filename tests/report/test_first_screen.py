@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from functools import reduce
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from cluster_support import cluster
 from kubernetes_support import container, listed, node, pod, written
+from report_support import made_up
 from tests_support import NODE_HEADER, SHARED, TraceFolder
 
 import tracekit
@@ -20,6 +22,8 @@ from tracekit.replay.answer.decision import decision
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import BOUND
 from tracekit.report import render
+from tracekit.report.contents.answer.sure import wider
+from tracekit.report.render import render_data
 from tracekit.verbs.replay import replay
 
 POLICIES = ("least_allocated", "most_allocated", "random")
@@ -239,3 +243,13 @@ def test_pods_that_never_had_a_node_are_said(tmp_path: Path) -> None:
     render(run, tmp_path / "report.html")
     screen = _first_screen((tmp_path / "report.html").read_text())
     assert "1 pod never had a node: default/waits (3 cores, since 2026-01-01 00:00 UTC)" in screen
+
+
+def test_why_differences_from_production_are_wide_stands_below_the_table() -> None:
+    data = made_up()
+    said = "Differences from production have wider intervals: it is known in one order of arrival"
+    assert data.decision is not None
+    assert f'<p class="quiet">{said}' in render_data(data)
+    assert wider(data, data.decision, "first_fit") == ""
+    once = dataclasses.replace(data.decision, orders=1)
+    assert wider(data, once, "observed") == ""

@@ -6,6 +6,7 @@ Skipped where no Chromium is installed.
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,47 @@ def test_what_is_taken_away_has_numbers_in_the_unit_of_their_name(
     assert all(taken[name].dtype.is_numeric() for name in numbers)
     assert taken["cpu_mean"].is_between(0, 1).all()
     assert taken["cpu_mean"].n_unique() > 1
+
+
+#: First and last cell of each column of numbers that lacks some, sorted up and down.
+_SORTED_BOTH_WAYS = """
+() => [...document.querySelectorAll("[id='/policies'] .dt-scroll-body table")].flatMap((table) => {
+  const made = new tracekit.DataTable.Api(table);
+  const shown = (at) => made.column(at, { order: "current" }).nodes().toArray()
+    .map((cell) => cell.textContent.trim());
+  return made.columns().indexes().toArray().filter((at) =>
+    made.column(at).header().classList.contains("num") && shown(at).includes("\u2013")
+    && new Set(shown(at)).size > 1,
+  ).flatMap((at) => ["asc", "desc"].map((way) => {
+    made.order([[at, way]]).draw();
+    return [shown(at)[0], shown(at).at(-1), shown(at)];
+  }));
+})
+"""
+
+
+def test_cells_without_a_value_come_last_whichever_way_is_sorted(
+    windows: Windows, report: Path
+) -> None:
+    with windows.at(report) as page:
+        page.evaluate("location.hash = '#/policies'")
+        page.wait_for_selector("[id='/policies'] .dt-container")
+        found = page.evaluate(_SORTED_BOTH_WAYS)
+    assert found
+    for first, last, values in found:
+        assert first != "\u2013", values
+        assert last == "\u2013", values
+
+
+def test_files_have_short_plain_names(windows: Windows, report: Path) -> None:
+    with windows.at(report) as page:
+        page.evaluate("location.hash = '#/policies'")
+        page.wait_for_selector("[id='/policies'] .dt-container")
+        names = page.evaluate(
+            "[...document.querySelectorAll('table[data-name]')].map((one) => one.dataset.name)"
+        )
+    assert names
+    assert [name for name in names if not re.fullmatch(r"[a-z0-9-]{1,40}", name)] == []
 
 
 def test_an_interval_is_taken_away_as_numbers_in_columns_of_its_own(

@@ -11,8 +11,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from report_support import made_up
 
-from tracekit.replay.measures import is_share
+from tracekit.replay.answer.amounts import standing_text, value_text
+from tracekit.replay.measures import find_measure, is_share
 from tracekit.replay.runs.run import BOUND
 from tracekit.report.contents import pair
 from tracekit.report.data import load
@@ -33,6 +35,29 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def carried(run: Path) -> dict[str, Any]:
     return json.loads(str(pair.document(load(None, None, run))))  # type: ignore[no-any-return]
+
+
+def test_values_are_written_as_on_the_other_pages() -> None:
+    data = made_up()
+    document = json.loads(str(pair.document(data)))
+    several = 0
+    for at, one in enumerate(document["measures"]):
+        measure = find_measure(one["column"])
+        assert measure is not None
+        for name, texts in document["texts"].items():
+            row = data.standings(measure.name).row(name)
+            if row is not None:
+                assert texts[at] == standing_text(measure, row)
+                several += "\u00b1" in texts[at]
+    assert several
+
+
+def test_what_nodes_cost_has_the_same_digits_on_every_page() -> None:
+    cost = find_measure("cost_per_hour")
+    assert cost is not None
+    assert value_text(cost, 412.888) == "412.89"
+    assert value_text(cost, 413.0) == "413.00"
+    assert value_text(cost, 1412.888) == "1,412.89"
 
 
 def drawn(part: dict[str, Any], one: str, other: str) -> list[int]:

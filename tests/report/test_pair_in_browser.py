@@ -54,6 +54,12 @@ def test_no_title_of_an_axis_reaches_beyond_its_drawing(
         page.evaluate("location.hash = '#/pair'")
         page.wait_for_selector("#two-services-plot svg text")
         assert page.evaluate(_BEYOND) == []
+        legends = page.locator("[id='/pair'] .legend").all_inner_texts()
+        # both policies by name above every figure of the page
+        assert len(legends) == page.locator("[id='/pair'] .plot").count()
+        for legend in legends:
+            assert "first_fit" in legend
+            assert "worst_fit" in legend
         nodes, services = page.evaluate(_TITLES)
         assert "Containers [count]" in nodes
         assert "Nodes [count]" in services

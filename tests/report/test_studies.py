@@ -8,14 +8,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from report_studies_support import varied
+from report_studies_support import fewest, requested, varied
 from report_support import made_up
 
 from tracekit.errors import TracekitError
 from tracekit.report.computed import Computed
-from tracekit.report.contents import contents, vary
+from tracekit.report.contents import contents, requests_to_change, vary
+from tracekit.report.contents import fewest as fewest_page
 from tracekit.report.data import Data
-from tracekit.report.paths import Paths
+from tracekit.report.paths import Paths, paths
 from tracekit.report.render import render_data
 from tracekit.report.studies import assumed_otherwise, read_studies
 from tracekit.store.folder import open_store
@@ -72,6 +73,8 @@ def test_of_several_beside_the_one_like_the_run_counts_and_the_others_are_told(
         "c-more-policies": {"workload": ours, "scale": 1.0, "subject": ""},
         "z-fewest": {"workload": ours, "scale": 1.0, "subject": "x"},
     }
+    abouts["y-one-order"] = {**abouts["z-fewest"], "repeats": 1}
+    abouts["z-fewest"]["repeats"] = 6
     for name, about in abouts.items():
         frames = {"x": pl.DataFrame({"x": [1]})}
         write_study(Study(name="fewest_nodes", about=about, frames=frames), wanted / name)
@@ -80,9 +83,11 @@ def test_of_several_beside_the_one_like_the_run_counts_and_the_others_are_told(
     write_study(Study(name="fewest_nodes", about=about, frames=frames), wanted / "of-another")
     found = read_studies(tmp_path / "store", [], load={**ours, "nodes": 8})
     assert found.shown["fewest_nodes"].about == abouts["z-fewest"]
-    assert [name for name, _ in found.others] == ["c-more-policies", "b-more", "a-other"]
+    assert [name for name, _ in found.others] == [
+        "y-one-order", "c-more-policies", "b-more", "a-other",
+    ]  # fmt: skip
     assert assumed_otherwise(found.others[-1][1], {"assumptions": kept}) == ["reserved=none"]
-    assert assumed_otherwise(found.others[0][1], {"assumptions": kept}) == []
+    assert assumed_otherwise(found.others[1][1], {"assumptions": kept}) == []
 
 
 def test_a_study_that_lies_beside_a_run_counts_if_it_is_of_what_the_run_replayed(
@@ -133,6 +138,23 @@ def test_a_study_in_the_folder_beside_counts_only_if_it_says_that_it_is_of_the_r
     assert bool(read_studies(tmp_path / "run", [], load=load).shown) == shown
 
 
+def test_a_study_of_one_order_of_arrival_shows_no_ranks() -> None:
+    study = varied()
+    stands = study.frames["changes"].with_columns(
+        stands=pl.lit("not told"), answer=pl.lit("none"), agreement=1.0, problem=None
+    )
+    about = {**study.about, "repeats": 1, "answer": []}
+    frames = {**study.frames, "changes": stands}
+    data = Data(studies={study.name: dataclasses.replace(study, about=about, frames=frames)})
+    html = render_data(data)
+    assert "Nothing can be told: the policies met one order of arrival" in html
+    for wrong in ("not told stays", 'id="figure-assumption_ranks"', "Kendall", "+1.00"):
+        assert wrong not in html
+    names = [one.name for made in (vary.changes, vary.policies) for one in made(data).columns]
+    assert not {"rank", "agreement", "first_by_ranks_alone"} & set(names)
+    assert "value" in names or "imbalance_mean" in names
+
+
 def under(study_requests: str, run_requests: str) -> Data:
     """A run of made-up data beside a study of assumptions, each with requests of its own."""
     data, study = made_up(), varied()
@@ -159,3 +181,23 @@ def test_a_study_under_other_assumptions_keeps_to_its_own_page() -> None:
     rests = page[page.index('id="/rests"') :]
     assert "Made under other assumptions" in rests
     assert "Made under other assumptions" not in page[: page.index('id="/rests"')]
+
+
+def test_every_proposed_study_goes_to_a_folder_that_the_next_report_shows() -> None:
+    """From the pages of a run and of its studies; one that is there is not written over."""
+    data = made_up()
+    data.studies = {one.name: one for one in (varied(), fewest(), requested())}
+    data.paths = Paths(studies="RUN/studies")
+    pages = (fewest_page.answer(data), vary.answer(data), requests_to_change.answer(data))
+    steps = [command for page in pages for _, command in page.next]
+    studies = [one for one in steps if one.split()[1] in {"shrink", "vary"}]
+    assert len(studies) > 2
+    for command in studies:
+        assert " --out RUN/studies/" in command, command
+        assert command.rpartition("/")[2] not in {"assumptions", "fewest"}
+    assert ["Make the report" in page.shown_next for page in pages] == [True, False, True]
+
+
+def test_a_study_below_studies_proposes_others_beside_itself(tmp_path: Path) -> None:
+    told = paths(tmp_path / "run" / "studies" / "assumptions", None, None)
+    assert told.study("more") == str(tmp_path / "run" / "studies" / "more")

@@ -45,6 +45,17 @@ def print_command(command: str) -> None:
     print(textwrap.indent(in_lines(command, WIDTH - 2), "  "))
 
 
+def print_following(steps: Sequence[tuple[str, str]]) -> None:
+    """Print what to ask next, each with its command, and what shows the studies that they write."""
+    from tracekit.study import shown_next
+
+    for why, command in steps:
+        print_paragraph(why)
+        print_command(command)
+    if said := shown_next(command for _, command in steps):
+        print_paragraph(said)
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, note: str = ""
 ) -> None:

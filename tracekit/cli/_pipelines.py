@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from tracekit.files.replacing import replaced_file
-from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.errors import TracekitError
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 def write_junit(found: Study, path: Path) -> None:
     """Write a test case for each threshold and policy; without thresholds, one for each policy."""
-    from tracekit.replay.answer.compared_run import warnings_of
+    from tracekit.replay.answer.comparison.compared_run import warnings_of
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     suite = ET.Element(
@@ -75,7 +74,8 @@ def write_markdown_error(error: TracekitError, path: Path) -> None:
 
 
 def _page(found: Study) -> Iterator[str]:
-    from tracekit.replay.answer.compared_run import UNCHANGED, verdict_told, warnings_of
+    from tracekit.replay.answer.comparison.compared_run import warnings_of
+    from tracekit.replay.answer.comparison.words import HEADS, cells, changed, too_few, value
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
@@ -97,18 +97,11 @@ def _page(found: Study) -> Iterator[str]:
                 for one in outcomes
             ],
         )
-    rows = found.frames["changes"].to_dicts()
-    changes = [row for row in rows if row["verdict"] not in UNCHANGED]
+    changes = changed(found)
     of = ", ".join(about["policies"])
     yield f"\n### What changed under {_text(of)}\n"
     if changes:
-        yield from _table(
-            ("policy", "measure", "base", "new", "change (95 %)", "verdict"),
-            [
-                (row["policy"], row["measure"], *_values(row), verdict_told(row, about))
-                for row in changes
-            ],
-        )
+        yield from _table(HEADS, [cells(row, about) for row in changes])
     else:
         yield "No measure changed."
     if said := too_few(found):
@@ -131,57 +124,6 @@ def _text(value: str) -> str:
     return " ".join((plain if plain.startswith("`") else plain.replace("<", "&lt;")).split())
 
 
-def _values(row: dict[str, Any]) -> tuple[str, str, str]:
-    return value(row, "base"), value(row, "new"), change(row)
-
-
-def too_few(found: Study) -> str:
-    """A sentence if changes have no interval, with what gives them one; empty if all have."""
-    import polars as pl
-
-    from tracekit.replay.answer.compared_run import UNCHANGED
-    from tracekit.replay.chance.student import FEWEST
-
-    untold = ~pl.col("verdict").is_in(UNCHANGED) & pl.col("change_low").is_null()
-    changes = found.frames["changes"].filter(untold)
-    if not changes.height:
-        return ""
-    orders = changes["orders"].to_list()[0] if "orders" in changes.columns else 1
-    met = "one order" if orders == 1 else counted(orders, "order")
-    return (
-        f"With {met} of arrival it cannot be told which changes are chance, {FEWEST} are needed:"
-        " replay both with --repeat 20 and compare again."
-    )
-
-
-def change(row: dict[str, Any]) -> str:
-    """A change with its interval, where there is one."""
-    from tracekit.replay.answer.amounts import difference_text
-    from tracekit.replay.answer.standings import Difference
-    from tracekit.replay.measures import find_measure
-
-    measure = find_measure(row["measure"])
-    if row["change_low"] is None:
-        return "-"
-    if measure is None:
-        return f"{row['change']:+.3g}"
-    ends = {name: row[f"change_{name}"] for name in ("low", "high")}
-    of = {name: row[name] for name in ("policy", "measure", "orders")}
-    found = Difference(**of, other="", mean=row["change"], **ends, apart=False)
-    return difference_text(measure, found)
-
-
-def value(row: dict[str, Any], run: str) -> str:
-    """What a measure came to in a run, ``base`` or ``new``."""
-    from tracekit.replay.answer.amounts import value_text
-    from tracekit.replay.measures import find_measure
-
-    measure, found = find_measure(row["measure"]), row[run]
-    if measure is None or found is None:
-        return "-" if found is None else f"{found:,.4g}"
-    return value_text(measure, found)
-
-
 def outcome(row: dict[str, Any]) -> str:
     """What became of a threshold; what counts as failed is in capitals."""
     found = str(row["outcome"])
@@ -190,7 +132,8 @@ def outcome(row: dict[str, Any]) -> str:
 
 def went(row: dict[str, Any]) -> str:
     """What became of a threshold that failed, with the values of its measure."""
-    from tracekit.replay.answer.compared_run import NOT_COMPARABLE
+    from tracekit.replay.answer.comparison.compared_run import NOT_COMPARABLE
+    from tracekit.replay.answer.comparison.words import value
 
     values = f"{row['measure']} went from {value(row, 'base')} to {value(row, 'new')}"
     if row["outcome"] == NOT_COMPARABLE:
@@ -200,7 +143,8 @@ def went(row: dict[str, Any]) -> str:
 
 
 def _changes_of(found: Study, policy: str) -> str:
-    from tracekit.replay.answer.compared_run import UNCHANGED, verdict_told
+    from tracekit.replay.answer.comparison.compared_run import UNCHANGED, verdict_told
+    from tracekit.replay.answer.comparison.words import too_few, value
 
     rows = found.frames["changes"].filter(policy=policy).to_dicts()
     lines = [

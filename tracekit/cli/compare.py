@@ -11,10 +11,7 @@ from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 from tracekit.cli._pipelines import (
-    change,
     outcome,
-    too_few,
-    value,
     went,
     write_junit,
     write_junit_error,
@@ -89,7 +86,8 @@ def command(
 
 
 def _show(found: Study, *, all_measures: bool) -> None:
-    from tracekit.replay.answer.compared_run import UNCHANGED
+    from tracekit.replay.answer.comparison.compared_run import UNCHANGED
+    from tracekit.replay.answer.comparison.words import too_few, value
 
     changes, about = found.frames["changes"], found.about
     _warn(about)
@@ -137,25 +135,26 @@ def _show_policy(
     policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any], *, whole: bool
 ) -> None:
     """Print a table for each verdict; what is within chance by name, unless ``whole``."""
-    from tracekit.replay.answer.compared_run import CHANCE, verdict_told
+    from tracekit.replay.answer.comparison.compared_run import CHANCE, verdict_told
+    from tracekit.replay.answer.comparison.words import HEADS, cells, place
 
     # a column of verdicts would leave no room for whole names of measures
     verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
-    for verdict, told in sorted(verdicts.items(), key=lambda one: _place(one[0])):
+    for verdict, told in sorted(verdicts.items(), key=lambda one: place(one[0])):
         if verdict == CHANCE and not whole:
             names = [row["measure"] for row in rows if row["verdict"] == verdict]
             print_paragraph(f"{policy}, {told} (--all has the values): {', '.join(names)}")
             continue
         print_table(
             f"{policy}, {told}: from {about['base']} to {about['new']}",
-            ["measure", "base", "new", "change (95 %)"],
-            [_row(row) for row in rows if row["verdict"] == verdict],
+            HEADS[1:-1],
+            [cells(row, about)[1:-1] for row in rows if row["verdict"] == verdict],
         )
 
 
 def _warn(about: Mapping[str, Any]) -> None:
     """Print what has to be known before any change is believed."""
-    from tracekit.replay.answer.compared_run import warnings_of
+    from tracekit.replay.answer.comparison.compared_run import warnings_of
 
     for warning in warnings_of(about):
         print_paragraph(f"{warning}.")
@@ -163,7 +162,7 @@ def _warn(about: Mapping[str, Any]) -> None:
 
 def _unchanged(changes: Any) -> str:
     """How much is the same in both runs, or so close that it does not count."""
-    from tracekit.replay.answer.compared_run import ALIKE, SAME
+    from tracekit.replay.answer.comparison.compared_run import ALIKE, SAME
 
     same, alike = (changes.filter(verdict=one).height for one in (SAME, ALIKE))
     policies = changes["policy"].n_unique()
@@ -174,15 +173,3 @@ def _unchanged(changes: Any) -> str:
     return (
         f"{same:,} of {changes.height:,} values (measures of {of}) are the same in both runs{more}"
     )
-
-
-def _row(row: dict[str, Any]) -> list[object]:
-    return [row["measure"], value(row, "base"), value(row, "new"), change(row)]
-
-
-def _place(verdict: str) -> tuple[int, str]:
-    """Sorts changes: what is worse first, the same last."""
-    from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW, UNCHANGED
-
-    places = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, TOO_FEW, *UNCHANGED)
-    return places.index(verdict) if verdict in places else len(places), verdict

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tracekit.cli import _output
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import (
-    print_command,
-    print_json,
-    print_paragraph,
-    print_sentence,
-    print_table,
-)
 from tracekit.cli._streams import visible
 from tracekit.shell import quoted
-from tracekit.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tracekit.study import Study
 
 PANEL = Panel.replay
 #: So many nodes that can go are named; a command lists them all.
 _NAMED = 10
-#: The column of what the nodes that stay cost.
-_COST = ["cost/h"]
 
 
 def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> None:
@@ -49,7 +38,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
         nodes = found.frames["nodes"].filter("kept")
         orders = found.frames["orders"]
-        print_json(
+        _output.print_json(
             {
                 "schema": "tracekit/shrink/1",
                 **found.about,
@@ -72,7 +61,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 def _show(study: Study, out: Path | None) -> None:
     from tracekit.replay.measures.p99_fraction import is_the_fullest
-    from tracekit.replay.studies.shrink.words import drains_told, margin, waits
+    from tracekit.replay.studies.shrink.words import drains_told, margin, rows, waits
     from tracekit.replay.studies.shrink.words import told as words
     from tracekit.replay.studies.shrink.words.next import following
     from tracekit.replay.studies.shrink.words.over_orders import means_told
@@ -82,14 +71,15 @@ def _show(study: Study, out: Path | None) -> None:
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
     if stands_in := study.about["workload"].get("stands_in"):
-        print_paragraph(stands_in)
-    print_paragraph(words.answer(found))
+        _output.print_paragraph(stands_in)
+    _output.print_paragraph(words.answer(found))
     if unjudged := study.about["workload"].get("unjudged"):
-        print_sentence(unjudged)
-    _print_policies(study)
-    for row in study.frames["policies"].to_dicts():
-        if row["problem"] is not None:
-            print_sentence(f"{row['policy']}: no answer, {row['problem']}")
+        _output.print_sentence(unjudged)
+    _output.print_table(
+        rows.caption(study), rows.heads(study), rows.rows(study), note=rows.note(study)
+    )
+    for problem in rows.problems(study):
+        _output.print_sentence(problem)
     best = found.best
     told = [*waits.who(study), means_told(study, best["policy"], best["nodes"])]
     told += [drains_told.goes(found)]
@@ -105,30 +95,15 @@ def _show(study: Study, out: Path | None) -> None:
     ]
     for sentence in told:
         if sentence:
-            print_sentence(sentence)
-    print_paragraph(_limits(study))
+            _output.print_sentence(sentence)
+    _output.print_paragraph(_limits(study))
     _show_going(study, found.best["policy"], out)
     if out is not None:
-        print_paragraph(f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:")
-        print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
-    for why, text in following(found):
-        print_paragraph(why)
-        print_command(text)
-
-
-def _print_policies(study: Study) -> None:
-    """A row for production and for each policy."""
-    by_cost = study.about["least"] == "cost"
-    print_table(
-        f"Fewest of {counted(study.about['nodes'], 'node')}",
-        ["policy", "nodes", "can go", "bound", *_COST[:by_cost], "CPU", "memory", "overload"],
-        [
-            *_production(study, by_cost),
-            *(_row(row, by_cost) for row in _answers(study)),
-        ],
-        note="CPU, memory: highest use of any node; overload: node-steps above what a node has"
-        f"{_costs(by_cost)}{_to_add(study)}{_sticks(study)}",
-    )
+        _output.print_paragraph(
+            f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:"
+        )
+        _output.print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
+    _output.print_following(following(found))
 
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:
@@ -138,7 +113,7 @@ def _show_going(study: Study, policy: str, out: Path | None) -> None:
     going = drains_told.going(study, policy)
     if not going:
         return
-    print_paragraph("To drain, the first to go first:")
+    _output.print_paragraph("To drain, the first to go first:")
     for name in going[:_NAMED]:
         print(f"  {visible(name)}")
     if len(going) <= _NAMED:
@@ -146,71 +121,13 @@ def _show_going(study: Study, policy: str, out: Path | None) -> None:
     more = f"and {len(going) - _NAMED:,} more"
     store = study.about["workload"]["store"]
     if out is None or not store:
-        print_paragraph(f"{more}; all {len(going):,}: the same command with --json, under goes.")
+        _output.print_paragraph(
+            f"{more}; all {len(going):,}: the same command with --json, under goes."
+        )
         return
-    print_paragraph(f"{more}; all {len(going):,}, one a line:")
+    _output.print_paragraph(f"{more}; all {len(going):,}, one a line:")
     asked = drains_told.query_of_going(str(out), policy)
-    print_command(f"tracekit query {quote(store)} {quoted(asked)} --format csv")
-
-
-def _answers(study: Study) -> list[dict[str, Any]]:
-    return [row for row in study.frames["policies"].to_dicts() if row["problem"] is None]
-
-
-def _row(row: Mapping[str, Any], by_cost: bool) -> list[Any]:
-    from tracekit.replay.studies.shrink.words.told import span
-
-    return [
-        row["policy"],
-        span(row["nodes_low"], row["nodes"]).replace(" to ", ".."),
-        _can_go(row),
-        row["bound"],
-        *([f"{row['cost_kept_per_hour']:,.2f}"] if by_cost else []),
-        *_use(row),
-    ]
-
-
-def _to_add(study: Study) -> str:
-    more = any(row["nodes"] > row["of"] for row in _answers(study))
-    return "; can go: +N are nodes to add" if more else ""
-
-
-def _costs(by_cost: bool) -> str:
-    return "; cost/h: of the nodes that stay; of production, of those in use" if by_cost else ""
-
-
-def _sticks(study: Study) -> str:
-    from tracekit.replay.answer.fitness import STICK
-
-    return "".join(f"; {name}: {STICK}" for name in study.about["yardsticks"])
-
-
-def _can_go(row: Mapping[str, Any]) -> str:
-    """How many nodes can go, or have to be added."""
-    from tracekit.replay.studies.shrink.words.told import span
-
-    low, high = row["of"] - row["nodes"], row["of"] - row["nodes_low"]
-    if low < 0:
-        return f"+{span(max(-high, 0), -low)}".replace(" to ", "..")
-    return span(low, high).replace(" to ", "..")
-
-
-def _production(study: Study, by_cost: bool) -> list[list[Any]]:
-    """What production came to, as a row."""
-    observed = study.about["observed"]
-    if not observed:
-        return []
-    measures = observed["measures"]
-    cost = measures.get("cost_per_hour")
-    paid = [None if cost is None else f"{cost:,.2f}"]
-    return [["observed", observed["nodes"], None, None, *paid[:by_cost], *_use(measures)]]
-
-
-def _use(row: Mapping[str, Any]) -> list[str]:
-    from tracekit.replay.measures import FULLEST
-    from tracekit.replay.studies.shrink.search.broken_limit import number
-
-    return [number(name, row.get(name)) for name in FULLEST]
+    _output.print_command(f"tracekit query {quote(store)} {quoted(asked)} --format csv")
 
 
 def _limits(study: Study) -> str:

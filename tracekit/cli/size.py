@@ -114,9 +114,7 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         f"Every service under every policy: {out / 'services.parquet'}. The page:"
     )
     _output.print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
-    for why, command in words.following(study, quote(str(out))):
-        _output.print_paragraph(why)
-        _output.print_command(command)
+    _output.print_following(words.following(study, quote(str(out))))
 
 
 def _policy(study: Requests, name: str) -> list[object]:

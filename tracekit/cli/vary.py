@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import (
-    print_command,
+    print_following,
     print_json,
     print_paragraph,
     print_sentence,
     print_table,
 )
-from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -47,28 +46,9 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 def _show(study: Study) -> None:
     from tracekit.replay.studies.vary import told as words
 
-    changes = study.frames["changes"]
-    rows = changes.filter(changes["problem"].is_null())
     print_paragraph(words.answer(study))
-    print_table(
-        f"The answer of {counted(len(study.about['policies']), 'policy')}, and their ranks by"
-        f" {study.about['measure']}",
-        ["changed", "the answer", "agreement", "first by ranks alone"],
-        [
-            [
-                row["change"],
-                words.outcome(row),
-                "-" if row["agreement"] is None else f"{row['agreement']:+.2f}",
-                row["first"] or "-",
-            ]
-            for row in rows.iter_rows(named=True)
-        ],
-        note="ranks: by that measure alone, which does not decide the answer; agreement: Kendall's"
-        " tau of the ranks with those as assumed, +1 to -1",
-    )
+    print_table(words.caption(study), words.HEADS, words.rows(study), note=words.NOTE)
     print_sentence(words.sure(study))
     for said in words.problems(study):
         print_sentence(said)
-    for why, text in words.following(study):
-        print_paragraph(why)
-        print_command(text)
+    print_following(words.following(study))

@@ -1,20 +1,27 @@
-"""A study, such as a comparison or the fewest nodes: what was asked, and its first frame."""
+"""A study, such as a comparison or the fewest nodes: its answer, and its table as printed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.replay.answer.compared_run import UNCHANGED
+import polars as pl
+
+from tracekit.replay.answer.comparison import words as compared
+from tracekit.replay.answer.comparison.compared_run import warnings_of
+from tracekit.replay.answer.comparison.run_compare import NAME as COMPARISON
+from tracekit.replay.studies.shrink.study import NAME as FEWEST_STUDY
+from tracekit.replay.studies.shrink.words import rows as fewest_rows
+from tracekit.replay.studies.shrink.words import told as fewest_told
 from tracekit.replay.studies.vary import study as vary
 from tracekit.replay.studies.vary import told as vary_told
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
-from tracekit.shown import Bar, Page, frames_in, table
+from tracekit.shown import ROWS, Bar, Page, frames_in, table
 from tracekit.sizing.requests import told as requests_told
 from tracekit.study import Study
 
 #: What a study is called, its frame to show, and the column to draw with its unit.
 _KINDS: Mapping[str, tuple[str, str, str, str]] = {
-    "comparison": ("Comparison of two runs", "changes", "", ""),
-    "fewest_nodes": ("Fewest nodes that are enough", "policies", "nodes", "nodes"),
+    COMPARISON: ("Comparison of two runs", "changes", "", ""),
+    FEWEST_STUDY: ("Fewest nodes that are enough", "policies", "nodes", "nodes"),
     REQUESTS_STUDY: ("Which requests to change", "policies", "", ""),
     vary.NAME: ("Policies under changed assumptions", "changes", "", ""),
 }
@@ -25,10 +32,7 @@ def page(study: Study) -> Page:
     words = study.name.replace("_", " ").capitalize()
     title, name, drawn, unit = _KINDS.get(study.name, (words, "", "", ""))
     frame = study.frames.get(name, next(iter(study.frames.values())))
-    if "verdict" in frame.columns:
-        changed = frame.filter(~frame["verdict"].is_in(UNCHANGED))
-        frame = changed if changed.height else frame
-    columns, rows = table(frame)
+    columns, rows = _table(study, frame)
     return Page(
         title=title,
         lines=_lines(study),
@@ -41,11 +45,47 @@ def page(study: Study) -> Page:
 
 
 def _lines(study: Study) -> list[str]:
-    if study.name == REQUESTS_STUDY:
-        return requests_told.lines(study)
-    if study.name == vary.NAME:
-        return vary_told.lines(study)
+    """The answer first, as on the terminal; of a study that says none what was asked."""
+    said = {
+        REQUESTS_STUDY: requests_told.lines,
+        vary.NAME: lambda study: [*vary_told.lines(study), f"{vary_told.NOTE}."],
+        FEWEST_STUDY: _of_fewest,
+        COMPARISON: _of_comparison,
+    }.get(study.name)
+    if said is not None:
+        return said(study)
     return [f"{key}: {_spelled(value)}" for key, value in study.about.items() if value]
+
+
+def _table(study: Study, frame: pl.DataFrame) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    """Heads and rows as on the terminal; of a study that prints none the first of a frame."""
+    if study.name == vary.NAME:
+        return vary_told.HEADS, vary_told.rows(study)[:ROWS]
+    if study.name == FEWEST_STUDY:
+        return fewest_rows.heads(study), fewest_rows.rows(study)[:ROWS]
+    if study.name == COMPARISON:
+        found = sorted(compared.changed(study), key=lambda row: compared.place(row["verdict"]))
+        return compared.HEADS, [compared.cells(row, study.about) for row in found[:ROWS]]
+    return table(frame)
+
+
+def _of_fewest(study: Study) -> list[str]:
+    """The answer of a study of the fewest nodes, who has none and why, and what the table means."""
+    problems = (f"{said}." for said in fewest_rows.problems(study))
+    return [fewest_told.short(study), *problems, f"{fewest_rows.note(study)}."]
+
+
+def _of_comparison(study: Study) -> list[str]:
+    """How much changed, what has to be known of it, and what happened that must not."""
+    changes = len(compared.changed(study))
+    cut = f"{ROWS} of {changes} changes are shown, what is worse first." if changes > ROWS else ""
+    failed = study.frames["thresholds"].filter("failed").to_dicts()
+    return [
+        compared.lead(study),
+        *(f"{said}." for said in warnings_of(study.about)),
+        *(f"Failed: {row['threshold']}, under {row['policy']}." for row in failed),
+        *filter(None, [compared.too_few(study), cut]),
+    ]
 
 
 def _bars(frame: Any, column: str) -> list[Bar]:

@@ -17,6 +17,9 @@ from tracekit.units import duration, memory
 Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 
 _UNIT = re.compile(r"\[([^\]]+)\]\.?$")
+#: Files are called by so many letters of a caption at most.
+_NAME_LENGTH = 40
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _ENDINGS: tuple[tuple[str, Kind], ...] = (
     ("_fraction", "percent"),
     ("_share", "percent"),
@@ -66,6 +69,14 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     apart: Sequence[Sequence[Cell]] = ()
+
+    @property
+    def file_name(self) -> str:
+        """What it is called as a file: the first words of its caption, in plain letters."""
+        words = _NOT_IN_NAMES.sub("-", self.caption.lower()).strip("-")
+        if len(words) <= _NAME_LENGTH:
+            return words or "table"
+        return words[: _NAME_LENGTH + 1].rpartition("-")[0] or words[:_NAME_LENGTH]
 
 
 def table(

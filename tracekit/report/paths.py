@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.replay.workload.loaders import spelled
-from tracekit.report.studies import BESIDE
+from tracekit.study import BESIDE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +55,14 @@ def paths(source: Path, store: Path | None, run: Path | None, *, loader: str = "
             return str(path)
         return os.path.relpath(path) if relative else os.path.normpath(path.absolute())
 
+    around = (run or source).absolute().parent
     named = shlex.quote(told(store)) if store else "STORE"
     workload = _workload(loader, run, told) if run and loader else ""
     return Paths(
         source=shlex.quote(told(source)),
         store=named,
         replayed=f"--workload {shlex.quote(workload)}" if workload else named,
-        studies=told((run or source).absolute().parent / BESIDE),
+        studies=told(around if around.name == BESIDE else around / BESIDE),
     )
 
 

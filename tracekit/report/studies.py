@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import TracekitError
-from tracekit.study import STUDY_FOLDER, Study, read_study
+from tracekit.study import BESIDE, STUDY_FOLDER, Study, read_study
 from tracekit.words import listed
 
-#: Studies in a folder of this name belong to the store or run that lies beside it.
-BESIDE = "studies"
 #: By these the workload of a study is told from another one's; more load has more containers.
 _OF_LOAD = ("nodes", "steps")
 
@@ -39,7 +37,8 @@ def read_studies(
     """Studies by name; of two of one name the given one counts, the last if several.
 
     Of several beside the source that one counts that assumes what the run assumed, and of these
-    one of the load as recorded, which the run asked for itself; else the first by its folder. Of a
+    one of the load as recorded, which the run asked for itself; then that of more orders of
+    arrival; else the first by its folder. Of a
     run those count, too, that lie in the folder that it lies in. Those of a cluster
     that do not say that they are of the run's workload are left out.
 
@@ -102,13 +101,14 @@ def made_otherwise(study: Study, load: Mapping[str, Any]) -> str:
     return f"Made under other assumptions than this replay: {listed(parted)}."
 
 
-def _farness(study: Study, load: Mapping[str, Any]) -> tuple[bool, ...]:
+def _farness(study: Study, load: Mapping[str, Any]) -> tuple[float, ...]:
     """How far a study is from what a run shows: the least goes first."""
     about = study.about
     return (
         bool(assumed_otherwise(study, load)),
         about.get("scale", 1) != 1,
         not about.get("subject"),
+        -about.get("repeats", 0),
     )
 
 

@@ -29,12 +29,12 @@ def compare(
     ] = (),
     out: ReportedStudy = None,
 ) -> Study:
-    """What changed from one run folder to another; see ``tracekit.replay.answer.run_compare``.
+    """What changed from one run folder to another; see ``answer.comparison.run_compare``.
 
     The study is written to ``out`` if given, for the report. Runs of different workloads are not
     held to thresholds that speak of ``base``.
     """
-    from tracekit.replay.answer.run_compare import compare_runs
+    from tracekit.replay.answer.comparison.run_compare import compare_runs
     from tracekit.verbs._study import made
 
     def compared(_: object) -> Study:

@@ -15,6 +15,8 @@ from tracekit.words import MINUS, NBSP, number
 
 #: Decimals of a percentage without an interval, and the most that one gets.
 _PLAIN, _MOST = 1, 2
+#: What nodes that hold a container cost, which people pay; on every page with as many decimals.
+COST, _OF_MONEY = "cost_per_hour", 2
 #: What rounds to nothing at so many decimals is called smaller than this.
 _LEAST = 0.01
 
@@ -63,6 +65,8 @@ def _of(measure: Measure, reach: float | None, value: float | None = None) -> in
         return decimals(factor * reach, most=most)
     if measure.share:
         return _PLAIN
+    if measure.name == COST:
+        return _OF_MONEY
     whole = value is not None and float(value).is_integer()
     return 0 if whole or (value is not None and abs(value) >= 1000) else None
 

@@ -7,6 +7,7 @@ of those would be to read what the orders do not tell.
 import dataclasses
 from collections.abc import Sequence
 
+from tracekit.replay.answer.amounts import COST
 from tracekit.replay.answer.fitness import (
     LeftOut,
     above_on_average,
@@ -29,8 +30,6 @@ from tracekit.replay.runs.run import OBSERVED
 
 #: Decides where no policy is better than production by a measure that has a better end.
 NODES = "nodes_used_mean"
-#: What nodes that hold a container cost, which people pay.
-COST = "cost_per_hour"
 #: What clusters run already: to keep it costs nobody anything.
 USUAL = "default_scheduler"
 #: Rules that need no knowledge of use: what anything cleverer has to be better than.

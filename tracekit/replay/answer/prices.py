@@ -3,12 +3,12 @@
 import dataclasses
 from collections.abc import Sequence
 
-from tracekit.replay.answer.amounts import difference_text, standing_text, value_text, way
+from tracekit.replay.answer.amounts import COST, difference_text, standing_text, value_text, way
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.left_waiting import carries_less
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.answer.preferred import COST, NODES
+from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.answer.standings import Difference, difference, standings
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import Measure, find_measure, small

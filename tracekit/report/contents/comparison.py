@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.replay.answer.compared_run import (
+from tracekit.replay.answer.comparison import words
+from tracekit.replay.answer.comparison.compared_run import (
     ALIKE,
-    CHANCE,
-    NOT_COMPARABLE,
-    TOO_FEW,
     UNCHANGED,
     outcome_told,
     verdict_told,
@@ -19,7 +17,7 @@ from tracekit.replay.measures import find_measure, small
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed
+from tracekit.report.words import listed
 
 STUDY = "comparison"
 #: So many names are told, the others are counted.
@@ -43,40 +41,13 @@ def answer(data: Data) -> Answer:
 
 
 def lead(data: Data) -> str:
-    """What was compared, and how much of it changed; what is too close to count did not."""
-    about = data.studies[STUDY].about
-    changes = data.result(f"{STUDY}/changes")
-    verdicts = changes["verdict"].to_list()
-    of = f"{count(changes['measure'].n_unique(), 'measure')} of"
-    policies = count(len(about["policies"]), "policy")
-    if not differs(data):
-        return (
-            f"Nothing changed from {about['base']} to {about['new']}: {of} {policies}"
-            f" came out {'alike' if ALIKE in verdicts else 'the same'}."
-        )
-    told = [
-        f"{verdicts.count(word)} {said}"
-        for word, said in (
-            ("better", "better"),
-            ("worse", "worse"),
-            ("changed", "other, neither better nor worse"),
-            (NOT_COMPARABLE, "not comparable, as containers are missing"),
-            (CHANCE, CHANCE),
-            (TOO_FEW, "too few orders of arrival to be told"),
-        )
-        if word in verdicts
-    ]
-    changed = changes.height - sum(map(verdicts.count, UNCHANGED))
-    return (
-        f"From {about['base']} to {about['new']},"
-        f" {count(changed, 'value')} of {changes.height:,} changed"
-        f" ({of} {policies}): {listed(told)}."
-    )
+    """What was compared, and how much of it changed."""
+    return words.lead(data.studies[STUDY])
 
 
 def differs(data: Data) -> bool:
     """Whether any measure of any policy changed."""
-    return not data.result(f"{STUDY}/changes")["verdict"].is_in(UNCHANGED).all()
+    return words.differs(data.studies[STUDY])
 
 
 def same(data: Data) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracekit.replay.answer.amounts import ON_AVERAGE
+from tracekit.study import shown_next
 
 #: Where a sentence ends and another one begins.
 SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
@@ -58,6 +59,8 @@ class Answer:
         What for, and the command.
     interval : str
         What is told of the differences of ``changes``.
+    wider : str
+        Why their intervals are wider than those beside them, a sentence.
     """
 
     asked: str
@@ -75,6 +78,7 @@ class Answer:
     change: str = ""
     beyond: str = ""
     interval: str = "95\u00a0%"
+    wider: str = ""
     told: Sequence[str] = ()
     sure: str = ""
     hangs: str = ""
@@ -86,6 +90,11 @@ class Answer:
     def averages(self) -> str:
         """How a difference is called that is worse on average only; empty where none is."""
         return next((one.way for one in self.changes if one.way == ON_AVERAGE), "")
+
+    @property
+    def shown_next(self) -> str:
+        """That the next report shows what the next commands find, where they write studies."""
+        return shown_next(command for _, command in self.next)
 
     @property
     def lead(self) -> str:

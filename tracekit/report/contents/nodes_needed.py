@@ -14,7 +14,7 @@ from tracekit.replay.studies.shrink.after_run import unasked
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.next import CHEAPEST, MORE, may_be_cheaper
+from tracekit.replay.studies.shrink.words.next import AT_MORE, CHEAPEST, MORE, may_be_cheaper
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
@@ -119,7 +119,8 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
-    more = (f"How many nodes it takes for {MORE:g} times the load:", f"{asked} --scale {MORE}")
+    scaled = f"{asked} --scale {MORE:g} --out {data.paths.study(AT_MORE.format(MORE))}"
+    more = (f"How many nodes it takes for {MORE:g} times the load:", scaled)
     found = shrink_told.told(data.studies[NAME])
     searched = any(
         one.name == NAME and one.about.get("least") == COST for _, one in data.other_studies

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
+from tracekit.replay.answer.amounts import standing_text, value_text
 from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
@@ -59,6 +60,7 @@ def document(data: Data) -> Markup:
             "bound": _values(rows[BOUND], measures) if BOUND in rows else None,
             "measures": [_measure(one) for one in measures],
             "values": {name: _means(data, name, rows[name], measures) for name in names},
+            "texts": {name: _texts(data, name, rows[name], measures) for name in names},
             "differences": _differences(data, names),
             "courses": _courses(),
             "times_h": _times(data, names[0]),
@@ -133,6 +135,15 @@ def _means(data: Data, name: str, row: dict[str, Any], measures: list[Measure]) 
         row.get(one.name) if standing is None else standing.mean
         for one, standing in zip(measures, found, strict=True)
     )
+
+
+def _texts(data: Data, name: str, row: dict[str, Any], measures: list[Measure]) -> list[str]:
+    """The same as they are written, with their intervals, as the other pages write them."""
+    found = [(one, data.standings(one.name).row(name)) for one in measures]
+    return [
+        value_text(one, row.get(one.name)) if standing is None else standing_text(one, standing)
+        for one, standing in found
+    ]
 
 
 def _differences(data: Data, names: list[str]) -> list[list[Any]]:

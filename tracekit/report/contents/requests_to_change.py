@@ -55,6 +55,7 @@ def answer(data: Data) -> Answer:
             study,
             data.paths.source if alone else "SIZED",
             data.paths.store if data.has_store else "",
+            data.paths.study,
         ),
     )
 

@@ -29,6 +29,8 @@ _CHANGES = {
     "most_moved": "most_moved",
     "places": "places",
 }
+#: Those of the ranks by one measure.
+_OF_RANKS = ("agreement", "first_by_ranks_alone", "most_moved", "places")
 
 
 def answer(data: Data) -> Answer:
@@ -39,7 +41,7 @@ def answer(data: Data) -> Answer:
         sentence=spaced(vary_told.answer(study)),
         told=[f"Not replayed: {said}." for said in vary_told.problems(study)],
         sure=vary_told.sure(study),
-        next=vary_told.following(study),
+        next=vary_told.following(study, data.paths.study),
     )
 
 
@@ -67,10 +69,21 @@ def hangs(data: Data, told: Decision) -> str:
     return f"Of {listed(study.about['policies'])} alone, tried under other assumptions: {said}"
 
 
+def drawn(data: Data) -> bool:
+    """Whether there is an answer that may stay or turn over, so that a figure can show it."""
+    return bool(data.studies[NAME].about["answer"])
+
+
+def ranked(data: Data) -> bool:
+    """Whether ranks by one measure tell anything."""
+    return vary_told.ranks_told(data.studies[NAME])
+
+
 def changes(data: Data) -> Table:
     """Every change, those that turn the answer over first."""
     frame = data.result(f"{NAME}/changes")
     shown = frame.filter(pl.col("problem").is_null()).select(list(_CHANGES)).rename(_CHANGES)
+    shown = shown if ranked(data) else shown.drop(_OF_RANKS)
     decided = pl.col("decided_by").map_elements(_title, return_dtype=pl.String)
     return table(
         shown.with_columns(decided),
@@ -99,6 +112,7 @@ def policies(data: Data) -> Table:
     shown = frame.select("change", "policy", "barred", OVERLOAD, "pending", "rank", value="value")
     if measure not in shown.columns:
         shown = shown.rename({"value": measure})
+    shown = shown if ranked(data) else shown.drop("rank")
     return table(shown, "Each policy under each change, by its mean over the orders of arrival")
 
 

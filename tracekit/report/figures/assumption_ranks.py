@@ -42,7 +42,8 @@ _SCHEMA = {
 
 def _prepare(data: Data) -> pl.DataFrame:
     changes = data.result(_CHANGES)
-    if changes.is_empty():
+    # without an answer under the defaults nothing can stay, nor turn over
+    if changes.is_empty() or not data.studies[NAME].about["answer"]:
         return pl.DataFrame(schema=_SCHEMA)
     usual = vary_told.subject(data.studies[NAME])
     rows = [
@@ -76,6 +77,10 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         annotations=[_label(at, row) for at, row in rows],
     )
     return figure
+
+
+def _why_absent(data: Data) -> str:
+    return vary_told.answer(data.studies[NAME]) if NAME in data.studies else ""
 
 
 def _told(row: dict[str, Any]) -> str:
@@ -118,5 +123,6 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=lambda frame: frame.drop("usual_answer"),
+    why_absent=_why_absent,
     absent="No assumption was changed: tracekit vary STORE --out DIR.",
 )

@@ -7,7 +7,12 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.answer.amounts import difference_text, value_text
-from tracekit.replay.answer.compared_run import CHANCE, NOT_COMPARABLE, TOO_FEW, UNCHANGED
+from tracekit.replay.answer.comparison.compared_run import (
+    CHANCE,
+    NOT_COMPARABLE,
+    TOO_FEW,
+    UNCHANGED,
+)
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import find_measure
 from tracekit.report.data import Data

@@ -22,7 +22,7 @@ from tracekit.sizing.requests.rows import (
     services,
     then,
 )
-from tracekit.study import Study
+from tracekit.study import Study, Where, beside
 from tracekit.units import MS_PER_DAY, duration, percent
 from tracekit.words import listed
 
@@ -272,14 +272,21 @@ def lines(study: Study) -> list[str]:
     return [one for one in [*said, *notes(study)] if one]
 
 
-def following(study: Study, out: str, store: str = "") -> list[tuple[str, str]]:
+def following(
+    study: Study, out: str, store: str = "", to: Where | None = None
+) -> list[tuple[str, str]]:
     """What to do next: what for, and the command.
 
-    ``out``, where the study lies, and ``store`` are quoted for a shell.
+    ``out``, where the study lies, and ``store`` are quoted for a shell; ``to`` says where a study
+    goes.
     """
-    named = store or quote(study.about["workload"]["store"])
+    lies = study.about["workload"]["store"]
+    named, to = store or quote(lies), to or beside(lies)
     again = f"--policy {USUAL} --assume requests=sized:{out}"
     return [
         ("What it does to the nodes:", f"tracekit replay {named} {again} --out {out}-replay"),
-        ("How many nodes are enough then:", f"tracekit shrink {named} {again}"),
+        (
+            "How many nodes are enough then:",
+            f"tracekit shrink {named} {again} --out {to('fewest-sized')}",
+        ),
     ]

@@ -45,6 +45,7 @@ from tracekit.replay.studies.vary.told import (
     following,
     problems,
     question,
+    rows,
     subject,
 )
 from tracekit.verbs.replay import replay
@@ -100,11 +101,15 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     # production is ranked beside the two
     assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
     assert found.frames["changes"]["stands"].to_list() == [UNTOLD]
-    assert answer(found).startswith("Nothing can be told of changed assumptions. No policy can be")
+    assert answer(found) == (
+        "Nothing can be told: the policies met one order of arrival, 6 are needed (--repeat 6)."
+    )
+    assert rows(found) == [("background=none", "not told", "-", "-")]
     ((why, command),) = following(found)
     assert "more orders" in why
     assert " --change background=none " in command
-    assert command.endswith("--repeat 6")
+    # a folder of its own beside the store, so that the next report shows it
+    assert command.endswith(f"--repeat 6 --out {store.parent / 'studies' / 'assumptions-6-orders'}")
 
 
 def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> None:

@@ -18,7 +18,7 @@ from tracekit.replay.studies.vary.answers import (
     UNTOLD,
     decided_by,
 )
-from tracekit.study import Study
+from tracekit.study import Study, Where, beside
 from tracekit.words import counted, few, listed
 
 #: So many orders are asked for where six tell nothing.
@@ -27,6 +27,12 @@ _MORE = 20
 KEEP = "to keep production"
 #: Where nothing can be told under the defaults.
 NONE = "not told"
+#: What the columns of the table are called, and what they mean that do not say it.
+HEADS = ("changed", "the answer", "agreement", "first by ranks alone")
+NOTE = (
+    "ranks: by that measure alone, which does not decide the answer; agreement: Kendall's"
+    " tau of the ranks with those as assumed, +1 to -1"
+)
 #: So many assumptions are named, more are counted.
 _NAMED = 5
 
@@ -60,7 +66,12 @@ def answer(study: Study, *, most: int = 3) -> str:
     Of ``most`` changes that turn it over it is said how.
     """
     if not study.about["answer"]:
-        return f"Nothing can be told of changed assumptions. {study.about['answer_said']}"
+        if ranks_told(study):
+            return f"Nothing can be told of changed assumptions. {study.about['answer_said']}"
+        return (
+            f"Nothing can be told: the policies met {_orders(study)} of arrival, {FEWEST} are"
+            f" needed (--repeat {FEWEST})."
+        )
     if not study.frames["changes"]["problem"].null_count():
         return (
             "Nothing can be told: no changed assumption could be replayed; the reasons are below."
@@ -79,6 +90,11 @@ def answer(study: Study, *, most: int = 3) -> str:
         _unaltered(study),
     ]
     return " ".join(filter(None, said))
+
+
+def ranks_told(study: Study) -> bool:
+    """Whether ranks tell policies apart at all: with too few orders of arrival all share one."""
+    return bool(study.about["repeats"] >= FEWEST)
 
 
 def counts(usual: str, held: int, study: Study) -> str:
@@ -169,12 +185,13 @@ def subject(study: Study) -> str:
 
 def sure(study: Study) -> str:
     """The basis of the ranks, and the changes that leave the answer open."""
-    orders = study.about["repeats"]
-    if orders < FEWEST:
-        met = "one order" if orders == 1 else counted(orders, "order")
-        return f"Each policy met {met} of arrival under each change; {FEWEST} are needed to tell."
+    if not ranks_told(study):
+        return (
+            f"Each policy met {_orders(study)} of arrival under each change; {FEWEST} are needed"
+            " to tell."
+        )
     said = (
-        f"Each policy met {counted(orders, 'order')} of arrival under each change, and what does"
+        f"Each policy met {_orders(study)} of arrival under each change, and what does"
         " not differ beyond chance is not told apart (95 %, corrected for the number of comparisons"
         f" of these {counted(len(study.about['policies']), 'policy')}: among more of them, as in a"
         " run, less is told apart)."
@@ -187,9 +204,10 @@ def sure(study: Study) -> str:
     return f"{said} Two assumptions changed at a time were not tried."
 
 
-def following(study: Study) -> list[tuple[str, str]]:
-    """The next step, and the command for it."""
+def following(study: Study, to: Where | None = None) -> list[tuple[str, str]]:
+    """The next step, and the command for it; ``to`` says where a study goes."""
     about = study.about
+    to = to or beside(about["store"])
     words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
     base = _given(study)
     asked = " ".join(map(shlex.quote, words))
@@ -198,11 +216,13 @@ def following(study: Study) -> list[tuple[str, str]]:
     if not about["answer"] or not _changes(study, *TURNED, SAME):
         more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
         told = f"{base}{_tried(study)} --measure {about['measure']} --repeat {more}"
+        told += f" --out {to(f'assumptions-{more}-orders')}"
         return [("Let the policies meet more orders of arrival:", f"tracekit vary {asked}{told}")]
     turned = _changes(study, *TURNED)
     if not turned:
         store, policy = shlex.quote(about["store"]), shlex.quote(about["subject"])
-        command = f"tracekit shrink {store} --policy {policy}{base}"
+        out = to(f"fewest-{about['subject']}")
+        command = f"tracekit shrink {store} --policy {policy}{base} --out {out}"
         return [(f"See how many nodes are enough under {about['subject']}:", command)]
     first = turned[0]["change"]
     changed = f"{_given(study, first)} --assume {shlex.quote(first)} --out RUN"
@@ -210,9 +230,29 @@ def following(study: Study) -> list[tuple[str, str]]:
 
 
 def lines(study: Study) -> list[str]:
-    """All of it in sentences, the answer before how sure it is."""
+    """All of it in sentences, the answer first, as on the terminal."""
     failed = [f"Not replayed: {said}." for said in problems(study)]
-    return [question(study), answer(study), sure(study), *failed]
+    return [answer(study), question(study), sure(study), *failed]
+
+
+def caption(study: Study) -> str:
+    """What the rows are."""
+    many = counted(len(study.about["policies"]), "policy")
+    return f"The answer of {many}, and their ranks by {study.about['measure']}"
+
+
+def rows(study: Study) -> list[tuple[str, ...]]:
+    """A row for each change that was replayed, see ``HEADS``; those that turn it over first."""
+    changes, told = study.frames["changes"].filter(pl.col("problem").is_null()), ranks_told(study)
+    return [
+        (
+            row["change"],
+            outcome(row),
+            f"{row['agreement']:+.2f}" if told and row["agreement"] is not None else "-",
+            row["first"] or "-",
+        )
+        for row in changes.to_dicts()
+    ]
 
 
 def problems(study: Study) -> list[str]:
@@ -248,6 +288,12 @@ def _counted(many: int) -> str:
 
 def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _orders(study: Study) -> str:
+    """How many orders of arrival the policies met."""
+    orders = study.about["repeats"]
+    return "one order" if orders == 1 else counted(orders, "order")
 
 
 def _title(study: Study) -> str:

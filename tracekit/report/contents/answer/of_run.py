@@ -20,7 +20,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import nodes_needed, quantities, vary
 from tracekit.report.contents.answer.next_steps import following, in_turn
-from tracekit.report.contents.answer.sure import sure
+from tracekit.report.contents.answer.sure import sure, wider
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.measures import named
@@ -145,6 +145,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         beyond=beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
         after=shown,
+        wider=wider(data, told, before),
         change=f"{_what(told, shown)}, on all {count(load['nodes'], 'node')}",
         sure=" ".join(filter(None, [alike(found, told), sure(data, told)])),
         hangs=vary.hangs(data, told),

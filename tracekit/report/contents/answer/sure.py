@@ -34,12 +34,24 @@ def sure(data: Data, told: Decision) -> str:
     )
     if data.results is not None and OBSERVED in data.results.policies:
         said += (
-            " The interval of a difference against production is wider than that of a mean, as"
-            " production is one draw; on the page of the fewest nodes a mean is one of fewer rows,"
-            " so that its interval is narrower."
+            " On the page of the fewest nodes a mean is one of fewer rows, so that its interval is"
+            " narrower."
         )
     others = f"{_overload(data, told)}{_not_chosen(data, told)}"
     return spaced(f"{said}{others} {' '.join(_clauses(data, told))}".strip())
+
+
+def wider(data: Data, told: Decision, before: str) -> str:
+    """Why differences from production have wider intervals than the policy, a sentence; or empty.
+
+    It stands below the table, where both are seen.
+    """
+    if data.results is None or before != OBSERVED or told.orders < FEWEST:
+        return ""
+    return (
+        "Differences from production have wider intervals: it is known in one order of arrival"
+        " alone."
+    )
 
 
 def _looks(data: Data) -> str:

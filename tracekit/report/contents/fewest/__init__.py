@@ -66,7 +66,7 @@ def answer(data: Data) -> Answer:
         rests=quantities.rests(
             study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
         ),
-        next=shrink_next.following(found, store=data.paths.store),
+        next=shrink_next.following(found, store=data.paths.store, to=data.paths.study),
     )
 
 
@@ -139,7 +139,7 @@ def _price(found: shrink_told.Told) -> list[Change]:
     before, after = float(prices.sum()), float(found.nodes.filter("kept")["price_per_hour"].sum())
     return [
         Change(
-            title="Price per hour",
+            title="Cost of nodes kept per hour",
             meaning="prices of the nodes, in the currency of the source; no chance is in it",
             before=f"{before:,.2f}",
             after=f"{after:,.2f}",

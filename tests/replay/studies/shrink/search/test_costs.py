@@ -65,7 +65,9 @@ def test_the_fewest_nodes_are_not_the_cheapest() -> None:
     found = told(few)
     assert found is not None
     assert "--least cost does that" in costs.kept(found.best, found.nodes, "nodes")
-    assert any(asked.endswith("--least cost") for _, asked in following(found))
+    commands = [asked for _, asked in following(found, to=lambda name: f"R/studies/{name}")]
+    assert any(asked.endswith("--least cost --out R/studies/cheapest") for asked in commands)
+    assert all(" --out R/studies/" in asked for asked in commands)
 
 
 def test_of_several_policies_the_cheapest_comes_first() -> None:

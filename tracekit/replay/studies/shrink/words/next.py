@@ -8,41 +8,52 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.told import Told
+from tracekit.study import Where, beside
 
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"
-#: More load that is asked about next.
+#: More load that is asked about next, and what a study of it is called.
 MORE = 1.3
+AT_MORE = "fewest-{0:g}-times"
 CHEAPEST = f"--least {COST}"
 
 
-def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]:
+def following(
+    found: Told, *, store: str | None = None, to: Where | None = None
+) -> list[tuple[str, str]]:
     """What to do next, and the command for it.
 
     Parameters
     ----------
     store : str, optional
         Where the store lies, quoted for a shell, for a study that does not say.
+    to : callable, optional
+        Where a study goes, by its name; without it beside the store.
     """
-    steps = _following(found)
+    steps = _following(found, to or beside(found.about["workload"]["store"]))
     if store is None or found.about["workload"]["store"] != STORE:
         return steps
     return [(why, asked.replace(f" {STORE} ", f" {store} ", 1)) for why, asked in steps]
 
 
-def _following(found: Told) -> list[tuple[str, str]]:
+def _following(found: Told, to: Where) -> list[tuple[str, str]]:
     about, policy = found.about, found.best["policy"]
     said = []
     if may_be_cheaper(found):
-        said.append(("See the cheapest nodes that are enough:", CHEAPEST))
+        said.append(("See the cheapest nodes that are enough:", CHEAPEST, "cheapest"))
     if about["repeats"] == 1 and about["repeats_cover"]:
-        said.append(("See how far the count moves over orders of arrival:", f"--repeat {FEWEST}"))
+        why = "See how far the count moves over orders of arrival:"
+        said.append((why, f"--repeat {FEWEST}", f"fewest-{FEWEST}-orders"))
     scale = round(about["scale"] * MORE, 6)
     if _fewer(found) or found.best["nodes"] == found.best["of"]:
-        said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
+        why = f"See how many it takes for {scale:g} times the load:"
+        said.append((why, f"--scale {scale:g}", AT_MORE.format(scale)))
     steps = [
-        (why, f"{command(about, [policy], keep_scale='--scale' not in more)} {more}")
-        for why, more in said
+        (
+            why,
+            f"{command(about, [policy], keep_scale='--scale' not in more)} {more} --out {to(name)}",
+        )
+        for why, more, name in said
     ]
     load = about["workload"]
     if "assumed" in load["quantities"].values() and load["store"] and not load.get("gangs"):
@@ -54,6 +65,7 @@ def _following(found: Told) -> list[tuple[str, str]]:
         store, one, other = map(shlex.quote, (load["store"], policy, rival))
         given = "".join(f" --assume {shlex.quote(text)}" for text in load["assume"])
         asked = f"tracekit vary {store} --policy {one} --policy {other}{given}"
+        asked += f" --out {to(f'assumptions-{policy}')}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.amounts import value_text
-from tracekit.replay.answer.compared_run import (
+from tracekit.replay.answer.comparison.compared_run import (
     ALIKE,
     CHANCE,
     EXCEEDED,

@@ -10,8 +10,8 @@ from workload_support import parquet_folder
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.compared_run import fewer_placed, verdict_told
-from tracekit.replay.answer.run_compare import compare_runs
+from tracekit.replay.answer.comparison.compared_run import fewer_placed, verdict_told
+from tracekit.replay.answer.comparison.run_compare import compare_runs
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.verbs.replay import replay

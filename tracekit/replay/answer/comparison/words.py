@@ -1,0 +1,114 @@
+"""What changed between two runs, in words: the sentence, and the rows of tables.
+
+The command line, notebooks and the report say these; none makes its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from tracekit.replay.answer.amounts import difference_text, value_text
+from tracekit.replay.answer.comparison.compared_run import (
+    ALIKE,
+    CHANCE,
+    NOT_COMPARABLE,
+    TOO_FEW,
+    UNCHANGED,
+    verdict_told,
+)
+from tracekit.replay.answer.standings import Difference
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import find_measure
+from tracekit.study import Study
+from tracekit.words import count, counted, listed
+
+#: What the cells of a change are, in a table of all policies.
+HEADS = ("policy", "measure", "base", "new", "change (95 %)", "verdict")
+#: Verdicts, what is worse first and what is the same last.
+_ORDER = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, TOO_FEW, *UNCHANGED)
+#: What is said of so many values of a verdict.
+_COUNTED = (
+    ("better", "better"),
+    ("worse", "worse"),
+    ("changed", "other, neither better nor worse"),
+    (NOT_COMPARABLE, "not comparable, as containers are missing"),
+    (CHANCE, CHANCE),
+    (TOO_FEW, "too few orders of arrival to be told"),
+)
+
+
+def lead(study: Study) -> str:
+    """What was compared, and how much of it changed; what is too close to count did not."""
+    about, changes = study.about, study.frames["changes"]
+    verdicts = changes["verdict"].to_list()
+    of = f"{count(changes['measure'].n_unique(), 'measure')} of"
+    policies = count(len(about["policies"]), "policy")
+    if not differs(study):
+        return (
+            f"Nothing changed from {about['base']} to {about['new']}: {of} {policies}"
+            f" came out {'alike' if ALIKE in verdicts else 'the same'}."
+        )
+    told = [f"{verdicts.count(word)} {said}" for word, said in _COUNTED if word in verdicts]
+    many = changes.height - sum(map(verdicts.count, UNCHANGED))
+    return (
+        f"From {about['base']} to {about['new']},"
+        f" {count(many, 'value')} of {changes.height:,} changed"
+        f" ({of} {policies}): {listed(told)}."
+    )
+
+
+def differs(study: Study) -> bool:
+    """Whether any measure of any policy changed."""
+    return not study.frames["changes"]["verdict"].is_in(UNCHANGED).all()
+
+
+def changed(study: Study) -> list[dict[str, Any]]:
+    """The rows of what changed, policies and measures in the order of the study."""
+    return [row for row in study.frames["changes"].to_dicts() if row["verdict"] not in UNCHANGED]
+
+
+def place(verdict: str) -> tuple[int, str]:
+    """Sorts verdicts: what is worse first, the same last."""
+    return _ORDER.index(verdict) if verdict in _ORDER else len(_ORDER), verdict
+
+
+def cells(row: Mapping[str, Any], about: Mapping[str, Any]) -> Sequence[str]:
+    """A change as the cells of a table, see ``HEADS``."""
+    told = verdict_told(row, about)
+    return row["policy"], row["measure"], value(row, "base"), value(row, "new"), change(row), told
+
+
+def change(row: Mapping[str, Any]) -> str:
+    """A change with its interval, where there is one."""
+    measure = find_measure(row["measure"])
+    if row["change_low"] is None:
+        return "-"
+    if measure is None:
+        return f"{row['change']:+.3g}"
+    ends = {name: row[f"change_{name}"] for name in ("low", "high")}
+    of = {name: row[name] for name in ("policy", "measure", "orders")}
+    found = Difference(**of, other="", mean=row["change"], **ends, apart=False)
+    return difference_text(measure, found)
+
+
+def value(row: Mapping[str, Any], run: str) -> str:
+    """What a measure came to in a run, ``base`` or ``new``."""
+    measure, found = find_measure(row["measure"]), row[run]
+    if measure is None or found is None:
+        return "-" if found is None else f"{found:,.4g}"
+    return value_text(measure, found)
+
+
+def too_few(study: Study) -> str:
+    """A sentence if changes have no interval, with what gives them one; empty if all have."""
+    untold = ~pl.col("verdict").is_in(UNCHANGED) & pl.col("change_low").is_null()
+    changes = study.frames["changes"].filter(untold)
+    if not changes.height:
+        return ""
+    orders = changes["orders"].to_list()[0] if "orders" in changes.columns else 1
+    met = "one order" if orders == 1 else counted(orders, "order")
+    return (
+        f"With {met} of arrival it cannot be told which changes are chance, {FEWEST} are needed:"
+        " replay both with --repeat 20 and compare again."
+    )
