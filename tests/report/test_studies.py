@@ -147,7 +147,9 @@ def test_a_study_of_one_order_of_arrival_shows_no_ranks() -> None:
     frames = {**study.frames, "changes": stands}
     data = Data(studies={study.name: dataclasses.replace(study, about=about, frames=frames)})
     html = render_data(data)
-    assert "Nothing can be told: the policies met one order of arrival" in html
+    assert (
+        "Nothing can be told of changed assumptions: the policies met one order of arrival" in html
+    )
     for wrong in ("not told stays", 'id="figure-assumption_ranks"', "Kendall", "+1.00"):
         assert wrong not in html
     names = [one.name for made in (vary.changes, vary.policies) for one in made(data).columns]

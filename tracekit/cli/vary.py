@@ -44,10 +44,11 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
 
 def _show(study: Study) -> None:
+    from tracekit.replay.studies.vary import rows
     from tracekit.replay.studies.vary import told as words
 
     print_paragraph(words.answer(study))
-    print_table(words.caption(study), words.HEADS, words.rows(study), note=words.NOTE)
+    print_table(rows.caption(study), rows.HEADS, rows.rows(study), note=rows.NOTE)
     print_sentence(words.sure(study))
     for said in words.problems(study):
         print_sentence(said)

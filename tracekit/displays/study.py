@@ -11,6 +11,7 @@ from tracekit.replay.answer.comparison.run_compare import NAME as COMPARISON
 from tracekit.replay.studies.shrink.study import NAME as FEWEST_STUDY
 from tracekit.replay.studies.shrink.words import rows as fewest_rows
 from tracekit.replay.studies.shrink.words import told as fewest_told
+from tracekit.replay.studies.vary import rows as vary_rows
 from tracekit.replay.studies.vary import study as vary
 from tracekit.replay.studies.vary import told as vary_told
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
@@ -48,7 +49,7 @@ def _lines(study: Study) -> list[str]:
     """The answer first, as on the terminal; of a study that says none what was asked."""
     said = {
         REQUESTS_STUDY: requests_told.lines,
-        vary.NAME: lambda study: [*vary_told.lines(study), f"{vary_told.NOTE}."],
+        vary.NAME: lambda study: [*vary_told.lines(study), f"{vary_rows.NOTE}."],
         FEWEST_STUDY: _of_fewest,
         COMPARISON: _of_comparison,
     }.get(study.name)
@@ -60,7 +61,7 @@ def _lines(study: Study) -> list[str]:
 def _table(study: Study, frame: pl.DataFrame) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
     """Heads and rows as on the terminal; of a study that prints none the first of a frame."""
     if study.name == vary.NAME:
-        return vary_told.HEADS, vary_told.rows(study)[:ROWS]
+        return vary_rows.HEADS, vary_rows.rows(study)[:ROWS]
     if study.name == FEWEST_STUDY:
         return fewest_rows.heads(study), fewest_rows.rows(study)[:ROWS]
     if study.name == COMPARISON:

@@ -33,6 +33,7 @@ from tracekit.replay.studies.vary.answers import (
     stands,
     why,
 )
+from tracekit.replay.studies.vary.rows import rows
 from tracekit.replay.studies.vary.study import (
     SIZED_CHANGES,
     USUAL,
@@ -45,7 +46,6 @@ from tracekit.replay.studies.vary.told import (
     following,
     problems,
     question,
-    rows,
     subject,
 )
 from tracekit.verbs.replay import replay
@@ -102,7 +102,8 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
     assert found.frames["changes"]["stands"].to_list() == [UNTOLD]
     assert answer(found) == (
-        "Nothing can be told: the policies met one order of arrival, 6 are needed (--repeat 6)."
+        "Nothing can be told of changed assumptions: the policies met one order of arrival, 6 are"
+        " needed (--repeat 6)."
     )
     assert rows(found) == [("background=none", "not told", "-", "-")]
     ((why, command),) = following(found)

@@ -27,12 +27,6 @@ _MORE = 20
 KEEP = "to keep production"
 #: Where nothing can be told under the defaults.
 NONE = "not told"
-#: What the columns of the table are called, and what they mean that do not say it.
-HEADS = ("changed", "the answer", "agreement", "first by ranks alone")
-NOTE = (
-    "ranks: by that measure alone, which does not decide the answer; agreement: Kendall's"
-    " tau of the ranks with those as assumed, +1 to -1"
-)
 #: So many assumptions are named, more are counted.
 _NAMED = 5
 
@@ -69,8 +63,8 @@ def answer(study: Study, *, most: int = 3) -> str:
         if ranks_told(study):
             return f"Nothing can be told of changed assumptions. {study.about['answer_said']}"
         return (
-            f"Nothing can be told: the policies met {_orders(study)} of arrival, {FEWEST} are"
-            f" needed (--repeat {FEWEST})."
+            f"Nothing can be told of changed assumptions: the policies met {_orders(study)} of"
+            f" arrival, {FEWEST} are needed (--repeat {FEWEST})."
         )
     if not study.frames["changes"]["problem"].null_count():
         return (
@@ -233,26 +227,6 @@ def lines(study: Study) -> list[str]:
     """All of it in sentences, the answer first, as on the terminal."""
     failed = [f"Not replayed: {said}." for said in problems(study)]
     return [answer(study), question(study), sure(study), *failed]
-
-
-def caption(study: Study) -> str:
-    """What the rows are."""
-    many = counted(len(study.about["policies"]), "policy")
-    return f"The answer of {many}, and their ranks by {study.about['measure']}"
-
-
-def rows(study: Study) -> list[tuple[str, ...]]:
-    """A row for each change that was replayed, see ``HEADS``; those that turn it over first."""
-    changes, told = study.frames["changes"].filter(pl.col("problem").is_null()), ranks_told(study)
-    return [
-        (
-            row["change"],
-            outcome(row),
-            f"{row['agreement']:+.2f}" if told and row["agreement"] is not None else "-",
-            row["first"] or "-",
-        )
-        for row in changes.to_dicts()
-    ]
 
 
 def problems(study: Study) -> list[str]:
