@@ -44,7 +44,11 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load, found = run.workload, results(run)
     decided = decision(found)
-    said = (stands_in(load), advice(found, decided), who_holds(found, decided))
+    said = (
+        stands_in(load.facts, load.containers),
+        advice(found, decided),
+        who_holds(found, decided),
+    )
     answered = [*filter(None, said)]
     for sentence in answered:
         print_paragraph(sentence.replace(NBSP, " ").replace(MINUS, "-"))

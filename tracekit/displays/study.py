@@ -73,7 +73,8 @@ def _table(study: Study, frame: pl.DataFrame) -> tuple[Sequence[str], Sequence[S
 def _of_fewest(study: Study) -> list[str]:
     """The answer of a study of the fewest nodes, who has none and why, and what the table means."""
     problems = (f"{said}." for said in fewest_rows.problems(study))
-    return [fewest_told.short(study), *problems, f"{fewest_rows.note(study)}."]
+    stands_in = filter(None, [study.about["workload"].get("stands_in")])
+    return [*stands_in, fewest_told.short(study), *problems, f"{fewest_rows.note(study)}."]
 
 
 def _of_comparison(study: Study) -> list[str]:

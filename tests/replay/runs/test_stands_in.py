@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
-from replay_support import workload
 
 from tracekit.replay.runs.stands_in import stands_in
 
-LOAD = workload([(100, 100)], [(0, 9000, 1, 1)] * 10)
 BOTH, CPU, MEMORY = (
     f"containers_with_request_as_{what}use" for what in ("", "cpu_", "memory_")
 )  # fmt: skip
@@ -31,9 +27,9 @@ BOTH, CPU, MEMORY = (
     ],
 )  # fmt: skip
 def test_requests_that_count_as_use_are_told_first(facts: dict[str, int], said: str) -> None:
-    assert stands_in(dataclasses.replace(LOAD, facts=facts)) == said
+    assert stands_in(facts, 10) == said
 
 
 def test_few_that_request_hardly_move_a_measure() -> None:
-    many = workload([(100, 100)], [(0, 9000, 1, 1)] * 11)
-    assert stands_in(dataclasses.replace(many, facts={BOTH: 1})) == ""
+    assert stands_in({BOTH: 1}, 11) == ""
+    assert stands_in({}, 0) == ""

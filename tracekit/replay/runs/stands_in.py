@@ -1,28 +1,36 @@
 """Where requests stand in for use that nobody recorded: what comes before an answer about use."""
 
-from tracekit.replay.workload.workload import Workload
+from collections.abc import Mapping
 
 #: From this share of containers on; what fewer request hardly moves a measure.
 _FEW = 0.1
 _OF = {"CPU": "cpu", "memory": "memory"}
 
 
-def stands_in(load: Workload) -> str:
-    """A sentence where what is called use is requested, in part at least; empty elsewhere."""
-    if not load.containers:
+def stands_in(facts: Mapping[str, int], containers: int) -> str:
+    """A sentence where what is called use is requested, in part at least; empty elsewhere.
+
+    Parameters
+    ----------
+    facts : mapping
+        Those of a workload, as the document of a run has them, too.
+    containers : int
+        How many it has.
+    """
+    if not containers:
         return ""
-    neither = load.facts.get("containers_with_request_as_use", 0)
+    neither = facts.get("containers_with_request_as_use", 0)
     counts = {
-        words: neither + load.facts.get(f"containers_with_request_as_{name}_use", 0)
+        words: neither + facts.get(f"containers_with_request_as_{name}_use", 0)
         for words, name in _OF.items()
     }
-    some = {words: count for words, count in counts.items() if count >= _FEW * load.containers}
+    some = {words: count for words, count in counts.items() if count >= _FEW * containers}
     if not some:
         return ""
     alike = len(set(some.values())) == 1
     what = f"{next(iter(some))} use" if len(some) == 1 else "use"
-    if alike and max(some.values()) == load.containers:
+    if alike and max(some.values()) == containers:
         return f"No {what} is recorded: where {what} is spoken of, it is what is requested."
     each = [f"{count:,} have no recorded {words} use" for words, count in some.items()]
     told = f"{max(some.values()):,} have no recorded {what}" if alike else " and ".join(each)
-    return f"Of {load.containers:,} containers {told}: what they request counts instead."
+    return f"Of {containers:,} containers {told}: what they request counts instead."

@@ -10,6 +10,7 @@ from tracekit.replay.answer.preferred import rules_out_overload
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import RESOURCES
+from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.studies.shrink.after_run import unasked
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import NAME
@@ -58,7 +59,9 @@ def lead(data: Data, told: Decision) -> tuple[str, str]:
     known = {words: peak for words, peak in peaks.items() if peak is not None}
     recorded = _load(data).get("quantities", {}).get("use of containers") == RECORDED
     idle = known and max(known.values()) < _RELIEF
-    idle = idle and recorded and not _load(data).get("stands_in")
+    idle = (
+        idle and recorded and not stands_in(_load(data).get("facts", {}), _load(data)["containers"])
+    )
     if not idle or best["of"] - best["nodes"] < _SAVES * best["of"]:
         return "", ""
     used = listed([f"{percent(peak)} of its {words}" for words, peak in known.items()])

@@ -17,6 +17,7 @@ from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import nodes_needed, quantities, vary
 from tracekit.report.contents.answer.next_steps import following, in_turn
@@ -126,7 +127,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
         sentence=first,
-        stands_in=load.get("stands_in", ""),
+        stands_in=_stands_in(load),
         meaning=meaning(told) or _why_not(told, shown),
         also=second,
         warnings=_warnings(data),
@@ -231,6 +232,11 @@ def _barred(found: Results, told: Decision) -> str:
     """Who may be chosen and who may not; empty where all may."""
     said = who_holds(found, told)
     return spaced(f"{said} The policies page has the reason for each.") if said else ""
+
+
+def _stands_in(load: Mapping[str, Any]) -> str:
+    """What counts as use where none is recorded, of a run of an earlier version, too."""
+    return stands_in(load.get("facts", {}), load["containers"])
 
 
 def _unexplained(load: Mapping[str, Any]) -> list[str]:
