@@ -378,7 +378,7 @@ COLOURS_ALONE = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 def test_nothing_is_cut_and_no_rule_of_accessibility_is_broken(
     browser: Any, report: Path, width: int
 ) -> None:
-    """First in light, then in dark, where nothing has another place and only colours differ.
+    """First in light, then in dark: there only the rules of colours have more to say.
 
     A width has no colours of its own, but some things are shown in the narrowest alone, or in the
     widest: in those two it is dark too.
@@ -389,8 +389,7 @@ def test_nothing_is_cut_and_no_rule_of_accessibility_is_broken(
         looks = [("light", {}), ("dark", COLOURS_ALONE)]
         for scheme, rules in looks[: 1 if width == WIDTHS[1] else 2]:
             page.emulate_media(color_scheme=scheme)
-            if scheme == "light":
-                assert page.evaluate(LOOK.replace("LEGEND_SHARE", str(LEGEND_SHARE))) == []
+            assert page.evaluate(LOOK.replace("LEGEND_SHARE", str(LEGEND_SHARE))) == []
             found = page.evaluate(AXE, rules)
             assert found == [], json.dumps(found, indent=1)
 

@@ -45,7 +45,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     load, found = run.workload, results(run)
     decided = decision(found)
     said = (
-        stands_in(load.facts, load.containers),
+        stands_in(load.facts, load.containers, load.quantities),
         advice(found, decided),
         who_holds(found, decided),
     )

@@ -75,8 +75,8 @@ def run(
     from tracekit.replay.policy.entrant import check_spelled
     from tracekit.verbs._whole import run_all
 
-    _check_source(str(source))
     check_spelled(policies)
+    _check_source(str(source))
     return run_all(
         source,
         out,

@@ -80,7 +80,9 @@ def test_what_nodes_cost_is_a_price_of_whatever_gets_better() -> None:
         more = Results(found.manifest, *wide)
         said = sentence(more, decision(more)).replace("\u00a0", " ")
         assert said.startswith("Keep the placement of production, unless") is trade
-        assert ("; cost of nodes in use per hour is 35, +27 against production" in said) is trade
+        assert (
+            "; cost of nodes in use per hour is 35.00, +27.00 against production" in said
+        ) is trade
 
 
 def test_policies_that_place_what_production_did_not_are_better() -> None:

@@ -33,3 +33,9 @@ def test_requests_that_count_as_use_are_told_first(facts: dict[str, int], said: 
 def test_few_that_request_hardly_move_a_measure() -> None:
     assert stands_in({BOTH: 1}, 11) == ""
     assert stands_in({}, 0) == ""
+
+
+def test_a_source_whose_use_is_assumed_need_not_count_whose() -> None:
+    said = "No use is recorded: where use is spoken of, it is what is requested."
+    assert stands_in({}, 3, {"use of containers": "assumed"}) == said
+    assert stands_in({}, 3, {"use of containers": "recorded"}) == ""

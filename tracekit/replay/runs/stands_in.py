@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 
+from tracekit.replay.workload.facts_told import ASSUMED
+
 #: From this share of containers on; what fewer request hardly moves a measure.
 _FEW = 0.1
 _OF = {"CPU": "cpu", "memory": "memory"}
 
 
-def stands_in(facts: Mapping[str, int], containers: int) -> str:
+def stands_in(
+    facts: Mapping[str, int], containers: int, quantities: Mapping[str, str] | None = None
+) -> str:
     """A sentence where what is called use is requested, in part at least; empty elsewhere.
 
     Parameters
@@ -16,10 +20,14 @@ def stands_in(facts: Mapping[str, int], containers: int) -> str:
         Those of a workload, as the document of a run has them, too.
     containers : int
         How many it has.
+    quantities : mapping, optional
+        How what it knows is known: a source whose use is assumed need not count whose.
     """
     if not containers:
         return ""
     neither = facts.get("containers_with_request_as_use", 0)
+    if (quantities or {}).get("use of containers") == ASSUMED:
+        neither = containers
     counts = {
         words: neither + facts.get(f"containers_with_request_as_{name}_use", 0)
         for words, name in _OF.items()

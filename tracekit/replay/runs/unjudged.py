@@ -20,7 +20,7 @@ def told_of(load: Workload) -> dict[str, Any]:
     return {
         **({"told": list(load.told)} if load.told else {}),
         **({"left_out": list(load.left_out)} if load.left_out else {}),
-        "stands_in": stands_in(load.facts, load.containers),
+        "stands_in": stands_in(load.facts, load.containers, load.quantities),
         "unjudged": unjudged(load),
         "growth": grown(load),
     }

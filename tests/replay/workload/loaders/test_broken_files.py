@@ -31,7 +31,7 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "openb: departure before arrival": (
         changed(OPENB, PODS, 2, "pod-b,3000,4,0,0,,LS,Running,100,99,101"),
-        "line 2: deletion_time is '99.0', expected no time before creation_time",
+        "line 2: deletion_time is '99', expected no time before creation_time",
     ),
     "openb: a pod twice": (
         changed(OPENB, PODS, 3, OPENB[PODS][1]), "container 'pod-b' is there twice"

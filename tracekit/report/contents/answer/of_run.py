@@ -236,7 +236,7 @@ def _barred(found: Results, told: Decision) -> str:
 
 def _stands_in(load: Mapping[str, Any]) -> str:
     """What counts as use where none is recorded, of a run of an earlier version, too."""
-    return stands_in(load.get("facts", {}), load["containers"])
+    return stands_in(load.get("facts", {}), load["containers"], load.get("quantities"))
 
 
 def _unexplained(load: Mapping[str, Any]) -> list[str]:
