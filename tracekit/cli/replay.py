@@ -24,17 +24,14 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    from tracekit.replay.answer.advice import sentence as advice
     from tracekit.replay.answer.decision import decision
     from tracekit.replay.answer.filled import filled
     from tracekit.replay.answer.left_waiting import few_wait
     from tracekit.replay.answer.moved import bought
     from tracekit.replay.answer.overview import overview
-    from tracekit.replay.answer.who_holds import who_holds
     from tracekit.replay.measures.p99_fraction import is_the_fullest
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
-    from tracekit.replay.runs.stands_in import stands_in
     from tracekit.words import MINUS, NBSP
 
     run = asked()
@@ -44,12 +41,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load, found = run.workload, results(run)
     decided = decision(found)
-    said = (
-        stands_in(load.facts, load.containers, load.quantities),
-        advice(found, decided),
-        who_holds(found, decided),
-    )
-    answered = [*filter(None, said)]
+    answered = _answered(load, found, decided)
     for sentence in answered:
         print_paragraph(sentence.replace(NBSP, " ").replace(MINUS, "-"))
     if nodes := filled(found):
@@ -71,6 +63,20 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     told += filter(None, [is_the_fullest(load.nodes, [*answered, rule, *seen.note, *told])])
     for sentence in told:
         print_sentence(sentence)
+
+
+def _answered(load: Any, found: Any, decided: Any) -> list[str]:
+    """What counts as use where none is recorded, the answer, and who holds the load."""
+    from tracekit.replay.answer.advice import sentence as advice
+    from tracekit.replay.answer.who_holds import who_holds
+    from tracekit.replay.runs.stands_in import stands_in
+
+    said = (
+        stands_in(load.facts, load.containers, load.quantities),
+        advice(found, decided),
+        who_holds(found, decided),
+    )
+    return [*filter(None, said)]
 
 
 def _notes(run: Any, found: Any) -> list[str]:

@@ -125,7 +125,10 @@ def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert run([*arguments, *policies, "--repeat", "1"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert shown.startswith("No policy can be recommended: policies met one order of arrival, ")
+    use = "No use is recorded: where use is spoken of, it is what is requested. "
+    assert shown.startswith(
+        f"{use}No policy can be recommended: policies met one order of arrival, "
+    )
     assert "±" not in shown
     assert not (out / "differences.parquet").exists()
 
