@@ -13,6 +13,7 @@ from tracekit.replay.answer.comparison.compared_run import (
     TOO_FEW,
     UNCHANGED,
 )
+from tracekit.replay.answer.comparison.run_compare import CHANGES_SCHEMA
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import find_measure
 from tracekit.report.data import Data
@@ -37,14 +38,9 @@ _COLORS = {
 _JUDGED = ("better", "worse")
 #: What is not judged, though it is beyond chance, stands between that and the rest.
 _FIRST = (*_JUDGED, NOT_COMPARABLE)
+_OF_CHANGES = ("policy", "measure", "base", "new", "change", "change_low", "change_high")
 _SCHEMA = {
-    "policy": pl.String,
-    "measure": pl.String,
-    "base": pl.Float64,
-    "new": pl.Float64,
-    "change": pl.Float64,
-    "change_low": pl.Float64,
-    "change_high": pl.Float64,
+    **{name: CHANGES_SCHEMA[name] for name in _OF_CHANGES},
     "share_of_base": pl.Float64,
     "verdict": pl.String,
     "better": pl.Int64,
