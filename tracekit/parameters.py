@@ -124,7 +124,7 @@ def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "")
     for name in given:
         if name not in known:
             said = f"there is no assumption '{name}'{of and f' for {of}'}"
-            raise _unknown(said, "there are", name, known)
+            raise unknown_name(said, "there are", name, known)
     return kind(**read_all(kind, f"the assumptions{of and f' of {of}'}", given))
 
 
@@ -210,11 +210,11 @@ def _types_of(kind: Any) -> Mapping[str, Any]:
 
 def _known(owner: str, hints: Mapping[str, Any], name: str) -> Any:
     if name not in hints:
-        raise _unknown(f"{owner} has no parameter '{name}'", "it has", name, list(hints))
+        raise unknown_name(f"{owner} has no parameter '{name}'", "it has", name, list(hints))
     return hints[name]
 
 
-def _unknown(said: str, those: str, name: str, known: Sequence[str]) -> TracekitError:
+def unknown_name(said: str, those: str, name: str, known: Sequence[str]) -> TracekitError:
     """The error for a name that is not known: the likely one, or all where none is near."""
     close = nearest(name, known)
     if close:

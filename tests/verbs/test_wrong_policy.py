@@ -35,3 +35,15 @@ def test_a_wrong_policy_is_told_before_the_workload_is_read(verb: str, tmp_path:
 def test_a_right_one_gets_as_far_as_the_store(tmp_path: Path) -> None:
     with pytest.raises(TracekitError, match="none"):
         tracekit.replay(tmp_path / "none", ["first_fit"], out=tmp_path / "run")
+
+
+def test_a_wrong_assumption_is_told_before_anything_is_read_or_made(tmp_path: Path) -> None:
+    wrong = ["node_cpu_core=3"]
+    for call in (
+        lambda: tracekit.run("synth:tiny", tmp_path / "out", assume=wrong),
+        lambda: tracekit.vary(tmp_path / "none", changes=wrong),
+    ):
+        with pytest.raises(TracekitError, match="there is no assumption 'node_cpu_core'") as told:
+            call()
+        assert told.value.hint == "did you mean 'node_cpu_cores'?"
+    assert not list(tmp_path.iterdir())

@@ -87,7 +87,7 @@ def command(
 
 def _show(found: Study, *, all_measures: bool) -> None:
     from tracekit.replay.answer.comparison.compared_run import UNCHANGED
-    from tracekit.replay.answer.comparison.words import too_few, value
+    from tracekit.replay.answer.comparison.words import too_few, value, whose
 
     changes, about = found.frames["changes"], found.about
     _warn(about)
@@ -101,7 +101,7 @@ def _show(found: Study, *, all_measures: bool) -> None:
             policy, [row for row in shown if row["policy"] == policy], about, whole=all_measures
         )
     if len(shown) < changes.height:
-        print_sentence(_unchanged(changes))
+        print_sentence(_unchanged(changes, whose(about)))
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             print_sentence(f"only in {about[what]}: {', '.join(names)}")
@@ -160,13 +160,11 @@ def _warn(about: Mapping[str, Any]) -> None:
         print_paragraph(f"{warning}.")
 
 
-def _unchanged(changes: Any) -> str:
+def _unchanged(changes: Any, of: str) -> str:
     """How much is the same in both runs, or so close that it does not count."""
     from tracekit.replay.answer.comparison.compared_run import ALIKE, SAME
 
     same, alike = (changes.filter(verdict=one).height for one in (SAME, ALIKE))
-    policies = changes["policy"].n_unique()
-    of = f"{policies:,} {'policy' if policies == 1 else 'policies'}"
     if same == changes.height:
         return f"nothing changed: all measures of {of} are the same in both runs"
     more = f"; {alike:,} differ by too little to count (--all shows them)" if alike else ""

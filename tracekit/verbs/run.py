@@ -73,9 +73,11 @@ def run(
         As its stages do: see ``tracekit.ingest.write.ingest`` and ``tracekit.verbs.replay``.
     """
     from tracekit.replay.policy.entrant import check_spelled
+    from tracekit.replay.workload.source import check_assumed
     from tracekit.verbs._whole import run_all
 
     check_spelled(policies)
+    check_assumed(assume)
     _check_source(str(source))
     return run_all(
         source,

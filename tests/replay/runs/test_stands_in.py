@@ -23,6 +23,9 @@ BOTH, CPU, MEMORY = (
         ({BOTH: 5}, "Of 10 containers 5 have no recorded use: what they request counts instead."),
         ({MEMORY: 4},
          "Of 10 containers 4 have no recorded memory use: what they request counts instead."),
+        ({CPU: 5, MEMORY: 5},
+         ("Of 10 containers 5 have no recorded CPU use and 5 have no recorded memory use: what they"
+          " request counts instead.")),
         ({CPU: 0, MEMORY: 0}, ""),
     ],
 )  # fmt: skip
@@ -31,7 +34,8 @@ def test_requests_that_count_as_use_are_told_first(facts: dict[str, int], said: 
 
 
 def test_few_that_request_hardly_move_a_measure() -> None:
-    assert stands_in({BOTH: 1}, 11) == ""
+    assert stands_in({BOTH: 1}, 101) == ""
+    assert stands_in({BOTH: 1}, 11).startswith("Of 11 containers 1 ")
     assert stands_in({}, 0) == ""
 
 
@@ -39,3 +43,12 @@ def test_a_source_whose_use_is_assumed_need_not_count_whose() -> None:
     said = "No use is recorded: where use is spoken of, it is what is requested."
     assert stands_in({}, 3, {"use of containers": "assumed"}) == said
     assert stands_in({}, 3, {"use of containers": "recorded"}) == ""
+
+
+def test_that_use_of_nodes_alone_is_recorded_is_said() -> None:
+    """Metrics of nodes without those of pods: that nothing is recorded would be false."""
+    said = stands_in({BOTH: 3}, 3, {"use of containers": "assumed", "use of nodes": "recorded"})
+    assert said == (
+        "No use of containers is recorded: what they request counts instead, and what nodes are"
+        " recorded to use is not counted."
+    )

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 
 from tracekit.replay.workload.facts_told import ASSUMED
+from tracekit.store.quantities import RECORDED
 
-#: From this share of containers on; what fewer request hardly moves a measure.
-_FEW = 0.1
+#: From this share of containers on: below it the sentence would be longer than what it says.
+_FEW = 0.01
+_INSTEAD = "what they request counts instead"
+#: Without use of containers it is not known what of it is theirs.
+_NODES = "what nodes are recorded to use is not counted"
 _OF = {"CPU": "cpu", "memory": "memory"}
 
 
@@ -35,10 +39,12 @@ def stands_in(
     some = {words: count for words, count in counts.items() if count >= _FEW * containers}
     if not some:
         return ""
-    alike = len(set(some.values())) == 1
     what = f"{next(iter(some))} use" if len(some) == 1 else "use"
-    if alike and max(some.values()) == containers:
+    if min(some.values()) == containers:
+        if (quantities or {}).get("use of nodes") == RECORDED:
+            return f"No {what} of containers is recorded: {_INSTEAD}, and {_NODES}."
         return f"No {what} is recorded: where {what} is spoken of, it is what is requested."
     each = [f"{count:,} have no recorded {words} use" for words, count in some.items()]
-    told = f"{max(some.values()):,} have no recorded {what}" if alike else " and ".join(each)
-    return f"Of {containers:,} containers {told}: what they request counts instead."
+    same = set(some.values()) == {neither} and len(some) > 1
+    told = f"{neither:,} have no recorded use" if same else " and ".join(each)
+    return f"Of {containers:,} containers {told}: {_INSTEAD}."

@@ -10,13 +10,15 @@ import numpy as np
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
-from tracekit.replay.workload.assumptions import parse_assumptions
+from tracekit.parameters import names, unknown_name
+from tracekit.replay.workload.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.circumstances import taken_apart, under
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.loaders import load_workload, resolved
 from tracekit.replay.workload.request_choice import absolute
 from tracekit.replay.workload.requests.given import with_requests
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.sized.times import between_samples
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
@@ -33,6 +35,20 @@ class Source(Protocol):
         """Read the workload."""
 
     def __hash__(self) -> int: ...
+
+
+def check_assumed(settings: Sequence[str]) -> None:
+    """Raise TracekitError for the name of an assumption that no store has, before one is read.
+
+    Values, and names that only a store of another kind has, are checked where it is read.
+    """
+    known = [*names(Assumptions), *names(SizedAssumptions)]
+    for setting in taken_apart(settings)[1]:
+        name = setting.partition("=")[0].strip()
+        if name not in known:
+            raise unknown_name(
+                f"there is no assumption '{name}'", "there are", name, list(dict.fromkeys(known))
+            )
 
 
 @dataclass(frozen=True)

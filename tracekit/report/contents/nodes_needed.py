@@ -132,7 +132,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         cheapest = f"{asked} {CHEAPEST} --out {data.paths.study('cheapest')}"
         more = ("Which of the nodes that are enough cost least:", cheapest)
     safer = _safer(data, told)
-    if not safer:
+    if not safer or _asked_of(data, safer):
         return [more]
     to = data.paths.study(f"fewest-{safer}")
     less = f"{commands.asked(data, 'shrink')} --policy {quote(safer)} --out {to}"
@@ -140,6 +140,12 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         (f"How many nodes {safer} needs, which surely keeps to the limits:", less),
         more,
     ]
+
+
+def _asked_of(data: Data, policy: str) -> bool:
+    """Whether a further study has asked how many nodes a policy needs."""
+    others = [study.about for _, study in data.other_studies if study.name == NAME]
+    return any(policy in about.get("policies", ()) for about in others)
 
 
 def _safer(data: Data, told: Decision) -> str:

@@ -293,3 +293,17 @@ def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None
     replay(None, ["bra"], out=other, workload=SMALL)
     with pytest.raises(TracekitError, match="no policy in common"):
         compare_runs(runs["base"], other)
+
+
+def test_where_no_policy_is_in_both_runs_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Production came out the same: that says nothing of any policy."""
+    folder = parquet_folder(tmp_path / "given")
+    for name in ("first_fit", "best_fit"):
+        replay(None, [name], out=tmp_path / name, workload=str(folder), repeats=1)
+    assert run(["compare", str(tmp_path / "first_fit"), str(tmp_path / "best_fit")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No policy is in both runs (only in" in said
+    assert said.count("production alone was compared") == 1
+    assert "measures of 1 policy" not in said

@@ -16,7 +16,7 @@ from tracekit.files.parquet import read_frame
 from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared
-from tracekit.replay.runs.run import BOUND
+from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.study import STUDY_FOLDER
 from tracekit.units import duration, size
@@ -219,7 +219,26 @@ def outcome_told(row: Mapping[str, Any]) -> str:
 
 def warnings_of(about: Mapping[str, Any]) -> list[str]:
     """What has to be known before any change is believed; sentences without their full stops."""
-    return [said for name in ("other_workload", "fewer_placed") if (said := about.get(name))]
+    said = [found for name in ("other_workload", "fewer_placed") if (found := about.get(name))]
+    return [*_none_in_both(about), *said]
+
+
+def compares_policies(about: Mapping[str, Any]) -> bool:
+    """Whether any policy is in both runs; production, which is in most, is none."""
+    return bool(set(about["policies"]) - {OBSERVED})
+
+
+def _none_in_both(about: Mapping[str, Any]) -> list[str]:
+    """That no policy was compared, where production alone is in both runs."""
+    if compares_policies(about):
+        return []
+    only = [
+        f"only in {about[run]}: {few(names)}"
+        for run, names in (("base", about["only_base"]), ("new", about["only_new"]))
+        if names
+    ]
+    which = f" ({'; '.join(only)})" if only else ""
+    return [f"No policy is in both runs{which}: production alone was compared"]
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:

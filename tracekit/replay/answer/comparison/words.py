@@ -15,6 +15,7 @@ from tracekit.replay.answer.comparison.compared_run import (
     NOT_COMPARABLE,
     TOO_FEW,
     UNCHANGED,
+    compares_policies,
     verdict_told,
 )
 from tracekit.replay.answer.standings import Difference
@@ -43,7 +44,7 @@ def lead(study: Study) -> str:
     about, changes = study.about, study.frames["changes"]
     verdicts = changes["verdict"].to_list()
     of = f"{count(changes['measure'].n_unique(), 'measure')} of"
-    policies = count(len(about["policies"]), "policy")
+    policies = whose(about)
     if not differs(study):
         return (
             f"Nothing changed from {about['base']} to {about['new']}: {of} {policies}"
@@ -56,6 +57,11 @@ def lead(study: Study) -> str:
         f" {count(many, 'value')} of {changes.height:,} changed"
         f" ({of} {policies}): {listed(told)}."
     )
+
+
+def whose(about: Mapping[str, Any]) -> str:
+    """Of what the measures are, in a few words."""
+    return count(len(about["policies"]), "policy") if compares_policies(about) else "production"
 
 
 def differs(study: Study) -> bool:

@@ -17,6 +17,7 @@ from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.cluster import Cluster
 from tracekit.replay.studies.shrink.facts import facts_of
+from tracekit.replay.studies.shrink.search import few_nodes
 from tracekit.replay.studies.shrink.search.enough import enough_nodes
 from tracekit.replay.studies.shrink.search.few_nodes import (
     Ask,
@@ -110,6 +111,13 @@ class Known:
             load.cordoned,
         )
         return cluster, facts_of(load, given), observed
+
+
+def forget() -> None:
+    """Forget the workloads of an earlier study in this process: the store may hold others now."""
+    _loaded.cache_clear()
+    _scaled.cache_clear()
+    few_nodes.forget()
 
 
 @functools.lru_cache(maxsize=1)

@@ -22,7 +22,7 @@ from tracekit.replay.studies.shrink.no_answer import no_answer
 from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.studies.shrink.search.trials import COST
-from tracekit.replay.studies.shrink.searches import Asked, Known, begun, ended
+from tracekit.replay.studies.shrink.searches import Asked, Known, begun, ended, forget
 from tracekit.replay.studies.shrink.words.costs import what_is_least
 from tracekit.replay.workload.changed.multiplied import scale_of
 from tracekit.replay.workload.source import WorkloadSource
@@ -31,6 +31,12 @@ from tracekit.study import Study
 NAME = "fewest_nodes"
 #: Kubernetes' default, which spreads, the same plugin set to pack, and one that looks at use.
 POLICIES = ("least_allocated", "most_allocated", "cwt")
+
+
+def _check(scale: float, repeats: int | None) -> None:
+    scale_of(scale)
+    if repeats is not None and repeats < 1:
+        raise TracekitError(f"{repeats} repeats, expected at least 1")
 
 
 def shrink_cluster(
@@ -113,12 +119,11 @@ def shrink_cluster(
     TracekitError
         For unknown names or values, and where no policy keeps the limits on all nodes.
     """
-    scale_of(scale)
-    if repeats is not None and repeats < 1:
-        raise TracekitError(f"{repeats} repeats, expected at least 1")
+    _check(scale, repeats)
     entrants = chosen(policies)
     parse_limits(limits, list(entrants), observed={})
     crew = crew or Alone()
+    forget()
     with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
         # one search reads the workload here, and goes on with it
         reader = crew if kept is None and len(entrants) > 1 else Alone()

@@ -96,6 +96,11 @@ class Orders:
         return Met(rows, digest_of(digests), _about(load, varies))
 
 
+def forget() -> None:
+    """Forget the workload of an earlier study in this process: the store may hold another now."""
+    _loaded.cache_clear()
+
+
 @functools.lru_cache(maxsize=1)
 def _loaded(source: WorkloadSource) -> tuple[Workload, str]:
     load = source.load()

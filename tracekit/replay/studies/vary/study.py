@@ -24,9 +24,9 @@ from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import BASE, Answered, answered, moved_by, ranked
-from tracekit.replay.studies.vary.replays import Known, Met, Orders, Unchanged, results_of
+from tracekit.replay.studies.vary.replays import Known, Met, Orders, Unchanged, forget, results_of
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
-from tracekit.replay.workload.source import WorkloadSource, source_of
+from tracekit.replay.workload.source import WorkloadSource, check_assumed, source_of
 from tracekit.store import Store, open_store
 from tracekit.study import Study
 
@@ -137,8 +137,8 @@ def vary_assumptions(
     TracekitError
         For unknown names or values, and fewer than two policies.
     """
-    if measure is not None:
-        _check(measure)
+    _check(measure, [*assume, *changes])
+    forget()
     asked = dict.fromkeys(str(parse_entrant(text)) for text in policies or POLICIES)
     names = [name for name in asked if name != OBSERVED]
     if len(names) < 2:
@@ -265,9 +265,10 @@ def _orders(case: _Case, name: str, seed: int, repeats: int | None, usual: str) 
     return Orders(case.source, name, seed, repeats, "" if case.change == BASE else usual)
 
 
-def _check(measure: str) -> None:
-    """Raise TracekitError for a measure that no workload has."""
-    if find_measure(measure) is not None:
+def _check(measure: str | None, settings: Sequence[str]) -> None:
+    """Raise TracekitError for a measure that no workload has, or an assumption of no store."""
+    check_assumed(settings)
+    if measure is None or find_measure(measure) is not None:
         return
     known = compared()
     close = nearest(measure, known)

@@ -175,3 +175,13 @@ def test_where_more_do_not_help_the_limit_that_stops_them_is_named() -> None:
         )  # fmt: skip
     assert told.value.what.endswith("twice as many nodes like these do not help")
     assert told.value.hint == "try another policy, or loosen the limit"
+
+
+def test_a_mix_of_one_kind_is_called_by_it() -> None:
+    """What is to be bought has a kind, also where it is one node of all the sizes there are."""
+    load = workload([(100, 1000)] * 3 + [(200, 2000)], [(0, 9000, 90, 10)] * 6, used_share=1.0)
+    asked = {"policies": ["best_fit"], "repeats": 1, "limits": ["cpu_max_fraction <= 1"]}
+    found = shrink_cluster(given_source(load), **asked)  # type: ignore[arg-type]
+    more = found.frames["kinds"].filter("chosen")
+    assert more["more"].to_list() == [1]
+    assert more["like_node"].null_count() == 0

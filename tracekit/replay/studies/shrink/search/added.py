@@ -77,14 +77,10 @@ class Adding:
         if len(kinds) == 1:
             return self._found(tried, mixed, nodes, by_order)
         mixed = self._without_unneeded(mixed, kinds)
-        options = [
-            _Enough(mixed, MIXED),
-            *(
-                one
-                for one in self._of_one_kind(mixed, kinds, tried)
-                if not _alike(one, mixed, kinds)
-            ),
-        ]
+        alone = self._of_one_kind(mixed, kinds, tried)
+        # a mix that is all of one kind is called by it
+        same = next((one for one in alone if _alike(one, mixed, kinds)), None)
+        options = [same or _Enough(mixed, MIXED), *(one for one in alone if one is not same)]
         return self._best(options, kinds)
 
     def of_one_kind(self, like: IntArray, tried: Trials) -> Fewest | None:

@@ -93,6 +93,12 @@ def _loaded(source: Source) -> Workload:
     return source.load()
 
 
+def forget() -> None:
+    """Forget the workloads of an earlier study: the store may hold others now."""
+    _loaded.cache_clear()
+    _ordered.cache_clear()
+
+
 # as many as are searched by default, for the tasks of one process are of all orders
 @functools.lru_cache(maxsize=6)
 def _ordered(source: Source, seed: int | None) -> Workload:
