@@ -50,19 +50,12 @@
     return one < other === (measure.best === "low") ? -1 : 1;
   }
 
-  // As many digits as half an interval has a use for.
-  function digitsOf(reach) {
-    if (!reach) return 1;
-    const first = Math.floor(Math.log10(reach));
-    return Math.min(Math.max(-first + (reach < 2 * 10 ** first ? 1 : 0), 0), 4);
-  }
-
   function interval(measure, a, b) {
-    for (const [one, other, column, low, high, apart] of data.differences) {
+    for (const [one, other, column, low, high, apart, places] of data.differences) {
       if (column !== measure.column) continue;
       // kept as the first less the second
-      if (one === b && other === a) return { low, high, apart };
-      if (one === a && other === b) return { low: -high, high: -low, apart };
+      if (one === b && other === a) return { low, high, apart, places };
+      if (one === a && other === b) return { low: -high, high: -low, apart, places };
     }
     return null;
   }
@@ -87,8 +80,7 @@
       won[!measure.best ? "neither" : which < 0 ? "a" : which > 0 ? "b" : "even"] += 1;
       const row = document.createElement("tr");
       const points = measure.unit ? "\u00a0pp" : "";
-      const reach = span ? ((span.high - span.low) / 2) * measure.scale : 0;
-      const places = span ? digitsOf(reach) : undefined;
+      const places = span ? span.places : undefined;
       const [first, second] = [labels.get(a), labels.get(b)];
       const known = one !== null && other !== null;
       cell(row, measure.label, "scope");
@@ -126,7 +118,7 @@
         ? "Both are the same policy: choose another one."
         : known
           ? `Of ${of} measures ${labels.get(a)} is better in ${won.a} and ${labels.get(b)} in ${won.b}, beyond chance; in ${won.even} they cannot be told apart${neither}.`
-          : `Not both of these policies met several orders of arrival, so their differences may be chance: replay them with --repeat 20.`) + barred.join("");
+          : `Not both of these policies met several orders of arrival, so their differences may be chance: replay them with --repeat ${data.fewest} or more.`) + barred.join("");
   }
 
   function layout(x, y, more) {

@@ -12,6 +12,7 @@ from store_support import tree
 
 import tracekit
 from tracekit.cli import run as command_line
+from tracekit.store.manifest import MADE_UP
 from tracekit.verbs._whole import RunSummary
 
 pytestmark = pytest.mark.slow
@@ -155,6 +156,7 @@ def test_the_command_prints_where_to_look(
     assert command_line(["run", "synth:tiny", "--out", str(out), "--repeat", "1"]) == 0
     shown = capsys.readouterr().out
     assert f"report: {out / 'report.html'}" in shown
+    assert MADE_UP in " ".join(shown.split())
     assert shown.count("\n- ") + shown.startswith("- ") >= 3
 
 

@@ -8,7 +8,10 @@ import polars as pl
 import pytest
 from browser_support import IN_BROWSER, WIDTHS, Windows
 
+from tracekit.replay.answer.amounts import difference_text
+from tracekit.replay.answer.standings import difference
 from tracekit.report.data import load
+from tracekit.report.measures import present
 from tracekit.report.render import render_data
 from tracekit.verbs.replay import replay
 
@@ -36,7 +39,7 @@ def page_of_long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["first_fit", "worst_fit"],
         out=out,
         workload="paper000[containers=60,nodes=12]",
-        repeats=1,
+        repeats=6,
     )
     placed = pl.read_parquet(out / "placements.parquet")
     named = pl.format("ip-192-168-123-{}.eu-west-1.compute.internal", pl.col("node"))
@@ -63,3 +66,32 @@ def test_no_title_of_an_axis_reaches_beyond_its_drawing(
         nodes, services = page.evaluate(_TITLES)
         assert "Containers [count]" in nodes
         assert "Nodes [count]" in services
+
+
+_ROWS = """
+() => [...document.querySelectorAll("#two-measures tr, #two-measures-rest tr")].map(
+  (row) => [...row.cells].map((cell) => cell.textContent))
+"""
+
+
+def test_differences_have_the_digits_of_the_other_pages(
+    windows: Windows, page_of_long_names: Path
+) -> None:
+    data = load(None, None, page_of_long_names.parent / "run")
+    assert data.results is not None
+    titles = {one.title: one for one in present(data.replay("summary"))}
+    with windows.at(page_of_long_names, 1440) as page:
+        page.evaluate("location.hash = '#/pair'")
+        page.wait_for_selector("#two-services-plot svg text")
+        first, second = (page.input_value(f"#policy-{one}") for one in "ab")
+        rows = page.evaluate(_ROWS)
+    several = 0
+    for title, _, _, apart, interval in rows:
+        found = difference(data.results, second, first, titles[title].name)
+        if found is None or found.low is None or found.low == found.high:
+            continue
+        told = difference_text(titles[title], found).replace("+", "")
+        unit = "\u00a0pp" if titles[title].share else ""
+        assert f"{apart.removesuffix(unit)}{unit} ({interval.removesuffix(unit)})" == told
+        several += 1
+    assert several > 3

@@ -2,6 +2,7 @@
 
 from tracekit.query.describe import StoreInfo
 from tracekit.shown import Page
+from tracekit.store.manifest import MADE_UP
 from tracekit.units import duration
 from tracekit.words import counted
 
@@ -10,7 +11,7 @@ def page(found: StoreInfo) -> Page:
     """The page of a store."""
     tables, known = found["tables"], found["quantities"]
     kinds = dict.fromkeys(known.values())
-    made_up = ["The trace is made up (tracekit synth)."] if found["made_up"] else []
+    made_up = [MADE_UP] if found["made_up"] else []
     rows = sum(one["rows"] for one in tables.values())
     return Page(
         title=f"Store: {counted(rows, 'row')} in {counted(len(tables), 'table')}",

@@ -93,13 +93,11 @@ def run_all(
                     unasked = _replayed(asked, store, fit, crew, progress)
         progress.stage("report", then=f"open {out / 'report.html'}")
         from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
-        from tracekit.store import never_ran  # the same
-        from tracekit.store.broken_rows import unread  # the same
+        from tracekit.store.caveats import caveats  # the same
 
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
         forget(out / "replay")
-        first = [*report.answers, *unread(store.manifest.sources), never_ran.told(store)]
         return RunSummary(
             out=out,
             store=store.path,
@@ -109,7 +107,7 @@ def run_all(
             .select(pl.len())
             .collect()
             .item(),
-            findings=(*filter(None, first), *report.findings[len(report.answers) :]),
+            findings=(*report.answers, *caveats(store), *report.findings[len(report.answers) :]),
             skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
         )
 

@@ -126,13 +126,21 @@ def difference_text(measure: Measure, found: Difference | None) -> str:
     ends = [abs(end) for end in (found.mean, found.low, found.high) if end is not None]
     if measure.share and factor * max(ends) < _LEAST:
         return f"under {_LEAST}{unit(measure, difference=True)}"
-    reach = None if found.low is None or found.high is None else (found.high - found.low) / 2
-    places = _of(measure, reach, max(ends) if reach else found.mean)
+    places = places_of_difference(measure, found.mean, found.low, found.high)
     shown = _signed(factor * found.mean, places) + unit(measure, difference=True)
     if found.low is None or found.high is None:
         return shown
     low, high = (_digits(factor * end, places) for end in (found.low, found.high))
     return shown if low == high else f"{shown} ({low} to {high})"
+
+
+def places_of_difference(
+    measure: Measure, mean: float, low: float | None, high: float | None
+) -> int | None:
+    """Decimals of a difference and of the ends of its interval; None for significant digits."""
+    if low is None or high is None or low == high:
+        return _of(measure, None, mean)
+    return _of(measure, (high - low) / 2, max(abs(mean), abs(low), abs(high)))
 
 
 def _signed(value: float, places: int | None) -> str:

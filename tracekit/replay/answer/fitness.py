@@ -94,6 +94,7 @@ def above_on_average(found: Results, policy: str) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=4)
 def left_out(found: Results) -> tuple[LeftOut, ...]:
     """The policies that break the rule, and those that are but yardsticks.
 

@@ -104,6 +104,7 @@ def _testable(found: Results, one: str, other: str) -> FloatArray:
     return np.where(same & (values != 0).any(axis=0), np.nan, values)
 
 
+@functools.lru_cache(maxsize=256)
 def interval_of(found: Results, policy: str) -> Means:
     """A policy's means by every measure, with intervals that hold for all rows together.
 

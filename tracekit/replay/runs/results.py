@@ -82,7 +82,12 @@ class Results:
 
     def of(self, policy: str, measure: str) -> FloatArray:
         """The values of a measure, shape (orders,)."""
-        return self.values[policy][:, list(self.measures).index(measure)]
+        return self.values[policy][:, self._at[measure]]
+
+    @functools.cached_property
+    def _at(self) -> dict[str, int]:
+        """In which column of the values a measure is."""
+        return {name: at for at, name in enumerate(self.measures)}
 
     def orders(self, policy: str) -> int:
         """How many orders of arrival a policy met."""

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from tracekit.replay.answer.amounts import standing_text, value_text
-from tracekit.replay.measures import Measure, all_measures, is_share
+from tracekit.replay.answer.amounts import places_of_difference, standing_text, value_text
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import Measure, all_measures, find_measure, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.colours import css
@@ -56,6 +57,7 @@ def document(data: Data) -> Markup:
             "policies": [{"name": name, "label": label(name)} for name in names],
             "first": first,
             "production": OBSERVED,
+            "fewest": FEWEST,
             "barred": _barred(data),
             "bound": _values(rows[BOUND], measures) if BOUND in rows else None,
             "measures": [_measure(one) for one in measures],
@@ -147,13 +149,22 @@ def _texts(data: Data, name: str, row: dict[str, Any], measures: list[Measure]) 
 
 
 def _differences(data: Data, names: list[str]) -> list[list[Any]]:
-    """Policy a, policy b, measure, low, high and whether it is beyond chance, where known."""
+    """Two policies, measure, low, high, whether it is beyond chance, decimals; where known."""
     frame = data.replay("differences")
     if frame.is_empty():
         return []
     known = frame.filter(pl.col("policy_a").is_in(names) & pl.col("policy_b").is_in(names))
-    rows = known.select("policy_a", "policy_b", "measure", "low", "high", "separated").rows()
-    return [numbers(row) for row in rows]
+    columns = ("policy_a", "policy_b", "measure", "low", "high", "separated", "difference_mean")
+    rows = known.select(columns).rows()
+    kinds = {name: find_measure(name) for name in known["measure"].unique()}
+    return [numbers((*row, _places(kinds[row[2]], mean, *row[3:5]))) for *row, mean in rows]
+
+
+def _places(
+    measure: Measure | None, mean: float | None, low: float | None, high: float | None
+) -> int | None:
+    """Decimals of a difference, as on the other pages."""
+    return None if measure is None else places_of_difference(measure, mean or 0.0, low, high)
 
 
 def _steps(data: Data, name: str) -> pl.DataFrame:

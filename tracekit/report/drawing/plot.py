@@ -23,30 +23,31 @@ SINCE_START = "Time since the start of the trace [h]"
 
 def blank(height_px: int = HEIGHT_PX) -> go.Figure:
     """A figure without data: room for axis titles, on the card's background."""
-    figure = go.Figure()
-    figure.update_layout(
-        template="none",
-        height=height_px,
-        margin={"l": 62, "r": 16, "t": 20, "b": 56},
-        paper_bgcolor=color("card"),
-        plot_bgcolor=color("card"),
-        font={"color": color("ink"), "size": 13},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "traceorder": "normal",
-        },
-        hoverlabel={
-            "bgcolor": color("card"),
-            "bordercolor": color("line"),
+    # given at once: changed afterwards, it would merge the library's default template first
+    return go.Figure(
+        layout={
+            "template": "none",
+            "height": height_px,
+            "margin": {"l": 62, "r": 16, "t": 20, "b": 56},
+            "paper_bgcolor": color("card"),
+            "plot_bgcolor": color("card"),
             "font": {"color": color("ink"), "size": 13},
-        },
-        bargap=0.08,
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "xanchor": "left",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "traceorder": "normal",
+            },
+            "hoverlabel": {
+                "bgcolor": color("card"),
+                "bordercolor": color("line"),
+                "font": {"color": color("ink"), "size": 13},
+            },
+            "bargap": 0.08,
+        }
     )
-    return figure
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from tracekit.sizing.requests.rows import (
     services,
     then,
 )
+from tracekit.store.manifest import MADE_UP
 from tracekit.study import Study, Where, beside
 from tracekit.units import MS_PER_DAY, duration, percent
 from tracekit.words import listed
@@ -218,9 +219,7 @@ def warnings(study: Study) -> list[str]:
     about, facts = study.about, study.about["facts"]
     said, shorter = [], min(facts["learned_ms"], facts["judged_ms"])
     if about["workload"]["made_up"]:
-        said.append(
-            "This trace is made up (tracekit synth): it says nothing about any real cluster."
-        )
+        said.append(MADE_UP)
     if shorter < MS_PER_DAY:
         said.append(
             "Less than a day was learned from or judged: what happens at other times of the day is"

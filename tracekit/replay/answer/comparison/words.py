@@ -116,5 +116,5 @@ def too_few(study: Study) -> str:
     met = "one order" if orders == 1 else counted(orders, "order")
     return (
         f"With {met} of arrival it cannot be told which changes are chance, {FEWEST} are needed:"
-        " replay both with --repeat 20 and compare again."
+        f" replay both with --repeat {FEWEST} or more and compare again."
     )

@@ -20,6 +20,7 @@ from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed
 from tracekit.sizing.requests import study as requests
+from tracekit.store.manifest import MADE_UP
 
 
 def answer(data: Data) -> Answer:
@@ -77,7 +78,7 @@ def _of_store(data: Data) -> Answer:
         for kind in ("recorded", "inferred", "absent")
         if kind in known.values()
     ]
-    made_up = ["This trace is made up (tracekit synth)."] if data.made_up else []
+    made_up = [MADE_UP] if data.made_up else []
     if not rows:
         return Answer(
             asked="",

@@ -27,6 +27,7 @@ from tracekit.report.data import Data
 from tracekit.report.measures import named
 from tracekit.report.policies import replayed
 from tracekit.report.words import count, few, listed, percent, spaced
+from tracekit.store.manifest import MADE_UP
 
 #: Shown where they are 0 too.
 _ALWAYS = ("overloaded_node_steps", "nodes_used_mean")
@@ -219,10 +220,7 @@ def _policies(number: int) -> str:
 def _warnings(data: Data) -> list[str]:
     said = []
     if data.made_up:
-        said.append(
-            "This trace is made up (tracekit synth). What it shows was put into it: it says"
-            " nothing about any real cluster."
-        )
+        said.append(MADE_UP)
     if unjudged := (data.run or {})["workload"].get("unjudged"):
         said.append(spaced(unjudged))
     return said

@@ -25,6 +25,7 @@ from tracekit.report.contents.fewest.listed import adds, hottest, removed
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.words import MINUS, count, spaced
+from tracekit.store.manifest import MADE_UP
 from tracekit.study import Study
 from tracekit.words import counted
 
@@ -77,11 +78,7 @@ def _worst(study: Study) -> str:
 
 
 def _made_up(study: Study) -> list[str]:
-    return (
-        ["This trace is made up (tracekit synth): it says nothing about any real cluster."]
-        if study.about["workload"]["made_up"]
-        else []
-    )
+    return [MADE_UP] if study.about["workload"]["made_up"] else []
 
 
 def _unjudged(study: Study) -> list[str]:
