@@ -137,7 +137,9 @@ def _limits(study: Study) -> str:
 
     given, known = study.about["limits_given"], study.about["limits"]
     # what somebody wrote is told as it was written
-    told = [", ".join(known)] if given else map(limit_words, known)
+    mean = set(study.about.get("limits_at_mean", ())) if study.about["repeats"] > 1 else set()
+    words = (f"{limit_words(one)}{', at the mean of the orders' * (one in mean)}" for one in known)
+    told = [", ".join(known)] if given else words
     said = f"Limits: {'; '.join(filter(None, [waits.limit(study), *told]))}."
     if given:
         return said

@@ -76,7 +76,13 @@ _CONSTRAINT = "constraint_"
 #: What the workload itself tells in a sentence, by name.
 _NAMED = frozenset(
     f"containers_{why}"
-    for why in ("set_aside_too_large", "set_aside_shut_out", "set_aside_lacking", "left_waiting")
+    for why in (
+        "set_aside_too_large",
+        "set_aside_shut_out",
+        "set_aside_lacking",
+        "left_waiting",
+        "left_waiting_too_large",
+    )
 )
 #: What changes little, and is told where there is room.
 _FURTHER = {

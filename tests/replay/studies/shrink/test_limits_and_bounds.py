@@ -18,7 +18,9 @@ from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink.words.next import following
 from tracekit.replay.studies.shrink.words.production import production
+from tracekit.replay.studies.shrink.words.told import told
 from tracekit.replay.workload.workload import Workload
 
 
@@ -48,12 +50,19 @@ def test_fewer_nodes_are_as_full_as_all_where_production_overfills_some() -> Non
     load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, 0)] * 60, used_share=0.6)
     study = shrunk(load, policies=["worst_fit"])
     assert study.about["observed"]["measures"]["cpu_p99_fraction"] == pytest.approx(1.8)
-    assert "cpu_p99_fraction <= max(1, base)" in study.about["limits"]
+    assert "cpu_p99_fraction <= max(1, base + 0.005)" in study.about["limits"]
     held = study.frames["policies"].row(0, named=True)
     assert held["nodes"] < 8
     assert held["cpu_max_fraction"] <= 1
     broken = "Production itself does not hold CPU use, 99th percentile at most"
     assert broken not in production(study)
+    found = told(study)
+    assert found is not None
+    asked = [command for _, command in following(found, to=str)]
+    as_full = [one for one in asked if "--limit 'cpu_p99_fraction <= observed'" in one]
+    assert len(as_full) == 1
+    again = shrunk(load, "cpu_p99_fraction <= observed", policies=["worst_fit"])
+    assert row(again, "worst_fit")["nodes"] <= held["nodes"]
 
 
 def test_a_node_that_all_placements_overfill_once_is_no_reason_for_more_nodes() -> None:

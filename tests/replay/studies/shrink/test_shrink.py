@@ -25,7 +25,7 @@ from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.studies.shrink.search.bisection import fewest, fewest_around, fewest_from
 from tracekit.replay.studies.shrink.search.fewest import fewest_nodes
 from tracekit.replay.studies.shrink.search.limits import parse_limits
-from tracekit.replay.studies.shrink.search.trials import asked_over_time
+from tracekit.replay.studies.shrink.search.trial import asked_over_time
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.drains_told import goes

@@ -191,6 +191,10 @@ def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
     assert told in load.told
     assert told.startswith("1 pod never had a node: default/train (4 cores, since 2026-01-01 06:00")
     assert "; it is left out, so that every policy carries" in told
+    assert load.facts["containers_left_waiting"] == 1
+    assert "containers_left_waiting_too_large" not in load.facts
+    huge = _load(tmp_path / "huge", [*objects, _pod("huge", 6, 400)])
+    assert huge.facts["containers_left_waiting_too_large"] == 1
     placed = _load(tmp_path / "placed", objects, "waiting=place")
     assert "default/train" in placed.container_ids
     assert not any("left out" in one for one in placed.told)

@@ -19,7 +19,12 @@ from tracekit.store import open_store
 from tracekit.words import agreeing
 
 #: What a count of nodes leaves out.
-_COUNTS = ("nodes_set_aside", "nodes_without_own_use", "containers_left_waiting")
+_COUNTS = (
+    "nodes_set_aside",
+    "nodes_without_own_use",
+    "containers_left_waiting",
+    "containers_left_waiting_too_large",
+)
 #: Why one order of arrival was all there is.
 ALIKE = "every time of arrival is recorded, so that there is one order"
 

@@ -26,6 +26,8 @@ LIKE = "like_node"
 
 #: The column of how many containers find no node with all nodes either; null where none waits.
 WAITS_WITH_ALL = "waits_with_all"
+#: The column of how a limit breaks with one node fewer: its value, and what it may be.
+FAILS_HOW = "fails_how"
 #: The columns of the measure whose limit breaks on all nodes and holds on fewer, and of its value.
 BREAKS_WITH_ALL = ("breaks_with_all_measure", "breaks_with_all_value")
 #: The columns of what keeps containers waiting with one node fewer, if that is known, and of how
@@ -46,6 +48,7 @@ _POLICIES = {
     "fails": pl.String,
     "fails_measure": pl.String,
     "fails_value": pl.Float64,
+    FAILS_HOW: pl.String,
     STOPS: pl.String,
     APART: pl.Int64,
     WAITS_WITH_ALL: pl.Int64,
@@ -152,8 +155,8 @@ def _broken_with_all(one: Fewest) -> dict[str, Any]:
 
 def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
     held = one.at(one.nodes)
-    fewer = next((trial for trial in one.at(one.nodes - 1) if trial.broken), None)
-    broken = None if fewer is None else fewer.broken
+    fewer = next((trial for trial in one.at(one.nodes - 1) if trial.fails), None)
+    broken = None if fewer is None else fewer.fails
     room = {
         limit: min(trial.room[limit] for trial in held if limit in trial.room)
         for limit in held[0].room
@@ -173,6 +176,7 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
         "fails": None if broken is None else broken.limit,
         "fails_measure": None if broken is None else broken.measure,
         "fails_value": None if broken is None else broken.value,
+        FAILS_HOW: None if broken is None else broken.how_far,
         STOPS: next((trial.stops for trial in one.at(one.nodes - 1) if trial.stops), None),
         APART: one.apart,
         WAITS_WITH_ALL: one.waits_with_all,
@@ -214,8 +218,8 @@ def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
             "policy": name,
             "repeat": trial.repeat,
             "nodes": trial.nodes - one.left,
-            "holds": trial.broken is None,
-            "fails": None if trial.broken is None else trial.broken.limit,
+            "holds": trial.fails is None,
+            "fails": None if trial.fails is None else trial.fails.limit,
             **{measure: trial.row.get(measure) for measure in measures},
         }
         for name, one in found.items()

@@ -149,6 +149,7 @@ def shrink_cluster(
             **({"kept_placement": True} if kept_placement else {}),
             "limits": [one.text for one in within.given],
             "limits_given": bool(limits),
+            **({"limits_at_mean": sorted(within.at_mean)} if within.at_mean else {}),
             "measures": within.measures,
             "scale": scale,
             "least": by,

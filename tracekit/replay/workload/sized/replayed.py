@@ -15,7 +15,12 @@ from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.away import with_absences
 from tracekit.replay.workload.sized.further import columns_used
-from tracekit.replay.workload.sized.set_aside import placeable, without_lacking, without_waiting
+from tracekit.replay.workload.sized.set_aside import (
+    fit_somewhere,
+    placeable,
+    without_lacking,
+    without_waiting,
+)
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
@@ -60,6 +65,7 @@ class Replayed:
     request: IntArray
     waiting: tuple[str, ...]
     places_waiting: bool
+    waiting_too_large: int
     too_large: tuple[int, ...]
     lacking: tuple[tuple[int, str], ...]
 
@@ -73,7 +79,9 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     used = columns_used(store, assumptions).values()
     amounts = amounts_of(found, nodes, assumptions, used)
     life = _without_daemons(life, found)
+    every = life.order
     life, waiting, places_waiting = without_waiting(store, found, life, assumptions)
+    waited = np.setdiff1d(every, life.order)
     life, lacking = without_lacking(store, found, life)
     life, too_large = placeable(life, amounts)
     rows = found.containers[life.order]
@@ -89,6 +97,7 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
         request=amounts.request[life.order],
         waiting=waiting,
         places_waiting=places_waiting,
+        waiting_too_large=int((~fit_somewhere(amounts, waited)).sum()),
         too_large=too_large,
         lacking=lacking,
     )

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.resources import amount_text, noun
 from tracekit.replay.workload.sized.amounts import Amounts
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
@@ -99,13 +100,17 @@ def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
     Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
     them stay where nothing else would be left, to be told why.
     """
-    request = amounts.request[life.order]
-    shapes, of = np.unique(request, axis=0, return_inverse=True)
-    fits = np.array([(amounts.capacity >= shape).all(axis=1).any() for shape in shapes])
-    kept = fits[of.reshape(-1)]
+    kept = fit_somewhere(amounts, life.order)
     if kept.all() or not kept.any():
         return life, ()
     return life.taken(np.flatnonzero(kept)), tuple(life.order[~kept].tolist())
+
+
+def fit_somewhere(amounts: Amounts, order: IntArray) -> BoolArray:
+    """Which containers of an order, (containers,), fit on some node while that is empty."""
+    shapes, of = np.unique(amounts.request[order], axis=0, return_inverse=True)
+    fits = [(amounts.capacity >= shape).all(axis=1).any() for shape in shapes]
+    return np.array(fits, dtype=np.bool_)[of.reshape(-1)]
 
 
 def too_large_told(found: Sizes, amounts: Amounts, too_large: tuple[int, ...]) -> tuple[str, ...]:

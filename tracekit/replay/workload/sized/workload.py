@@ -225,6 +225,11 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
         **({"nodes_without_own_use": found.unmeasured} if found.unmeasured else {}),
         **({"containers_not_listed": found.unlisted} if found.unlisted else {}),
         **({"containers_left_waiting": _waiting(who).height} if who.waiting else {}),
+        **(
+            {"containers_left_waiting_too_large": who.waiting_too_large}
+            if who.waiting_too_large
+            else {}
+        ),
         "containers_departed_before": who.life.over,
         "containers_set_aside_too_large": len(who.too_large),
         **({"containers_set_aside_lacking": len(who.lacking)} if who.lacking else {}),

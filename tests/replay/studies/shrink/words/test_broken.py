@@ -16,6 +16,10 @@ LIMITS = [
         "overloaded_node_steps <= max(15, base)",
         "overloaded node-steps at most 15, or what it is with all nodes",
     ),
+    (
+        "cpu_p99_fraction <= max(1, base + 0.005)",
+        "CPU use, 99th percentile at most 100.0 %, or 0.5 points above what it is with all nodes",
+    ),
     ("overloaded_node_steps <= 117", "overloaded node-steps at most 117"),
     ("overloaded_node_steps <= base", "overloaded node-steps no more than with all nodes"),
     (

@@ -42,6 +42,20 @@ def test_who_waits_in_production_may_need_the_nodes_that_go(many: int, who: str,
 
 
 @pytest.mark.parametrize(
+    ("many", "large", "told"),
+    [
+        (1, 1, " not counted: it is too large for any node there is."),
+        (2, 2, " not counted: they are too large for any node there is."),
+        (3, 1, " nodes that go may be needed for 2 of them, 1 is too large for any."),
+        (5, 2, " nodes that go may be needed for 3 of them, 2 are too large for any."),
+    ],
+)
+def test_nobody_keeps_nodes_for_who_fits_on_none(many: int, large: int, told: str) -> None:
+    known = {"containers_left_waiting": many, "containers_left_waiting_too_large": large}
+    assert left_waiting(known).endswith(told)
+
+
+@pytest.mark.parametrize(
     ("there", "usual", "told"),
     [
         (0.998, 0.9, " The fullest node then uses 99.8 % of its memory (in production 90.0 %)"),

@@ -108,7 +108,8 @@ def enough_nodes(
         def begin(like: IntArray) -> Trials:
             """Replays on all nodes and on ever more of others."""
             larger = with_more(load, like)
-            tried = Trials(larger, policy, limits, seed, None if asks is None else asks(larger))
+            replays = None if asks is None else asks(larger)
+            tried = Trials(larger, policy, limits, seed, replays, repeats=repeats)
             tried.start(np.arange(larger.nodes), "added")
             return tried
 

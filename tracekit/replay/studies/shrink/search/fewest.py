@@ -25,9 +25,12 @@ Where nodes are of few kinds, how many of each kind stay is then chosen anew: se
 
 How many nodes can go is found by bisection between the lower bound and all, in the order of arrival
 as given. Other orders of arrival are searched around that number, outwards from it, as they seldom
-end far away; the answer is the least number, from the largest of these on, that holds in all. So it
-holds, and with one node fewer a limit breaks in some order, or the bound is reached. That fewer
-still would hold again, or another choice of so many nodes, is not ruled out.
+end far away; the answer is the least number, from the largest of these on, that holds in all. Where
+limits hold at the mean of the orders it is searched outwards from the middle one of these. So it
+holds, and with one node fewer a limit breaks in some order or at the mean, or the bound is reached.
+That fewer still would hold again, or another choice of so many nodes, is not ruled out.
+
+Where what nodes cost is to be least, the fewest are searched for, too: they may be the cheapest.
 """
 
 import functools
@@ -88,9 +91,36 @@ def fewest_nodes(
         Where a limit breaks on all nodes, and on fewer; the message says by how much. Where one on
         what fewer nodes bring down breaks on the fewest that the others allow.
     """
-    tried = Trials(load, policy, limits, seed, ask)
+    tried = Trials(load, policy, limits, seed, ask, repeats=repeats)
     orders = range(repeats)
-    bound = least_nodes(load, policy, limits)
+    found = _found(tried, orders, beside, by=by, on_fewer=on_fewer)
+    if by == COST:
+        found = _cheaper(tried, found, _found(tried, orders, beside, by=NODES), orders)
+    tried.check_at_the_end(found.at(found.nodes), found.place, by)
+    # only then all orders were replayed on all nodes
+    known = orders if limits.speak_of("base", str(policy)) else orders[:1]
+    left = max(map(tried.left_with_all, known))
+    return replace(found, waiting=tried.waiting(), left_with_all=left)
+
+
+def _cheaper(tried: Trials, found: Fewest, plain: Fewest, orders: Sequence[int]) -> Fewest:
+    """The cheaper of what was found by cost and by number; and what is cheaper still by kinds."""
+
+    def paid(one: Fewest) -> float:
+        return float(tried.price[one.place[: one.nodes]].sum())
+
+    if not paid(plain) < paid(found) * LESS:
+        return found
+    better = lighter(tried, plain.place[: plain.nodes], orders, COST)
+    return plain if better is None else _again(*better, plain, orders, tried.price)
+
+
+def _found(
+    tried: Trials, orders: Sequence[int], beside: int, *, by: str, on_fewer: bool = True
+) -> Fewest:
+    """The fewest nodes, or the cheapest, in all the ways there are."""
+    load = tried.load
+    bound = least_nodes(load, tried.policy, tried.limits)
     others = [tried.smallest_first(), *([tried.dearest_first()] if by == COST else [])]
     try:
         tried.check_all_nodes(0)
@@ -117,15 +147,15 @@ def fewest_nodes(
     # as few as may be need not be the cheapest
     fewer = by == COST or found.nodes > found.least
     better = lighter(tried, stay, orders, by) if fewer else None
-    if better is not None:
-        trial, nodes = better
-        found = again_on(found, trial, nodes)
-        found = _one_by_one(tried, _tried_fewer(trial, found, orders), orders, dear)
-    tried.check_at_the_end(found.at(found.nodes), found.place, by)
-    # only then all orders were replayed on all nodes
-    known = orders if limits.speak_of("base", str(policy)) else orders[:1]
-    left = max(map(tried.left_with_all, known))
-    return replace(found, waiting=tried.waiting(), left_with_all=left)
+    return found if better is None else _again(*better, found, orders, dear)
+
+
+def _again(
+    trial: Trials, nodes: int, found: Fewest, orders: Sequence[int], dear: FloatArray
+) -> Fewest:
+    """The answer on so many nodes of another order, and fewer where single ones can go."""
+    found = again_on(found, trial, nodes)
+    return _one_by_one(trial, _tried_fewer(trial, found, orders), orders, dear)
 
 
 def _searched(
@@ -133,17 +163,20 @@ def _searched(
 ) -> Fewest:
     """The fewest nodes in the order in which they go, of the first of these."""
     low = max(bound or 1, tried.fixed)
-    first = fewest(functools.partial(tried.holds, 0), low, every)
+    first = fewest(functools.partial(tried.holds_alone, 0), low, every)
 
     def search(order: int) -> int:
-        found = fewest_around(functools.partial(tried.holds, order), first, low, every)
+        found = fewest_around(functools.partial(tried.holds_alone, order), first, low, every)
         if found is None:
             tried.check_all_nodes(order)
         return every if found is None else found
 
     by_order = [first, *_each(search, orders[1:], beside)]
-    nodes = max(by_order)
-    held = fewest_from(lambda some: tried.hold_all(some, orders), nodes, every)
+    holds = functools.partial(tried.hold_all, orders=orders)
+    if tried.limits.at_mean:
+        held = fewest_around(holds, sorted(by_order)[len(by_order) // 2], low, every)
+    else:
+        held = fewest_from(holds, max(by_order), every)
     nodes = every if held is None else held
     for order in orders if held is None else ():
         tried.check_all_nodes(order)
@@ -210,13 +243,13 @@ def _one_by_one(tried: Trials, found: Fewest, orders: Sequence[int], dear: Float
         left, gone = stay[stay != node], found.place[len(stay) :]
         trial = tried.in_order(np.concatenate([left, [node], gone]), "one_by_one")
         breaks = next((order for order in first if not trial.holds(order, len(left))), None)
-        if breaks is not None:
+        again = _fewer(trial, found, first) if breaks is None else None
+        if again is None:
             failed += 1
             # what breaks one order is likely to break it again
-            first.sort(key=breaks.__ne__)
+            first.sort(key=lambda order: order != breaks)
             continue
-        found = _fewer(trial, found, first) or found
-        failed, stay = 0, found.place[: found.nodes]
+        found, failed, stay = again, 0, again.place[: again.nodes]
     return found
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.bounds.apart import nodes_apart
 from tracekit.replay.studies.shrink.search.broken_limit import Broken
-from tracekit.replay.studies.shrink.search.trials import Trial, Trials
+from tracekit.replay.studies.shrink.search.trial import Trial
+from tracekit.replay.studies.shrink.search.trials import Trials
 
 #: Instead of a node that further ones are like: they are like several, evenly over the sizes.
 MIXED = -1
@@ -110,7 +111,7 @@ def found_on(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[in
         apart=nodes_apart(tried.load),
         least=max(bound or 1, tried.fixed),
         left=tried.left,
-        by_order=tuple(by_order),
+        by_order=tuple(min(one, nodes) for one in by_order),
         going=tried.going,
         place=tried.place,
         put=tried.put,
@@ -130,6 +131,5 @@ def _proven_cost(tried: Trials, bound: int | None) -> float | None:
 
 def again_on(found: Fewest, tried: Trials, nodes: int) -> Fewest:
     """The answer with fewer nodes than found before, of another order."""
-    by_order = [min(one, nodes) for one in found.by_order]
-    again = found_on(tried, nodes, found.bound, by_order)
+    again = found_on(tried, nodes, found.bound, found.by_order)
     return replace(again, broken_with_all=found.broken_with_all)

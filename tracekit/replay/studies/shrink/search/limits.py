@@ -9,6 +9,7 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.answer.overload import FULL, OVERLOAD, limits_of, more_than_with_all
+from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
@@ -24,7 +25,8 @@ PLACED_AS_WITH_ALL = tuple(f"{measure} <= base" for measure in WAITING)
 
 #: Where production fills nodes beyond what they have, fewer nodes may do so no more than the same
 #: policy does on all: what it gains by spreading out is not given up.
-AS_WITH_ALL = "max(1, base)"
+#: A difference that is too small to count is none.
+AS_WITH_ALL = "max(1, base{more})"
 
 #: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
 FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
@@ -46,11 +48,15 @@ class Limits:
         What production came to, for those that compare with it.
     placed : tuple of str
         What holds of containers that wait, unless a given limit speaks of them.
+    at_mean : frozenset of str
+        Those given that hold at the mean of the orders of arrival; all others in each. In a single
+        order chance makes a policy better or worse than it is, with all nodes, too.
     """
 
     given: tuple[Threshold, ...]
     observed: Row = field(default_factory=dict)
     placed: tuple[str, ...] = PLACED
+    at_mean: frozenset[str] = frozenset()
 
     def as_with_all(self, most: int, steps: int) -> "Limits":
         """The same, but as many containers may wait as under the policy with all nodes.
@@ -82,11 +88,22 @@ class Limits:
     def first_broken(self, policy: str, base: Row, row: Row) -> Broken | None:
         """The first limit that a row of the summary does not keep; None where all hold.
 
-        Limits on what fewer nodes bring down do not count: see ``at_the_end``.
-        ``base`` is the row of the same policy and order of arrival on all nodes.
+        Limits on what fewer nodes bring down do not count: see ``at_the_end``; nor those that hold
+        at the mean. ``base`` is the row of the same policy and order of arrival on all nodes.
+        """
+        found, aside = self.broken(policy, base, row), self.falling | self.at_mean
+        return next((one for one in found if one.limit not in aside), None)
+
+    def broken_at_mean(self, policy: str, base: Row, row: Row) -> Broken | None:
+        """The first of those that hold at the mean that a row does not keep; None where all hold.
+
+        Parameters
+        ----------
+        base, row : mapping
+            The mean of each measure over the orders, on all nodes and on fewer.
         """
         found = self.broken(policy, base, row)
-        return next((one for one in found if one.limit not in self.falling), None)
+        return next((one for one in found if one.limit in self.at_mean), None)
 
     def at_the_end(self, policy: str, base: Row, row: Row) -> Broken | None:
         """The first limit on what fewer nodes bring down that does not hold; None where all do."""
@@ -112,13 +129,16 @@ class Limits:
             if not one.met(base, row, self.observed)
         ]
 
-    def room(self, policy: str, base: Row, row: Row) -> dict[str, float]:
+    def room(self, policy: str, base: Row, row: Row, *, at_mean: bool = False) -> dict[str, float]:
         """How far each given limit is from breaking, as a share 0..1 of what it allows.
 
-        Of those that allow a measure no more than something.
+        Of those that allow a measure no more than something; of those that hold ``at_mean``, or of
+        the others.
         """
         found = {}
         for one in self._given(policy):
+            if (one.text in self.at_mean) != at_mean:
+                continue
             sides = one.sides(base, row, self.observed)
             plain = len(sides) == 2 and isinstance(one.condition.left, ast.Name)
             most, value = sides[-1], sides[0]
@@ -206,7 +226,9 @@ def parse_limits(
                 f"{OPTION} '{one.text}': policy '{one.policy}' is not replayed",
                 hint=f"policies: {', '.join(policies)}",
             )
-    return Limits(tuple(given), observed or {})
+    # what the policy comes to on all nodes is as much by chance as on fewer
+    at_mean = [one.text for one in given if not texts and one.speaks_of("base")]
+    return Limits(tuple(given), observed or {}, at_mean=frozenset(at_mean))
 
 
 def _usual(observed: Row | None, node_steps: float) -> list[str]:
@@ -217,10 +239,16 @@ def _usual(observed: Row | None, node_steps: float) -> list[str]:
     found = limits_of(observed, node_steps)
     most = {name: one if name == OVERLOAD else _up(one) for name, one in found.items()}
     usual = [f"{name} <= {written(one)}" for name, one in most.items()]
-    usual += [f"{name} <= {AS_WITH_ALL}" for name, one in found.items() if name in FULL and one > 1]
+    usual += [_as_with_all(name) for name, one in found.items() if name in FULL and one > 1]
     more = more_than_with_all((observed or {}).get(OVERLOAD), node_steps)
     beyond = f" + {written(more)}" if more else ""
     return usual if more is None else [*usual, f"{OVERLOAD} <= base{beyond}"]
+
+
+def _as_with_all(name: str) -> str:
+    measure = find_measure(name)
+    more = least_apart(measure) if measure is not None else 0.0
+    return f"{name} <= {AS_WITH_ALL.format(more=f' + {more:g}' if more else '')}"
 
 
 def _up(share: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,39 +22,18 @@ from tracekit.replay.studies.shrink.search.least_nodes import least_cost
 from tracekit.replay.studies.shrink.search.limits import PLACED, Limits
 from tracekit.replay.studies.shrink.search.staying import fixed_nodes, left_nodes
 from tracekit.replay.studies.shrink.search.too_few import TooFewError, allowing, too_busy
+from tracekit.replay.studies.shrink.search.trial import Trial, asked_over_time, mean_row
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
 from tracekit.replay.workload.workload import Workload
 
-
-@dataclass(frozen=True)
-class Trial:
-    """One replay on so many nodes, in one order of arrival.
-
-    Parameters
-    ----------
-    broken : Broken, optional
-        The first limit that broke, if one did.
-    room : mapping
-        How far each limit is from breaking: see ``Limits.room``.
-    stops : str
-        What keeps containers waiting, where that is the limit that broke: see
-        ``runs.room_left.in_their_way``. Empty where it is not known, as in other orders of arrival.
-    """
-
-    repeat: int
-    nodes: int
-    row: dict[str, Any]
-    broken: Broken | None
-    room: dict[str, float]
-    stops: str = ""
-
-
 #: What is to be least: how many nodes stay, or what they cost.
 NODES, COST = "nodes", "cost"
 #: The measure of what nodes cost; a limit on it is on all nodes that are kept.
 COST_MEASURE = "cost_per_hour"
+#: Of which value a limit is, where it is not each order's.
+AT_MEAN = "at the mean of the orders of arrival"
 #: What is less by rounding alone is not less.
 LESS = 1 - 1e-9
 
@@ -75,8 +54,11 @@ class Trials:
         limits: Limits,
         seed: int,
         ask: Ask | None = None,
+        *,
+        repeats: int = 1,
     ) -> None:
         self.load, self.policy, self.limits = load, policy, limits
+        self._repeats = repeats
         self._ask = ask or Here(load, policy, seed)
         fixed = fixed_nodes(load)
         self.left, self.fixed = len(left_nodes(load)), int(fixed.sum())
@@ -126,7 +108,8 @@ class Trials:
         if not self.holds(order, self.load.nodes):
             trial = self._done[order, self.load.nodes]
             every = self.limits.broken(str(self.policy), self._base_of(order), trial.row)
-            broken = [one for one in every if one.limit not in self.limits.falling]
+            aside = self.limits.falling | self.limits.at_mean
+            broken = [one for one in every if one.limit not in aside]
             said = _on_all_nodes(trial, broken, self.load.nodes - self.left)
             alone = too_busy(self.load, self.limits.most_use(str(self.policy)))
             never, allow = too_large(self.load), allowing(broken)
@@ -153,12 +136,35 @@ class Trials:
         return max(same, key=lambda one: one.value or 0.0)
 
     def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
-        """Whether all limits hold on so many nodes in every order of arrival."""
-        return all(self.holds(order, nodes) for order in orders)
+        """Whether all limits hold on so many nodes in every order of arrival, and at their mean."""
+        met = tuple(orders)
+        if not all(self.holds(order, nodes) for order in met):
+            return False
+        if not self.limits.at_mean:
+            return True
+        name, base = str(self.policy), self._mean_of_base()
+        row = mean_row([self._done[order, nodes].row for order in met])
+        broken = self.limits.broken_at_mean(name, base, row)
+        if broken is not None and len(met) > 1:
+            broken = replace(broken, how=f"{broken.how} {AT_MEAN}")
+        room = self.limits.room(name, base, row, at_mean=True)
+        for key in ((order, nodes) for order in met):
+            one = self._done[key]
+            self._done[key] = replace(one, at_mean=broken, room={**one.room, **room})
+        return broken is None
 
     def holds(self, order: int, nodes: int) -> bool:
-        """Whether all limits hold on so many nodes, in this order of arrival."""
+        """Whether all limits that hold in each order hold on so many nodes, in this order."""
         return self.broken_by(order, nodes) is None
+
+    def holds_alone(self, order: int, nodes: int) -> bool:
+        """The same of all limits: those at the mean hold for this order by itself."""
+        if not self.holds(order, nodes):
+            return False
+        if not self.limits.at_mean:
+            return True
+        row = self._done[order, nodes].row
+        return self.limits.broken_at_mean(str(self.policy), self._mean_of_base(), row) is None
 
     def broken_by(self, order: int, nodes: int) -> Broken | None:
         """The first limit that breaks on so many nodes, in this order of arrival; None for none."""
@@ -257,6 +263,9 @@ class Trials:
         """How many containers never find a node with all nodes, in this order of arrival."""
         return int(self._base_of(order)[WAITING[0]])
 
+    def _mean_of_base(self) -> dict[str, Any]:
+        return mean_row(self.on_all_nodes(range(self._repeats)))
+
     def _base_of(self, order: int) -> dict[str, Any]:
         """The policy's own row on all nodes."""
         if order not in self._base:
@@ -267,26 +276,3 @@ class Trials:
 def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:
     again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
     return f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
-
-
-def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
-    """What placed containers asked of each node over time, of its fullest resource, (nodes,).
-
-    Daemons are not counted: they go with their node.
-
-    Parameters
-    ----------
-    node : int64, shape (containers,)
-        Where each container was placed last, -1 for never.
-    """
-    counted = node >= 0
-    if load.daemon is not None:
-        counted &= ~load.daemon
-    who = np.flatnonzero(counted)
-    end = int(load.times_ms[-1]) + load.step_ms
-    there = np.minimum(load.departure_ms[who], end) - np.minimum(load.arrival_ms[who], end)
-    asked = np.zeros(load.capacity.shape)
-    np.add.at(asked, node[who], load.request[who] * there[:, None].astype(np.float64))
-    span = max(end - int(load.times_ms[0]), 1)
-    share = asked / np.maximum(load.capacity, 1) / span
-    return np.asarray(share.max(axis=1))

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.measures import find_measure, small
-from tracekit.replay.studies.shrink.frames import BREAKS_WITH_ALL
+from tracekit.replay.studies.shrink.frames import BREAKS_WITH_ALL, FAILS_HOW
 from tracekit.replay.studies.shrink.search.broken_limit import number, title_of
 
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
 #: No more than a number, or than the same policy on all nodes.
-_AS_WITH_ALL = re.compile(r"(.+ )max\(([0-9.e+-]+), base\)")
+_AS_WITH_ALL = re.compile(r"(.+ )max\(([0-9.e+-]+), base( \+ (?P<more>[0-9.e-]+))?\)")
 #: No more, or hardly more, than the same policy on all nodes.
 _SAME = re.compile(r"(?P<measure>\w+) <= base( \+ (?P<more>[0-9.]+))?")
 _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
@@ -21,7 +21,9 @@ def limit_words(text: str) -> str:
     """A limit with the title of its measure and the bound in words, as far as its form is plain."""
     as_all = _AS_WITH_ALL.fullmatch(text)
     if as_all is not None:
-        return f"{limit_words(f'{as_all[1]}{as_all[2]}')}, or what it is with all nodes"
+        most = limit_words(f"{as_all[1]}{as_all[2]}")
+        points = f"{100 * float(as_all['more']):g} points above " if as_all["more"] else ""
+        return f"{most}, or {points}what it is with all nodes"
     same = _SAME.fullmatch(text)
     if same is not None:
         more = f"at most {float(same['more']):,.0f} more" if same["more"] else "no more"
@@ -35,7 +37,7 @@ def limit_words(text: str) -> str:
 
 
 def comes_to(row: Mapping[str, Any]) -> str:
-    """What breaks and how large it is: ``CPU use, 99th percentile would come to 104 %``.
+    """What breaks and how far: ``CPU use, 99th percentile would come to 104 %, above 100 %``.
 
     Parameters
     ----------
@@ -43,7 +45,9 @@ def comes_to(row: Mapping[str, Any]) -> str:
         A row of the study's ``policies``.
     """
     name = row["fails_measure"]
-    return f"{title_of(name)} would come to {number(name, row['fails_value'])}"
+    # a study of an earlier version does not say what it may be
+    how = row.get(FAILS_HOW) or number(name, row["fails_value"])
+    return f"{title_of(name)} would come to {how}"
 
 
 def breaks_with_all(row: Mapping[str, Any]) -> str:

@@ -35,13 +35,17 @@ def not_counted(load: Mapping[str, Any]) -> str:
 def left_waiting(load: Mapping[str, Any]) -> str:
     """That who waits in production is not counted; as ``not_counted``."""
     count = load.get("containers_left_waiting", 0)
+    large = load.get("containers_left_waiting_too_large", 0)
     if not count:
         return ""
-    them = "it" if count == 1 else "them"
     said = agreeing(
-        count, "[container waits|containers wait] for a node in production and [is|are]"
+        count, "[container waits|containers wait] for a node in production and [is|are] not counted"
     )
-    return f" {said} not counted: nodes that go may be needed for {them}."
+    if large == count:
+        return f" {said}: {'it is' if count == 1 else 'they are'} too large for any node there is."
+    some = f"{count - large:,} of them" if large else "it" if count == 1 else "them"
+    others = f", {large:,} {'is' if large == 1 else 'are'} too large for any" if large else ""
+    return f" {said}: nodes that go may be needed for {some}{others}."
 
 
 def nobody_leaves(load: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.told import Told
@@ -41,6 +42,9 @@ def _following(found: Told, to: Where) -> list[tuple[str, str]]:
     said = []
     if may_be_cheaper(found):
         said.append(("See the cheapest nodes that are enough:", CHEAPEST, "cheapest"))
+    if as_production := _as_production(found):
+        why = "See how few would do, were nodes no fuller than in production:"
+        said.append((why, as_production, "fewest-as-production"))
     if about["repeats"] == 1 and about["repeats_cover"]:
         why = "See how far the count moves over orders of arrival:"
         said.append((why, f"--repeat {FEWEST}", f"fewest-{FEWEST}-orders"))
@@ -68,6 +72,15 @@ def _following(found: Told, to: Where) -> list[tuple[str, str]]:
         asked += f" --out {to(f'assumptions-{policy}')}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
+
+
+def _as_production(found: Told) -> str:
+    """The limits of what production does, where those are of what the policy does on all nodes."""
+    about = found.about
+    names = [text.partition(" ")[0] for text in about.get("limits_at_mean", ())]
+    if about["limits_given"] or not about["observed"] or about["scale"] != 1:
+        return ""
+    return " ".join(f"--limit {shlex.quote(f'{name} <= {OBSERVED}')}" for name in sorted(names))
 
 
 def may_be_cheaper(found: Told) -> bool:

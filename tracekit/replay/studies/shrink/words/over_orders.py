@@ -90,6 +90,6 @@ def beyond_in_some(study: Study, row: Mapping[str, Any]) -> str:
     if not said:
         return ""
     return (
-        f"The worst order comes to {' and to '.join(said)}. An order above that may not get worse"
-        " on fewer nodes."
+        f"The worst order comes to {' and to '.join(said)}. The mean of the orders is what counts,"
+        " as where a run chooses policies."
     )

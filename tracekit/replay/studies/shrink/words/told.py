@@ -125,7 +125,7 @@ def _enough(found: Told) -> str:
             else []
         ),
         f"Each order taken alone needs {span(row['nodes_low'], row['nodes_high'])}"
-        f"{_not_all(row, cheap=cheap)}."
+        f"{_not_all(row, cheap=cheap, at_mean=bool(about.get('limits_at_mean')))}."
         if orders > 1
         else "",
         ""
@@ -194,7 +194,7 @@ def _like_these(row: Mapping[str, Any]) -> str:
     return " like these" if row["nodes"] > row["of"] else ""
 
 
-def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
+def _not_all(row: Mapping[str, Any], *, cheap: bool, at_mean: bool) -> str:
     """Why all orders together need more than any of them, a clause; empty where they do not.
 
     Where ``cheap`` nodes are searched for, more of them may cost less.
@@ -204,7 +204,8 @@ def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
         return ""
     if cheap:
         return f", and all together these {nodes:,}"
-    return f", but on {nodes - 1:,} a limit breaks in one of them"
+    where = "in one of them, or at their mean" if at_mean else "in one of them"
+    return f", but on {nodes - 1:,} a limit breaks {where}"
 
 
 def _every(row: Mapping[str, Any]) -> str:
@@ -227,7 +228,7 @@ def short_within(study: Study) -> str:
     if found is None or found.best["fails"] is None:
         return f"{said}."
     what = comes_to(found.best)
-    return f"{said}. None of them is to spare: without {found.next_to_go} {what}."
+    return f"{said}. With one node fewer, without {found.next_to_go}, {what}."
 
 
 def span(low: int, high: int) -> str:
