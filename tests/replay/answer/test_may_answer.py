@@ -63,8 +63,9 @@ def test_only_what_may_be_chosen_and_may_answer_is_asked() -> None:
     assert ours == ["cpu_max_fraction", "memory_stranded_share"]
     pairs = list(differences_of(found)[0])
     wide = [one.name for one in found.measures.values() if one.group == "answer"]
-    # three pairs by what may answer, and production beside each by all that an answer speaks of
-    assert asked(found, pairs).sum() == 3 * len(ours) + 3 * len(wide)
+    # three pairs by what may answer and by overload, and production beside each by all that an
+    # answer speaks of
+    assert asked(found, pairs).sum() == 3 * (len(ours) + 1) + 3 * len(wide)
 
 
 def test_policies_that_are_out_do_not_hide_the_best() -> None:

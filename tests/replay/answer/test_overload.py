@@ -38,8 +38,8 @@ def test_where_production_overloads_fewer_nodes_may_add_hardly_anything() -> Non
         "pending": 0,
         "pending_container_steps": 0,
     }
-    assert limits.first_broken("cwt", kept, {**kept, "overloaded_node_steps": 195}) is None
-    broken = limits.first_broken("cwt", kept, {**kept, "overloaded_node_steps": 196})
+    assert limits.broken_at_mean("cwt", kept, {**kept, "overloaded_node_steps": 195}) is None
+    broken = limits.broken_at_mean("cwt", kept, {**kept, "overloaded_node_steps": 196})
     assert broken is not None
     assert str(broken) == "overloaded node-steps would come to 196, above 195 (base + 18)"
     worse = {**kept, "overloaded_node_steps": 1100}

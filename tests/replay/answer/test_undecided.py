@@ -14,10 +14,14 @@ from replay_support import workload
 from tracekit.cli import run as command
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.intervals import untested
 from tracekit.replay.answer.repeat import repeat_replay, undecided
+from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import compare
+from tracekit.replay.runs import varying
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies
+from tracekit.replay.runs.varying import SEED
 from tracekit.replay.workload.workload import Workload
 from tracekit.verbs._replaying import replay_by
 
@@ -50,6 +54,22 @@ def test_orders_are_added_where_it_is_open_which_is_best() -> None:
     assert twice.repeats is not None
     assert twice.repeats.filter(pl.col("repeat") < 6).equals(once.repeats)
     assert twice.repeats["seed"].unique().sort().to_list() == list(range(12))
+
+
+def test_what_no_repeat_moves_is_not_called_chance() -> None:
+    """Times of arrival are recorded: one policy draws, and the others stay as they are."""
+    run = met(SAME, "first_fit", "worst_fit", "random", up_to=None)
+    found = results(run)
+    assert found.covers == (SEED,)
+    peaks = [found.of(name, "cpu_max_fraction") for name in ("first_fit", "worst_fit")]
+    assert [np.ptp(one) for one in peaks] == [0, 0]
+    assert peaks[0][0] != peaks[1][0]
+    assert untested(found, "cpu_max_fraction", ["first_fit", "worst_fit"])
+    assert not untested(found, "cpu_max_fraction", ["first_fit", "random"])
+    assert varying.told(6, found.covers) == "6 random seeds"
+    pair = standings(found, "cpu_max_fraction", among=[("first_fit",), ("worst_fit",)])
+    assert pair.why_not.startswith("repeats differ by their random seed alone")
+    assert "beyond chance" not in pair.why_not
 
 
 def test_none_are_added_where_one_is_told_from_the_others() -> None:

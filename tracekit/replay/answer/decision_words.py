@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.answer.fitness import LeftOut, above_on_average, judged
+from tracekit.replay.answer.intervals import SEED_ALONE, untested
 from tracekit.replay.answer.left_waiting import few_wait, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer, placing_all
 from tracekit.replay.answer.preferred import better_than_production, why_first
@@ -170,22 +171,33 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(shown_names) + more
 
 
+def _none_fits(found: Results, barred: Sequence[LeftOut]) -> str:
+    """Why no policy may be chosen, a clause."""
+    ours = [one for one in barred if one.names != (OBSERVED,)]
+    maybe = any(above_on_average(found, name) for name in found.policies)
+    if not ours and not maybe:
+        return "none ran"
+    more = " more than production does" if OBSERVED in found.policies else ""
+    waits = [waits_too_much(found, one.names[0]) for one in ours]
+    if waits and all(waits) and not maybe:
+        return _all_wait(found, [min(one.names, key=OBSERVED.__eq__) for one in ours])
+    either = " or leaves containers waiting" if any(waits) else ""
+    return f"every policy overloads nodes{more}{either}, or may do so"
+
+
 def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> str:
     if not fit:
-        ours = [one for one in barred if one.names != (OBSERVED,)]
-        maybe = any(above_on_average(found, name) for name in found.policies)
-        if not ours and not maybe:
-            return "none ran"
-        more = " more than production does" if OBSERVED in found.policies else ""
-        waits = [waits_too_much(found, one.names[0]) for one in ours]
-        if waits and all(waits) and not maybe:
-            return _all_wait(found, [min(one.names, key=OBSERVED.__eq__) for one in ours])
-        either = " or leaves containers waiting" if any(waits) else ""
-        return f"every policy overloads nodes{more}{either}, or may do so"
+        return _none_fits(found, barred)
     if found.most_orders < FEWEST:
         return too_few(found)
     if len(fit) == 1:
         return _alone(found, fit[0])
+    firsts = [names[0] for names in fit]
+    if any(untested(found, one.name, firsts) for one in may_answer(found)):
+        return (
+            f"{SEED_ALONE}, which changes nothing by what decides: the differences hold for this"
+            " trace, and nothing says how far beyond it"
+        )
     return "the policies that may be chosen do not differ beyond chance, or by too little to count"
 
 

@@ -14,6 +14,8 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.varying import SEED
 
+#: What differs between repeats where times of arrival are recorded, and a policy draws.
+SEED_ALONE = "repeats differ by their random seed alone"
 #: How measures end that are a share of a whole.
 _OF_A_WHOLE = "_share"
 
@@ -123,3 +125,12 @@ def _ceilings(found: Results) -> FloatArray:
     most = np.max([values.max(axis=0) for values in found.values.values()], axis=0)
     whole = np.array([name.endswith(_OF_A_WHOLE) for name in found.measures])
     return np.where(whole & (most <= 1.0), 1.0, np.inf)
+
+
+def untested(found: Results, measure: str, names: Sequence[str]) -> bool:
+    """Whether no pair of these was tested, as nothing that differs between repeats moves either."""
+    pairs, tested = differences_of(found)
+    known = tested.mean[list(found.measures).index(measure) :: len(found.measures)]
+    ours = [known[number] for pair, number in pairs.items() if set(pair) <= set(names)]
+    values = [one for one in ours if one != 0]
+    return bool(values) and all(np.isnan(values))

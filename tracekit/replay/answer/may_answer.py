@@ -2,8 +2,8 @@
 
 Of some 30 policies by some 40 measures there are thousands of comparisons. If each of them had its
 share of what may go wrong, little were left to the few that a decision hangs on. So nearly all of
-it goes to these: policies that may be chosen, by measures that may answer; and production beside
-each of them, by all measures of the answer.
+it goes to these: policies that may be chosen, by measures that may answer and by overload, which
+ranks those that overload at all; and production beside each of them, by all measures of the answer.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,7 @@ def broken_condition(
 def asked(found: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
     """Which comparisons a decision asks for, shape (pairs times measures,): pair by pair."""
     fit = {names[0] for names in may_be_chosen(found)}
-    ours = {one.name for one in may_answer(found)}
+    ours = {OVERLOAD, *(one.name for one in may_answer(found))}
     wide = {one.name for one in of_answer(found)}
     usual = next((names[0] for names in found.groups if OBSERVED in names), "")
     rows = []

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.replay.answer.intervals import differences_of, interval_of
+from tracekit.replay.answer.intervals import SEED_ALONE, differences_of, interval_of, untested
 from tracekit.replay.answer.left_waiting import PENDING, carries_less, waits_too_much
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
+from tracekit.replay.runs import varying
 from tracekit.replay.runs.results import Results, results, too_few
 from tracekit.replay.runs.run import OBSERVED, Run
 from tracekit.replay.runs.shown import PERCENT, shown
-from tracekit.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,10 +240,15 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
     if most < FEWEST:
         return too_few(found)
     firsts = [names[0] for names in rivals]
+    if untested(found, measure, firsts):
+        return (
+            f"{SEED_ALONE}, which changes it under no policy: the numbers hold for this trace, and"
+            " nothing says how far beyond it"
+        )
     if not _any_apart(found, measure, firsts):
         from_ = _told_from(found, measure, firsts)
         return (
-            f"no two policies differ beyond chance over {counted(most, 'order')} of arrival{from_}"
+            f"no two policies differ beyond chance over {varying.told(most, found.covers)}{from_}"
         )
     return too_near(found.measures[measure], middles)
 

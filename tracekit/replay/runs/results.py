@@ -16,13 +16,13 @@ from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure, of_demand
+from tracekit.replay.runs import varying
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use, noted
 from tracekit.replay.runs.waiting import waiting
 from tracekit.replay.workload.series import settled_steps
-from tracekit.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ def looks_of(manifest: Mapping[str, Any]) -> int:
 def too_few(found: Results) -> str:
     """Why there are fewer repeats than an interval needs, a clause."""
     most = max(found.orders(name) for name in found.policies)
-    met = "one order" if most == 1 else counted(most, "order")
-    few = f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
+    met = varying.told(most, found.covers)
+    few = f"policies met {met}, an interval needs {FEWEST} (--repeat {FEWEST})"
     return str(found.manifest.get("repeats_none") or few)
 
 

@@ -1,9 +1,12 @@
 """Sources of differences between repeats: orders of arrival and drawn sizes."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tracekit.arrays import BoolArray
 from tracekit.replay.workload.workload import Workload
+from tracekit.words import counted
 
 #: What differs between repeats, as the manifest and tables say it.
 ORDER, SIZES, SEED = "order of arrival", "sizes drawn from their intervals", "random seed"
@@ -23,6 +26,13 @@ def varying(load: Workload) -> list[str]:
     """The differences between two orders of arrival of a workload; none where all is recorded."""
     differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers else False
     return [*([ORDER] if differs else []), *([] if load.doubt is None else [SIZES])]
+
+
+def told(repeats: int, covers: Sequence[str]) -> str:
+    """How often a workload was replayed, by what differed: 6 orders of arrival, 6 random seeds."""
+    if tuple(covers) == (SEED,):
+        return counted(repeats, SEED)
+    return "one order of arrival" if repeats == 1 else f"{repeats:,} orders of arrival"
 
 
 def _free(load: Workload) -> BoolArray:

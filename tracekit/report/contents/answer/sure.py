@@ -8,10 +8,11 @@ from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import all_measures, find_measure, small
+from tracekit.replay.runs import varying
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import ORDER
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed, spaced
+from tracekit.report.words import listed, spaced
 
 #: Of a measure that nothing happened to count.
 _NO_NEWS = "it is 0 under every policy"
@@ -24,11 +25,11 @@ _MOVED = "can be moved by any policy"
 def sure(data: Data, told: Decision) -> str:
     """What the intervals cover, and what is not told."""
     if told.orders < FEWEST:
-        met = count(told.orders, "order")
-        return f"Not at all: with {met} of arrival whatever differs may be chance."
+        met = varying.told(told.orders, told.covers)
+        return f"Not at all: with {met} whatever differs may be chance."
     covers = [f"the {one}" for one in told.covers or (ORDER,)]
     said = (
-        f"Intervals are 95 %, over {count(told.orders, 'order')} of arrival. They do not cover"
+        f"Intervals are 95 %, over {varying.told(told.orders, told.covers)}. They do not cover"
         f" what was assumed. They cover {listed(covers)}, and are corrected for the number of"
         f" comparisons{_looks(data)}."
     )
