@@ -183,7 +183,7 @@ ANSWERED = {
     ),
     "changed assumptions": (
         varied,
-        "The answer hangs on node_cpu_cores: lra stays the answer under 1 of 2 changes",
+        "The answer without changes is lra. It stays under 1 of 3 changes: arrival=trace. It turns",
         ["changed", "the answer", "agreement", "first by ranks alone"],
         ["node_cpu_cores=52", "barred: bra", "-1.00", "bra"],
     ),

@@ -17,6 +17,7 @@ from tracekit.report.paths import Paths
 from tracekit.report.render import render_data
 from tracekit.sizing.requests import told as words
 from tracekit.sizing.requests.rows import changed_of
+from tracekit.study import Study
 
 
 def test_the_page_begins_with_the_answer() -> None:
@@ -39,12 +40,45 @@ def test_tables_have_a_row_for_each_policy_and_service() -> None:
     study = requested()
     data = Data(studies={study.name: study})
     assert len(requests_to_change.policies(data).rows) == 1 + len(study.about["asked"])
-    services = set(words.services(study)["service"])
     both = [words.freeing_most(study), words.needing_more(study)]
-    assert set().union(*(rows["service"] for rows in both)) == services
     assert len(requests_to_change.most(data).rows) == both[0].height
     assert len(requests_to_change.more(data).rows) == both[1].height
     assert len(requests_to_change.risky(data).rows) == words.at_risk(study).height
+
+
+def with_freed(**freed: tuple[float, float]) -> Study:
+    """A study of services that free so much CPU and memory, or need it below 0."""
+    study = requested()
+    subject = study.about["subject"]
+    row = study.frames["services"].filter(policy=subject)[:1]
+    rows = [
+        row.with_columns(service=pl.lit(name), resource=pl.lit(kind), freed=pl.lit(amount))
+        for name, amounts in freed.items()
+        for kind, amount in zip(("cpu", "memory"), amounts, strict=True)
+    ]
+    return dataclasses.replace(study, frames={**study.frames, "services": pl.concat(rows)})
+
+
+def test_each_service_is_in_one_list_and_the_headings_are_true_of_each_row() -> None:
+    study = with_freed(
+        more=(-1.0, -2e9), mixed=(-0.5, 9e9), other=(5.0, -1e6), less=(1.0, 2e9), some=(0.0, 1e9),
+        same=(0.0, 0.0),
+    )  # fmt: skip
+    data = Data(studies={study.name: study})
+    needing, freeing = words.needing_more(study), words.freeing_most(study)
+    assert set(needing["service"]) == {"more", "mixed", "other"}
+    assert (needing["cpu_freed"].lt(0) | needing["memory_freed"].lt(0)).all()
+    assert set(freeing["service"]) == {"less", "some"}
+    assert not (freeing["cpu_freed"].lt(0) | freeing["memory_freed"].lt(0)).any()
+    told = words.needing_told(study)
+    # 2 + 2 - 1 services
+    assert told == "3 of 6 services need more of CPU or memory (CPU 2, memory 2, both 1)"
+    less = "2 of 6 services free CPU or memory and need more of neither"
+    assert words.freeing_told(study) == less
+    assert words.unchanged_told(study) == "1 of 6 services keeps what it requests."
+    assert requests_to_change.more(data).caption.startswith(f"{told}; what needs most")
+    assert requests_to_change.most(data).caption.startswith(f"{less}; what frees most")
+    assert words.unchanged_told(study) in answer(data).told
 
 
 def test_who_needs_more_is_named_and_both_sums_are_said() -> None:
@@ -138,9 +172,10 @@ def test_terminal_and_sentence_count_those_who_need_more_alike() -> None:
     study = requested()
     needed = words.needing_more(study)
     by = [len(changed_of(study, name)[1]) for name in words.measured(study)]
-    assert words.needed_of(study) == f"CPU by {by[0]}, memory by {by[1]}"
+    assert f"(CPU {by[0]}, memory {by[1]}" in words.needing_told(study)
     assert max(by) <= needed.height <= sum(by)
     said = words.both_ways(study)
     for many in filter(None, by):
         assert f"added to {many} service" in said
-    assert (f"{needed.height} services need more of either" in said) == (needed.height > 1)
+    told = f"{needed.height} services need more of CPU or memory; most"
+    assert (told in said) == (needed.height > 1)

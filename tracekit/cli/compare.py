@@ -29,6 +29,7 @@ PANEL = Panel.replay
 
 def command(
     asked: Asked,
+    out: Path | None = None,
     all_measures: Annotated[
         bool, typer.Option("--all", help="Show what is the same, alike or within chance, too.")
     ] = False,
@@ -45,8 +46,8 @@ def command(
     With several orders of arrival in both runs, as by default, every change has an interval,
     paired where the orders are the same, and is judged as one of many (Holm). With fewer than six
     orders in either run no change is called better or worse. Where one run placed
-    fewer containers, what looks better there is not comparable, and a threshold that compares
-    with the base fails.
+    fewer containers, by more than chance, what looks better there is not comparable, and a
+    threshold that compares with the base fails.
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
@@ -74,7 +75,7 @@ def command(
             }
         )
     else:
-        _show(found, all_measures=all_measures)
+        _show(found, out, all_measures=all_measures)
     if junit is not None:
         write_junit(found, junit)
     if markdown is not None:
@@ -85,23 +86,25 @@ def command(
         raise CheckFailedError(f"threshold '{row['threshold']}' {went(row)}{more}")
 
 
-def _show(found: Study, *, all_measures: bool) -> None:
-    from tracekit.replay.answer.comparison.compared_run import UNCHANGED
-    from tracekit.replay.answer.comparison.words import too_few, value, whose
+def _show(found: Study, out: Path | None, *, all_measures: bool) -> None:
+    from tracekit.replay.answer.comparison.compared_run import CHANCE, UNCHANGED
+    from tracekit.replay.answer.comparison.words import quiet, too_few
 
     changes, about = found.frames["changes"], found.about
     _warn(about)
     shown = [
         row
         for row in changes.iter_rows(named=True)
-        if all_measures or row["verdict"] not in UNCHANGED
+        if all_measures or row["verdict"] not in {*UNCHANGED, CHANCE}
     ]
     for policy in dict.fromkeys(row["policy"] for row in shown):
-        _show_policy(
-            policy, [row for row in shown if row["policy"] == policy], about, whole=all_measures
-        )
+        _show_policy(policy, [row for row in shown if row["policy"] == policy], about)
+    _show_thresholds(found)
     if len(shown) < changes.height:
-        print_sentence(_unchanged(changes, whose(about)))
+        for said in quiet(found):
+            print_sentence(said)
+        kept = f", {out / 'changes.parquet'} keeps them" if out else ""
+        print_sentence(f"all values: --all shows them, --json has them{kept}")
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             print_sentence(f"only in {about[what]}: {', '.join(names)}")
@@ -111,6 +114,14 @@ def _show(found: Study, *, all_measures: bool) -> None:
             ["setting", "base", "new"],
             [list(row) for row in differs.rows()],
         )
+    if said := too_few(found):
+        print_paragraph(said)
+
+
+def _show_thresholds(found: Study) -> None:
+    """Print what became of each threshold, where any was asked for."""
+    from tracekit.replay.answer.comparison.words import value
+
     thresholds = found.frames["thresholds"]
     if thresholds.height:
         print_table(
@@ -127,24 +138,16 @@ def _show(found: Study, *, all_measures: bool) -> None:
                 for row in thresholds.iter_rows(named=True)
             ],
         )
-    if said := too_few(found):
-        print_paragraph(said)
 
 
-def _show_policy(
-    policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any], *, whole: bool
-) -> None:
-    """Print a table for each verdict; what is within chance by name, unless ``whole``."""
-    from tracekit.replay.answer.comparison.compared_run import CHANCE, verdict_told
+def _show_policy(policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any]) -> None:
+    """Print a table for each verdict."""
+    from tracekit.replay.answer.comparison.compared_run import verdict_told
     from tracekit.replay.answer.comparison.words import HEADS, cells, place
 
     # a column of verdicts would leave no room for whole names of measures
     verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
     for verdict, told in sorted(verdicts.items(), key=lambda one: place(one[0])):
-        if verdict == CHANCE and not whole:
-            names = [row["measure"] for row in rows if row["verdict"] == verdict]
-            print_paragraph(f"{policy}, {told} (--all has the values): {', '.join(names)}")
-            continue
         print_table(
             f"{policy}, {told}: from {about['base']} to {about['new']}",
             HEADS[1:-1],
@@ -158,16 +161,3 @@ def _warn(about: Mapping[str, Any]) -> None:
 
     for warning in warnings_of(about):
         print_paragraph(f"{warning}.")
-
-
-def _unchanged(changes: Any, of: str) -> str:
-    """How much is the same in both runs, or so close that it does not count."""
-    from tracekit.replay.answer.comparison.compared_run import ALIKE, SAME
-
-    same, alike = (changes.filter(verdict=one).height for one in (SAME, ALIKE))
-    if same == changes.height:
-        return f"nothing changed: all measures of {of} are the same in both runs"
-    more = f"; {alike:,} differ by too little to count (--all shows them)" if alike else ""
-    return (
-        f"{same:,} of {changes.height:,} values (measures of {of}) are the same in both runs{more}"
-    )

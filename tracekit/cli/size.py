@@ -137,8 +137,7 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
     from tracekit.sizing.requests import told as words
 
     _output.print_table(
-        f"{counted(rows.height, 'service')} {what}"
-        f"{f'; the first {words.TOLD}' if rows.height > words.TOLD else ''}",
+        f"{what}{f'; the first {words.TOLD}' if rows.height > words.TOLD else ''}",
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [
@@ -156,8 +155,9 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
             ]
             for one in rows.head(words.TOLD).to_dicts()
         ],
-        note="most by both resources together; count: containers at the mean; now: reserved for"
-        " one; then: what it is to request; freed: of all of them, below 0 what is added"
+        note="the largest change of both resources together comes first; count: containers at the"
+        " mean; now: reserved for one; then: what it is to request; freed: of all of them, below 0"
+        " what is added"
         f"{'; !: at risk' if rows['at_risk'].head(words.TOLD).any() else ''}",
     )
 
@@ -168,11 +168,13 @@ def _services(study: Requests) -> None:
     from tracekit.sizing.requests import told as words
 
     for rows, what in (
-        (words.needing_more(study), f"need more of CPU or memory ({words.needed_of(study)})"),
-        (words.freeing_most(study), "free more of both than they need"),
+        (words.needing_more(study), words.needing_told(study)),
+        (words.freeing_most(study), words.freeing_told(study)),
     ):
         if rows.height:
             _changed(rows, what)
+    if same := words.unchanged_told(study):
+        _output.print_sentence(same)
     risky = words.at_risk(study)
     if not risky.height:
         return

@@ -34,7 +34,7 @@ def answer(data: Data) -> Answer:
     study = data.studies[NAME]
     subject = str(study.about[SUBJECT])
     alone = not data.has_store and not data.has_run
-    first = (words.grown, words.spared_told, words.within, words.beyond_limit)
+    first = (words.grown, words.spared_told, words.within, words.beyond_limit, words.unchanged_told)
     notes = [*(say(study) for say in first), *words.notes(study)]
     return Answer(
         asked=words.QUESTION,
@@ -131,22 +131,20 @@ def _interval(found: Mapping[str, Any], name: str) -> str:
 
 
 def most(data: Data) -> Table:
-    """The services that free most under the policy to follow."""
-    rows = words.freeing_most(data.studies[NAME])
-    return _services(
-        rows,
-        "what frees most of both first, as a share of all requests",
-    )
+    """The services that free CPU or memory and need more of neither."""
+    study = data.studies[NAME]
+    order = "what frees most of both together first, as a share of all requests"
+    return _services(words.freeing_most(study), words.freeing_told(study), order)
 
 
 def more(data: Data) -> Table:
     """The services that need more than they request."""
     study = data.studies[NAME]
-    rows, of = words.needing_more(study), words.needed_of(study)
-    return _services(rows, f"{of}; what needs most of both together first; below 0 is added")
+    order = "what needs most of both together first; below 0 is added"
+    return _services(words.needing_more(study), words.needing_told(study), order)
 
 
-def _services(rows: pl.DataFrame, order: str) -> Table:
+def _services(rows: pl.DataFrame, heading: str, order: str) -> Table:
     columns = [pl.col("service"), pl.col("containers").round(1)]
     if rows["at_risk"].any():
         marks = pl.when("at_risk").then(pl.lit("yes")).otherwise(pl.lit(""))
@@ -161,8 +159,8 @@ def _services(rows: pl.DataFrame, order: str) -> Table:
         ]  # fmt: skip
         columns.append(pl.col(f"{name}_above_share").alias(f"{what}_above_request_share"))
     shown = rows.head(_MOST).select(columns)
-    caption = f"{shown.height:,} of {count(rows.height, 'service')}, {order}"
-    return table(shown, caption)
+    cut = f", the first {_MOST}" if rows.height > _MOST else ""
+    return table(shown, f"{heading}{cut}; {order}")
 
 
 def _of_risky(one: Mapping[str, Any], name: str) -> str:

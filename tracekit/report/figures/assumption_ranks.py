@@ -35,6 +35,7 @@ _SCHEMA = {
     "agreement": pl.Float64,
     "answer": pl.String,
     "usual_answer": pl.String,
+    "headline": pl.String,
     "why": pl.String,
     "stands": pl.String,
 }
@@ -45,9 +46,10 @@ def _prepare(data: Data) -> pl.DataFrame:
     # without an answer under the defaults nothing can stay, nor turn over
     if changes.is_empty() or not data.studies[NAME].about["answer"]:
         return pl.DataFrame(schema=_SCHEMA)
-    usual = vary_told.subject(data.studies[NAME])
+    study = data.studies[NAME]
+    same = {"usual_answer": vary_told.subject(study), "headline": vary_told.headline(study)}
     rows = [
-        {**row, "usual_answer": usual, "stands": _STANDS[row["stands"]]}
+        {**row, **same, "stands": _STANDS[row["stands"]]}
         for row in changes.filter(pl.col("stands").is_in(list(_STANDS))).iter_rows(named=True)
     ]
     # what turns the answer over comes first, as in the study
@@ -99,15 +101,7 @@ def _who(row: dict[str, Any]) -> str:
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    turned = frame.filter(pl.col("stands").is_in([BARRED, OTHER]))
-    open_ = frame.filter(stands=UNTOLD)["change"].to_list()
-    usual = frame["usual_answer"][0]
-    held = vary_told.stays(usual, frame.filter(stands=SAME).height, frame.height)
-    if turned.is_empty():
-        return f"{held}. {vary_told.lost(open_, usual)}" if open_ else f"{held}."
-    first = turned.row(0, named=True)
-    how = f"{_who(first)} is barred" if first["stands"] == BARRED else f"it is {first['answer']}"
-    return f"{held}; with {first['change']} {how}."
+    return str(frame["headline"][0])
 
 
 FIGURE = Figure(
@@ -122,7 +116,7 @@ FIGURE = Figure(
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=lambda frame: frame.drop("usual_answer"),
+    table=lambda frame: frame.drop("usual_answer", "headline"),
     why_absent=_why_absent,
     absent="No assumption was changed: tracekit vary STORE --out DIR.",
 )

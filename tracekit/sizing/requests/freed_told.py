@@ -32,10 +32,11 @@ def both_ways(study: Study) -> str:
         return ""
     text = "; ".join(said)
     rows = needing_more(study)
+    kinds = " or ".join(UNITS[name][0] for name in measured(study))
     named = few(list(map(short_hash, rows["service"].head(_NAMED_MORE))))
     if rows.height == 1:
         return f"{text}. Most is added to {named}."
-    return f"{text}. {rows.height:,} services need more of either; most is added to {named}."
+    return f"{text}. {rows.height:,} services need more of {kinds}; most is added to {named}."
 
 
 #: So many services that need more are named in a sentence.

@@ -9,6 +9,7 @@ import polars as pl
 from tracekit.replay.workload.requests.given import NOW, SERVICES, SUBJECT
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB
+from tracekit.words import counted
 
 #: Resources by their name on screens, their unit there, and how many of ours are one of it.
 UNITS: Mapping[str, tuple[str, str, float]] = {
@@ -62,39 +63,74 @@ def services(study: Study, policy: str = "") -> pl.DataFrame:
 
 
 def freeing_most(study: Study) -> pl.DataFrame:
-    """The services that free more than they need, what frees the largest part first.
+    """The services that free CPU or memory and need more of neither, the largest part first.
 
     Cores and bytes count as shares of all that is requested, now or as recommended.
     """
-    both = _by_service(study)
-    found = both.filter(pl.col("part") > 0)
-    return found.sort("part", descending=True, maintain_order=True).drop("part", "added")
+    found = _by_service(study).filter(~pl.col("needs"), pl.col("frees"))
+    return found.sort("part", descending=True, maintain_order=True).drop(_OF_ORDER)
 
 
 def needing_more(study: Study) -> pl.DataFrame:
     """The services that need more of a resource than they request, the largest addition first."""
-    both = _by_service(study)
-    found = both.filter(_NEEDS)
-    return found.sort("added", maintain_order=True).drop("part", "added")
+    found = _by_service(study).filter("needs")
+    return found.sort("added", maintain_order=True).drop(_OF_ORDER)
 
 
 #: An addition below this share of all that is requested is rounding.
 _LITTLE = 1e-6
-_NEEDS = pl.col("added") < -_LITTLE
+#: What tells which list a service is in, and where.
+_OF_ORDER = ("part", "added", "needs", "frees")
 
 
 def changed_of(study: Study, name: str) -> tuple[pl.Series, pl.Series]:
     """What each service frees of a resource, and what each needs more (below 0)."""
     total = row(study, str(study.about[SUBJECT])).of[name]
-    least = _LITTLE * (max(total["requested_now"], total["requested"]) or 1.0)
+    least = _LITTLE * _whole(total)
     change = services(study).filter(pl.col("resource") == name)["freed"]
     return change.filter(change > least), change.filter(change < -least)
 
 
-def needed_of(study: Study) -> str:
-    """How many services need more of each resource: ``CPU by 9, memory by 8``."""
+def needing_told(study: Study) -> str:
+    """Who is in the list ``needing_more``: its heading, and the same in a sentence.
+
+    ``25 of 34 services need more of CPU or memory (CPU 19, memory 6)``; those that need more of
+    both are counted apart, so that the counts add up.
+    """
+    rows = needing_more(study)
     counts = {UNITS[name][0]: len(changed_of(study, name)[1]) for name in measured(study)}
-    return ", ".join(f"{what} by {many:,}" for what, many in counts.items())
+    said = [f"{what} {many:,}" for what, many in counts.items()]
+    if (both := sum(counts.values()) - rows.height) > 0:
+        said.append(f"both {both:,}")
+    need = "needs" if rows.height == 1 else "need"
+    return f"{_of_all(study, rows)} {need} more of {' or '.join(counts)} ({', '.join(said)})"
+
+
+def freeing_told(study: Study) -> str:
+    """Who is in the list ``freeing_most``, likewise."""
+    rows, kinds = freeing_most(study), [UNITS[name][0] for name in measured(study)]
+    free, need = ("frees", "needs") if rows.height == 1 else ("free", "need")
+    more = f"and {need} more of neither" if len(kinds) > 1 else ""
+    return f"{_of_all(study, rows)} {free} {' or '.join(kinds)} {more}".rstrip()
+
+
+def unchanged_told(study: Study) -> str:
+    """How many services are in neither list, a sentence; empty where all are in one."""
+    rows = _by_service(study).filter(~pl.col("needs"), ~pl.col("frees"))
+    if rows.is_empty():
+        return ""
+    keep = "keeps what it requests" if rows.height == 1 else "keep what they request"
+    return f"{_of_all(study, rows)} {keep}."
+
+
+def _of_all(study: Study, rows: pl.DataFrame) -> str:
+    every = services(study)["service"].n_unique()
+    return f"{rows.height:,} of {counted(every, 'service')}"
+
+
+def _whole(total: Mapping[str, Any]) -> float:
+    """All that is requested of a resource, now or as recommended: shares are of that."""
+    return max(total["requested_now"], total["requested"]) or 1.0
 
 
 def _by_service(study: Study) -> pl.DataFrame:
@@ -103,7 +139,6 @@ def _by_service(study: Study) -> pl.DataFrame:
     rows = services(study)
     frames: list[pl.DataFrame] = []
     for name, total in found.items():
-        whole = max(total["requested_now"], total["requested"]) or 1.0
         mine = rows.filter(resource=name).select(
             "service",
             "containers",
@@ -113,14 +148,16 @@ def _by_service(study: Study) -> pl.DataFrame:
             pl.col("freed").alias(f"{name}_freed"),
             pl.col("above_share").alias(f"{name}_above_share"),
             pl.col("at_risk").alias(f"{name}_at_risk"),
-            (pl.col("freed") / whole).alias(f"{name}_part"),
+            (pl.col("freed") / _whole(total)).alias(f"{name}_part"),
         )
         frames.append(mine if not frames else mine.drop("containers"))
     both = frames[0].join(frames[1], on="service", how="left", maintain_order="left")
-    parts = [pl.col("cpu_part"), pl.col("memory_part")]
+    parts = [pl.col(name).fill_null(0.0) for name in ("cpu_part", "memory_part")]
     return both.with_columns(
         part=pl.sum_horizontal(parts),
         added=pl.sum_horizontal(one.clip(upper_bound=0) for one in parts),
+        needs=pl.any_horizontal(one < -_LITTLE for one in parts),
+        frees=pl.any_horizontal(one > _LITTLE for one in parts),
         at_risk=pl.any_horizontal("cpu_at_risk", "memory_at_risk").fill_null(value=False),
     ).drop("cpu_part", "memory_part")
 

@@ -15,12 +15,14 @@ from tracekit.sizing.requests.rows import (
     amount,
     at_risk,
     freeing_most,
+    freeing_told,
     measured,
-    needed_of,
     needing_more,
+    needing_told,
     row,
     services,
     then,
+    unchanged_told,
 )
 from tracekit.store.manifest import MADE_UP
 from tracekit.study import Study, Where, beside
@@ -40,11 +42,12 @@ __all__ = [
     "both_ways",
     "following",
     "freeing_most",
+    "freeing_told",
     "grown",
     "lines",
     "measured",
-    "needed_of",
     "needing_more",
+    "needing_told",
     "notes",
     "risk",
     "row",
@@ -53,6 +56,7 @@ __all__ = [
     "stays",
     "sure",
     "then",
+    "unchanged_told",
     "warnings",
     "within",
 ]

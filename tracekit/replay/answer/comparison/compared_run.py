@@ -31,6 +31,8 @@ CHANCE, TOO_FEW = "within chance", "cannot be told"
 SAME, ALIKE = "same", "alike"
 #: Verdicts that say that nothing changed: the rows are shown on request alone.
 UNCHANGED = (SAME, ALIKE)
+#: Verdicts on ``pending`` under which it is not known that containers are missing in either run.
+AS_MANY = (*UNCHANGED, CHANCE)
 #: Of a threshold that did not happen, and of one that did.
 HELD, EXCEEDED = "ok", "failed"
 #: What settings of the workload begin with, and those that say how large it is.
@@ -162,25 +164,18 @@ def other_workload(differs: Sequence[str]) -> str:
     )
 
 
-def placed_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
-    """The number of containers that a policy placed in the new run beyond those in the base."""
-    return float((before.get("pending") or 0) - (after.get("pending") or 0))
-
-
-def fewer_placed(before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]) -> str:
+def fewer_placed(changes: pl.DataFrame) -> str:
     """A sentence on policies that leave more containers without a node than in the base run.
 
     Parameters
     ----------
-    before, after : mapping of str to mapping
-        Rows of the summary by policy, of the policies in both.
+    changes : DataFrame
+        Policies and ``placed_change``, as the comparison has them.
     """
-    changes = {
-        name: placed_change(row, after[name]) for name, row in before.items() if name in after
-    }
-    said = [f"{name} ({-many:,.4g} more)" for name, many in changes.items() if many < 0]
-    if not said:
+    rows = changes.filter(pl.col("placed_change") < 0).unique("policy", maintain_order=True)
+    if rows.is_empty():
         return ""
+    said = [f"{row['policy']} ({-row['placed_change']:,.4g} more)" for row in rows.to_dicts()]
     return (
         f"Containers are left without a node that had one in the base, under {few(said)}: what"
         " looks better there is called not comparable, as they are missing"

@@ -11,9 +11,8 @@ from tracekit.errors import TracekitError
 from tracekit.replay.answer.amounts import value_text
 from tracekit.replay.answer.comparison.compared_run import (
     ALIKE,
+    AS_MANY,
     CHANCE,
-    EXCEEDED,
-    HELD,
     NOT_COMPARABLE,
     SAME,
     TOO_FEW,
@@ -21,18 +20,18 @@ from tracekit.replay.answer.comparison.compared_run import (
     compared_run,
     fewer_placed,
     other_workload,
-    placed_change,
     told,
     what_differs,
 )
-from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.answer.comparison.held_to import SAME_POLICIES, check, outcomes
+from tracekit.replay.answer.left_waiting import PENDING, WAITING
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.chance.student import paired as pairwise
 from tracekit.replay.measures import Measure, compared, find_measure
 from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.thresholds import Threshold, parse_threshold
+from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.study import Study
 
 NAME = "comparison"
@@ -52,16 +51,6 @@ CHANGES_SCHEMA = {
 }
 #: What differs between the runs beyond their measures, as people read it.
 SETTINGS_SCHEMA = {"setting": pl.String, "base": pl.String, "new": pl.String}
-_SAME = "replay the same policies, with the same parameters"
-_THRESHOLD_SCHEMA = {
-    "threshold": pl.String,
-    "policy": pl.String,
-    "measure": pl.String,
-    "base": pl.Float64,
-    "new": pl.Float64,
-    "failed": pl.Boolean,
-    "outcome": pl.String,
-}
 
 
 def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
@@ -78,8 +67,9 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
         have several orders of arrival, at the level that the family of all changes leaves it
         (Holm); paired where the orders are the same, of which it has so many; placed_change: how
-        many containers more the new run placed; verdict) and ``thresholds`` (outcome: ok, failed,
-        or not comparable, which counts as failed: the new run placed fewer containers).
+        many containers more the new run placed, 0 where ``pending`` is within chance; verdict) and
+        ``thresholds`` (outcome: ok, failed, or not comparable, which counts as failed: the new run
+        placed fewer containers).
         ``about`` names what differs between the runs beyond their measures.
 
     Raises
@@ -95,12 +85,12 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         raise TracekitError(
             f"the runs have no policy in common: {', '.join(before.rows())} against"
             f" {', '.join(after.rows())}",
-            hint=_SAME,
+            hint=SAME_POLICIES,
         )
     for one in thresholds:
-        _check_policy(one, common)
-        _check_compared(one, before, after, common)
+        check(one, before, after, common)
     differs = what_differs(before.manifest, after.manifest)
+    changes = _changes(before, after, common)
     return Study(
         name=NAME,
         about={
@@ -111,49 +101,13 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             "only_new": [name for name in after.rows() if name not in common],
             "differs": told(differs),
             "other_workload": other_workload(told(differs)),
-            "fewer_placed": fewer_placed(before.rows(), after.rows()),
+            "fewer_placed": fewer_placed(changes),
         },
         frames={
-            "changes": _changes(before, after, common),
-            "thresholds": _outcomes(thresholds, before, after, common),
+            "changes": changes,
+            "thresholds": outcomes(thresholds, before, after, changes, common),
             "settings": pl.DataFrame(differs, schema=SETTINGS_SCHEMA, orient="row"),
         },
-    )
-
-
-def _check_policy(threshold: Threshold, common: Sequence[str]) -> None:
-    if threshold.policy is not None and threshold.policy not in common:
-        raise TracekitError(
-            f"--fail-if '{threshold.text}': policy '{threshold.policy}' is not in both runs",
-            hint=f"both have: {', '.join(common)}",
-        )
-
-
-def _check_compared(
-    threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
-) -> None:
-    """A threshold that passes because nothing is compared would be a gate that is always open."""
-    names = _judged(threshold, common)
-    if not names:
-        raise TracekitError(
-            f"--fail-if '{threshold.text}': no policy was compared, both runs have production"
-            f" ({OBSERVED}) alone; others are {_few(before, common)} against"
-            f" {_few(after, common)}",
-            hint=_SAME,
-        )
-    one, other = before.rows(), after.rows()
-    if all(None in threshold.sides(one[name], other[name]) for name in names):
-        why = "it divides by 0 or names measures that are not known"
-        raise TracekitError(
-            f"--fail-if '{threshold.text}' has no value for any policy: {why}",
-            hint="what is known of each: tracekit compare A B, without --fail-if",
-        )
-
-
-def _few(kept: ComparedRun, common: Sequence[str]) -> str:
-    names = [name for name in kept.rows() if name not in common]
-    return (
-        ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or "none"
     )
 
 
@@ -169,8 +123,7 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
         met += [0 if policy == OBSERVED else orders] * len(names)
         for name in names:
             values = {"base": one[policy][name], "new": other[policy][name]}
-            more = placed_change(one[policy], other[policy])
-            about = {"policy": policy, "measure": name, "placed_change": more}
+            about = {"policy": policy, "measure": name, "placed_change": 0.0}
             rows.append({**about, **values, "paired": paired})
     answers = [
         (known := find_measure(row["measure"])) is not None and known.group == "answer"
@@ -178,8 +131,26 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
     ]
     looks = max(looks_of(before.manifest), looks_of(after.manifest))
     found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
+    placed = _placed(rows, found, met)
+    rows = [{**row, "placed_change": placed.get(row["policy"], 0.0)} for row in rows]
     changes = [{**row, **_change(row, found, at, orders=met[at])} for at, row in enumerate(rows)]
     return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
+
+
+def _placed(
+    rows: Sequence[Mapping[str, Any]], found: Compared, met: Sequence[int]
+) -> dict[str, float]:
+    """How many containers more the new run placed, by policy; 0 where chance may explain it.
+
+    ``pending`` is judged as every measure is, and this is read off its verdict.
+    """
+    placed = {}
+    for at, row in enumerate(rows):
+        if row["measure"] == PENDING:
+            verdict = _change(row, found, at, orders=met[at])["verdict"]
+            more = float(row["base"] - row["new"])
+            placed[row["policy"]] = 0.0 if verdict in AS_MANY else more
+    return placed
 
 
 def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
@@ -254,36 +225,3 @@ def _alike(measure: Measure, base: float, new: float) -> bool:
     """Whether values lie too close to count, or for whoever reads them to see it."""
     near = abs(new - base) < least_apart(measure)
     return near or value_text(measure, base) == value_text(measure, new)
-
-
-def _judged(threshold: Threshold, common: Sequence[str]) -> list[str]:
-    """Whom a threshold judges: production, which no change moves, where it is named."""
-    return [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
-
-
-def _outcomes(
-    thresholds: Sequence[Threshold], before: ComparedRun, after: ComparedRun, common: Sequence[str]
-) -> pl.DataFrame:
-    one, other = before.rows(), after.rows()
-    rows = [
-        {
-            "threshold": threshold.text,
-            "policy": policy,
-            "measure": threshold.measure,
-            "failed": (outcome := _outcome(threshold, one[policy], other[policy])) != HELD,
-            "outcome": outcome,
-            "base": one[policy].get(threshold.measure),
-            "new": other[policy].get(threshold.measure),
-        }
-        for threshold in thresholds
-        for policy in _judged(threshold, common)
-    ]
-    return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)
-
-
-def _outcome(threshold: Threshold, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Whether it happened; it counts as failed where the containers are missing that would tell."""
-    if threshold.met(before, after):
-        return EXCEEDED
-    missing = placed_change(before, after) < 0 and not set(threshold.measures) & set(WAITING)
-    return NOT_COMPARABLE if missing and threshold.speaks_of("base") else HELD

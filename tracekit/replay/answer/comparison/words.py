@@ -3,6 +3,7 @@
 The command line, notebooks and the report say these; none makes its own.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from tracekit.replay.answer.comparison.compared_run import (
     ALIKE,
     CHANCE,
     NOT_COMPARABLE,
+    SAME,
     TOO_FEW,
     UNCHANGED,
     compares_policies,
@@ -20,7 +22,7 @@ from tracekit.replay.answer.comparison.compared_run import (
 )
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import find_measure, small
 from tracekit.study import Study
 from tracekit.words import count, counted, listed
 
@@ -28,6 +30,14 @@ from tracekit.words import count, counted, listed
 HEADS = ("policy", "measure", "base", "new", "change (95 %)", "verdict")
 #: Verdicts, what is worse first and what is the same last.
 _ORDER = ("worse", "better", "changed", NOT_COMPARABLE, CHANCE, TOO_FEW, *UNCHANGED)
+#: What is said of values that are not shown one by one.
+_QUIET = (
+    (CHANCE, "within chance"),
+    (ALIKE, "different by too little to count"),
+    (SAME, "the same in both runs"),
+)
+#: So many of them are told by their titles; others are counted.
+_TITLED = 3
 #: What is said of so many values of a verdict.
 _COUNTED = (
     ("better", "better"),
@@ -72,6 +82,35 @@ def differs(study: Study) -> bool:
 def changed(study: Study) -> list[dict[str, Any]]:
     """The rows of what changed, policies and measures in the order of the study."""
     return [row for row in study.frames["changes"].to_dicts() if row["verdict"] not in UNCHANGED]
+
+
+def quiet(study: Study) -> list[str]:
+    """How many values are within chance, alike or the same, and whose; without full stops."""
+    about, changes = study.about, study.frames["changes"]
+    if (changes["verdict"] == SAME).all():
+        return [f"nothing changed: all measures of {whose(about)} are the same in both runs"]
+    said = []
+    for verdict, told in _QUIET:
+        rows = changes.filter(verdict=verdict).to_dicts()
+        if rows:
+            are = "is" if len(rows) == 1 else "are"
+            said.append(f"{len(rows):,} of {changes.height:,} values {are} {told}: {_whose(rows)}")
+    return said
+
+
+def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Titles where they are few; else how many measures of each policy, or of all."""
+    if len(rows) <= _TITLED:
+        return listed([f"{_title(row['measure'])} of {row['policy']}" for row in rows])
+    many = Counter(row["policy"] for row in rows)
+    if len(many) > _TITLED:
+        return f"measures of {len(many)} policies"
+    return listed([f"{counted(times, 'measure')} of {policy}" for policy, times in many.items()])
+
+
+def _title(name: str) -> str:
+    measure = find_measure(name)
+    return name if measure is None else small(measure.title)
 
 
 def place(verdict: str) -> tuple[int, str]:

@@ -25,6 +25,8 @@ from tracekit.replay.runs.run import OBSERVED
 SAME, BARRED, KEPT, OTHER, TRADE, UNTOLD = (
     "same", "barred", "production kept", "another policy", "another trade", "not told",
 )  # fmt: skip
+#: The answer where no policy can be chosen.
+NOBODY = "none"
 #: The change leaves the workload as it is.
 NOTHING = "nothing changes"
 #: The answer turns over.
@@ -71,7 +73,7 @@ class Answered:
         if self.first == OBSERVED:
             unless = f", unless the trade with {self.trades[0]} is worth it" if self.trades else ""
             return f"keep production{unless}"
-        return ", ".join(self.names) or "none"
+        return ", ".join(self.names) or NOBODY
 
 
 def answered(found: Results, told: Decision | None = None) -> Answered:

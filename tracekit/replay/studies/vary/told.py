@@ -11,6 +11,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import (
     BARRED,
     KEPT,
+    NOBODY,
     NOTHING,
     SAME,
     TRADE,
@@ -27,37 +28,27 @@ _MORE = 20
 KEEP = "to keep production"
 #: Where nothing can be told under the defaults.
 NONE = "not told"
-#: So many assumptions are named, more are counted.
-_NAMED = 5
 
 
 def question(study: Study) -> str:
     """The question of the study."""
-    changes = study.frames["changes"].height - len(_changes(study, NOTHING))
+    changes = study.frames["changes"].height
     keep = ", or to keep production" if study.about["beside_production"] else ""
     given = study.about.get("assume", ())
     under = f", with {listed(given)} throughout" if given else ""
     return (
         "Does the answer hang on an assumption: which of"
         f" {counted(len(study.about['policies']), 'policy')}"
-        f" to choose{keep}{under}? {changes} {'was' if changes == 1 else 'were'} changed, one at a"
-        f" time, each judged as a run is.{_nothing(study)}"
+        f" to choose{keep}{under}? {counted(changes, 'assumption')}"
+        f" {'was' if changes == 1 else 'were'} changed, one at a time, each judged as a run is."
     )
 
 
-def _nothing(study: Study) -> str:
-    """Which changes leave the workload as it is, a sentence; or nothing."""
-    same = [row["change"] for row in _changes(study, NOTHING)]
-    if not same:
-        return ""
-    change = "changes" if len(same) == 1 else "change"
-    return f" {len(same)} more {change} nothing in this workload: {listed(same)}."
-
-
 def answer(study: Study, *, most: int = 3) -> str:
-    """Which assumptions the answer hangs on, and how; if nothing can be concluded, that and why.
+    """The answer without changes, and what becomes of it under each; else why nothing can be told.
 
-    Of ``most`` changes that turn it over it is said how.
+    Counts add up to all changes that were asked for. Of ``most`` changes that turn the answer over
+    it is said how.
     """
     if not study.about["answer"]:
         if ranks_told(study):
@@ -70,20 +61,14 @@ def answer(study: Study, *, most: int = 3) -> str:
         return (
             "Nothing can be told: no changed assumption could be replayed; the reasons are below."
         )
-    usual = subject(study)
-    if len(_changes(study, NOTHING)) == study.frames["changes"].height:
-        same = listed([row["change"] for row in _changes(study, NOTHING)])
-        return f"The answer is {usual}, and hangs on none of these: {same} change nothing here."
-    turned, held = _changes(study, *TURNED), _changes(study, SAME)
-    open_ = [row["change"] for row in _changes(study, UNTOLD)]
-    count = counts(usual, len(held), study)
-    said = [
-        _hangs_on(study, turned, most, count) if turned else f"{count}.",
-        lost(open_, usual) if open_ else "",
-        "" if turned else _within_chance(study, held, usual),
-        _unaltered(study),
-    ]
+    said = [*_base(study), *_turned(study, most), *_left(study)]
     return " ".join(filter(None, said))
+
+
+def headline(study: Study) -> str:
+    """The answer without changes, how often it stays, and the first change that turns it over."""
+    how = [_how(study, row) for row in _changes(study, *TURNED)[:1]]
+    return " ".join([*filter(None, _base(study)), *how])
 
 
 def ranks_told(study: Study) -> bool:
@@ -91,46 +76,52 @@ def ranks_told(study: Study) -> bool:
     return bool(study.about["repeats"] >= FEWEST)
 
 
-def counts(usual: str, held: int, study: Study) -> str:
-    """Under how many of the changes that alter the workload the answer stays; a clause."""
-    of = sum(1 for row in _changes(study, *TURNED, UNTOLD, SAME))
-    return stays(usual, held, of)
+def _base(study: Study) -> list[str]:
+    """The answer without changes, under how many it stays, and who is beside it there."""
+    usual, held = subject(study), _changes(study, SAME)
+    turned = _changes(study, *TURNED)
+    return [
+        f"The answer without changes is {usual}.",
+        _stays([row["change"] for row in held], study.frames["changes"].height),
+        "" if turned else _within_chance(study, held, usual),
+    ]
 
 
-def stays(usual: str, held: int, of: int) -> str:
-    """``cwt stays the answer under 2 of 3 changes``, of those that alter the workload."""
-    first = f"{usual[:1].upper()}{usual[1:]}" if usual.startswith(KEEP) else usual
+def _stays(held: Sequence[str], of: int) -> str:
+    """``It stays under 2 of 3 changes: a=1 and b=1.``; how many there are where it does not."""
     if of == 1:
-        return f"{first} {'stays' if held else 'does not stay'} the answer under the one change"
+        return f"It stays under the one change, {held[0]}." if held else ""
+    if not held:
+        # under one that alters nothing it does not turn over either: 'under none' would be wrong
+        return f"{counted(of, 'change')} were tried."
     every = "both changes" if of == 2 else f"all {of} changes"
-    under = every if held == of else f"{held or 'none'} of {of} changes"
-    return f"{first} stays the answer under {under}"
+    under = every if len(held) == of else f"{len(held)} of {of} changes"
+    return f"It stays under {under}: {few(held)}."
 
 
-def lost(changes: Sequence[str], usual: str) -> str:
-    """Under which changes no answer is left, a sentence."""
-    nobody = "nothing can be told" if usual.startswith(KEEP) else "no policy can be told better"
-    return f"With {few(changes)} {nobody}."
+def _turned(study: Study, most: int) -> list[str]:
+    """Under how many changes the answer turns over, and what it is then; or nothing."""
+    turned = _changes(study, *TURNED)
+    if not turned:
+        return []
+    one = study.frames["changes"].height == 1
+    said = [f"It turns over under {'the one change' if one else len(turned)}."]
+    said += [_how(study, row) for row in turned[:most]]
+    if more := [row["change"] for row in turned[most:]]:
+        said.append(f"{few(more)} {'turns' if len(more) == 1 else 'turn'} it over, too.")
+    return said
 
 
-def _hangs_on(study: Study, turned: Sequence[dict[str, str]], most: int, held: str) -> str:
-    """On which assumptions the answer hangs, and what it is then, a sentence."""
-    names = list(dict.fromkeys(_name(row["change"]) for row in turned))
-    how = [f"with {row['change']} {_turned(study, row)}" for row in turned[:most]]
-    more = len(turned) - len(how)
-    if more:
-        how.append(f"{more} more {'change turns' if more == 1 else 'changes turn'} it over too")
-    hangs = _and(names) if len(names) <= _NAMED else _counted(len(names))
-    first = f"{held[:1].lower()}{held[1:]}" if held.startswith(KEEP.capitalize()) else held
-    return f"The answer hangs on {hangs}: {first}; {'; '.join(how)}."
-
-
-def _unaltered(study: Study) -> str:
-    """How many changes leave the workload as it is, a sentence; or nothing."""
-    many = len(_changes(study, NOTHING))
-    if not many:
-        return ""
-    return f"{counted(many, 'other change')} {'alters' if many == 1 else 'alter'} nothing here."
+def _left(study: Study) -> list[str]:
+    """Of which changes nothing can be told, which alter nothing, and which were not replayed."""
+    silent, same = ([row["change"] for row in _changes(study, how)] for how in (UNTOLD, NOTHING))
+    failed = study.frames["changes"].filter(pl.col("problem").is_not_null())["change"].to_list()
+    alter = "alters" if len(same) == 1 else "alter"
+    return [
+        f"Nothing can be told under {len(silent)}: {few(silent)}." if silent else "",
+        f"{counted(len(same), 'change')} {alter} nothing here: {few(same)}." if same else "",
+        f"{counted(len(failed), 'change')} could not be replayed: {few(failed)}." if failed else "",
+    ]
 
 
 def _within_chance(study: Study, told: Sequence[dict[str, str]], usual: str) -> str:
@@ -146,14 +137,22 @@ def _within_chance(study: Study, told: Sequence[dict[str, str]], usual: str) -> 
     return f"With {few(beside)} it is not told apart from others." if beside else ""
 
 
-def _turned(study: Study, row: dict[str, str]) -> str:
-    """A clause on the answer under a change."""
+def _how(study: Study, row: Mapping[str, str]) -> str:
+    """What the answer is under a change that turns it over, a sentence."""
     usual = "production" if keeps(study) else study.about["answer"][0]
+    then = f"With {row['change']} "
     if row["stands"] == BARRED:
-        return f"{usual} is barred ({row['why']})"
+        known = row["answer"] and row["answer"] != NOBODY
+        instead = f"; the answer is {_spelled(row['answer'])}" if known else ""
+        return f"{then}{usual} is barred ({row['why']}){instead}."
     if row["stands"] in {KEPT, TRADE}:
-        return f"it is to {row['answer']}: {row['why']}"
-    return f"it is {row['answer']}, {decided_by(row['decided_by'])}"
+        return f"{then}the answer is {_spelled(row['answer'])}: {row['why']}."
+    return f"{then}the answer is {row['answer']}, {decided_by(row['decided_by'])}."
+
+
+def _spelled(found: str) -> str:
+    """An answer as it stands after 'the answer is'."""
+    return f"to {found}" if found.startswith(KEEP.removeprefix("to ")) else found
 
 
 def outcome(row: Mapping[str, str]) -> str:
@@ -173,7 +172,7 @@ def subject(study: Study) -> str:
     if not study.about["answer"]:
         return NONE
     trades = study.about.get("trades")
-    unless = f", unless the trade with {trades[0]} is worth it," if trades else ""
+    unless = f", unless the trade with {trades[0]} is worth it" if trades else ""
     return f"{KEEP}{unless}" if keeps(study) else str(study.about["answer"][0])
 
 
@@ -192,9 +191,6 @@ def sure(study: Study) -> str:
         f" Ranks by {_title(study)} alone stand beside the answer: who may be chosen at all is"
         " judged by more."
     )
-    silent = [row["change"] for row in _changes(study, UNTOLD)]
-    if silent and study.about["answer"]:
-        said += f" Nothing is told under {few(silent)}."
     return f"{said} Two assumptions changed at a time were not tried."
 
 
@@ -254,14 +250,6 @@ def _changes(study: Study, *stands: str) -> list[dict[str, str]]:
 
 def _name(change: str) -> str:
     return change.partition("=")[0]
-
-
-def _counted(many: int) -> str:
-    return "1 assumption" if many == 1 else f"{many} assumptions"
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _orders(study: Study) -> str:

@@ -1,0 +1,121 @@
+"""Whether a run keeps to the thresholds that it is held to beside another."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.comparison.compared_run import (
+    EXCEEDED,
+    HELD,
+    NOT_COMPARABLE,
+    ComparedRun,
+)
+from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.thresholds import Threshold
+
+#: What makes two runs comparable.
+SAME_POLICIES = "replay the same policies, with the same parameters"
+_THRESHOLD_SCHEMA = {
+    "threshold": pl.String,
+    "policy": pl.String,
+    "measure": pl.String,
+    "base": pl.Float64,
+    "new": pl.Float64,
+    "failed": pl.Boolean,
+    "outcome": pl.String,
+}
+
+
+def check(
+    threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
+) -> None:
+    """Raise TracekitError for a threshold of a policy of one run, or that nothing is held to."""
+    _check_policy(threshold, common)
+    _check_compared(threshold, before, after, common)
+
+
+def _check_policy(threshold: Threshold, common: Sequence[str]) -> None:
+    if threshold.policy is not None and threshold.policy not in common:
+        raise TracekitError(
+            f"--fail-if '{threshold.text}': policy '{threshold.policy}' is not in both runs",
+            hint=f"both have: {', '.join(common)}",
+        )
+
+
+def _check_compared(
+    threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
+) -> None:
+    """A threshold that passes because nothing is compared would be a gate that is always open."""
+    names = _judged(threshold, common)
+    if not names:
+        raise TracekitError(
+            f"--fail-if '{threshold.text}': no policy was compared, both runs have production"
+            f" ({OBSERVED}) alone; others are {_few(before, common)} against"
+            f" {_few(after, common)}",
+            hint=SAME_POLICIES,
+        )
+    one, other = before.rows(), after.rows()
+    if all(None in threshold.sides(one[name], other[name]) for name in names):
+        why = "it divides by 0 or names measures that are not known"
+        raise TracekitError(
+            f"--fail-if '{threshold.text}' has no value for any policy: {why}",
+            hint="what is known of each: tracekit compare A B, without --fail-if",
+        )
+
+
+def _few(kept: ComparedRun, common: Sequence[str]) -> str:
+    names = [name for name in kept.rows() if name not in common]
+    return (
+        ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or "none"
+    )
+
+
+def _judged(threshold: Threshold, common: Sequence[str]) -> list[str]:
+    """Whom a threshold judges: production, which no change moves, where it is named."""
+    return [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
+
+
+def outcomes(
+    thresholds: Sequence[Threshold],
+    before: ComparedRun,
+    after: ComparedRun,
+    changes: pl.DataFrame,
+    common: Sequence[str],
+) -> pl.DataFrame:
+    """What became of each threshold under each policy that it judges.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        Policies and ``placed_change``, as the comparison has them.
+    """
+    one, other = before.rows(), after.rows()
+    placed = dict(changes.select("policy", "placed_change").unique().rows())
+    rows = [
+        {
+            "threshold": threshold.text,
+            "policy": policy,
+            "measure": threshold.measure,
+            "failed": outcome != HELD,
+            "outcome": outcome,
+            "base": one[policy].get(threshold.measure),
+            "new": other[policy].get(threshold.measure),
+        }
+        for threshold in thresholds
+        for policy in _judged(threshold, common)
+        for outcome in (_outcome(threshold, one[policy], other[policy], placed.get(policy, 0.0)),)
+    ]
+    return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)
+
+
+def _outcome(
+    threshold: Threshold, before: Mapping[str, Any], after: Mapping[str, Any], placed_change: float
+) -> str:
+    """Whether it happened; it counts as failed where the containers are missing that would tell."""
+    if threshold.met(before, after):
+        return EXCEEDED
+    missing = placed_change < 0 and not set(threshold.measures) & set(WAITING)
+    return NOT_COMPARABLE if missing and threshold.speaks_of("base") else HELD
