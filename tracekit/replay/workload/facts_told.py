@@ -10,6 +10,8 @@ from tracekit.store import Store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
 from tracekit.words import agreeing, counted
 
+#: Who is in no step, and what part of the containers' time that is, in percent.
+BETWEEN, BETWEEN_PERCENT = "containers_between_samples", "container_time_between_samples_percent"
 #: What a reader must know before the numbers of a replay, by the name of the fact.
 _BENDING = {
     "containers_not_listed": (
@@ -62,7 +64,7 @@ _BENDING = {
         " node|them as empty nodes], so that nodes seem less even, and less full, than those that"
         " are there"
     ),
-    "containers_between_samples": (
+    BETWEEN: (
         "[container comes and goes|containers come and go] between two steps of the replay:"
         " [it is|they are] placed, and in no measure (--assume step_ms=N makes more steps)"
     ),
@@ -123,7 +125,12 @@ _FURTHER = {
 
 def bending(facts: Mapping[str, int]) -> list[str]:
     """The facts that distort a replay's numbers, in the order of the words; none that is 0."""
-    return [agreeing(facts[name], words) for name, words in _BENDING.items() if facts.get(name)]
+    told = {name: words for name, words in _BENDING.items() if facts.get(name)}
+    if BETWEEN in told:
+        percent = facts.get(BETWEEN_PERCENT, 0)
+        share = f"{percent} %" if percent else "less than 1 %"
+        told[BETWEEN] += f"; of the time that all containers are there that is {share}"
+    return [agreeing(facts[name], words) for name, words in told.items()]
 
 
 def facts_told(facts: Mapping[str, int]) -> list[str]:
@@ -131,7 +138,7 @@ def facts_told(facts: Mapping[str, int]) -> list[str]:
     further = [
         _told(name, value)
         for name, value in facts.items()
-        if value and name not in _BENDING and name not in _NAMED
+        if value and name not in _BENDING and name not in _NAMED and name != BETWEEN_PERCENT
     ]
     return [*bending(facts), *further]
 

@@ -14,6 +14,7 @@ from tracekit.parameters import names, unknown_name
 from tracekit.replay.workload.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.circumstances import taken_apart, under
+from tracekit.replay.workload.facts_told import BETWEEN, BETWEEN_PERCENT
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.loaders import load_workload, resolved
 from tracekit.replay.workload.request_choice import absolute
@@ -112,10 +113,10 @@ class WorkloadSource:
 def _with_counts(load: Workload) -> Workload:
     """The workload with counts of what its measures do not show as it was; none that is 0."""
     away = [one.node for one in (load.losses, load.joins, load.leaves) if one is not None]
+    unseen, percent = between_samples(load.times_ms, load.arrival_ms, load.departure_ms)
     counts = {
-        "containers_between_samples": between_samples(
-            load.times_ms, load.arrival_ms, load.departure_ms
-        ),
+        BETWEEN: unseen,
+        BETWEEN_PERCENT: percent,
         "nodes_empty_while_away": len(np.unique(np.concatenate(away))) if away else 0,
     }
     found = {name: count for name, count in counts.items() if count}

@@ -237,4 +237,6 @@ def test_who_lives_between_two_steps_is_counted(tmp_path: Path) -> None:
     folder = parquet_folder(tmp_path / "load", containers=short)
     load = source_of(None, folder).load()
     assert load.facts["containers_between_samples"] == 1
-    assert "1 container comes and goes between two steps" in " ".join(bending(load.facts))
+    said = " ".join(bending(load.facts))
+    assert "1 container comes and goes between two steps" in said
+    assert "of the time that all containers are there that is" in said

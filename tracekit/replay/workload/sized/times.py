@@ -256,7 +256,14 @@ def axis_from(
     return step, steps_between(start, last, step), span
 
 
-def between_samples(times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray) -> int:
-    """How many containers come and go with no sampling time in their life: no step has them."""
+def between_samples(
+    times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
+) -> tuple[int, int]:
+    """How many containers come and go with no sampling time in their life: no step has them.
+
+    And what part that is, in percent, of the time that all containers are there.
+    """
     after = np.append(times_ms, np.iinfo(np.int64).max)
-    return int((after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms).sum())
+    unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms
+    there = (departure_ms - arrival_ms).astype(np.float64)
+    return int(unseen.sum()), round(100 * there[unseen].sum() / max(there.sum(), 1.0))
