@@ -130,7 +130,9 @@ def _too_many_wait(found: Results) -> list[str]:
 
 def _cell(found: Results, policy: str, stand: Standings) -> str:
     row = stand.row(policy)
-    return "-" if row is None else shown(found.measures[stand.measure], row.mean, row.reach)
+    if row is None:
+        return "-"
+    return shown(found.measures[stand.measure], row.mean, row.reach, below=row.below)
 
 
 def _bound(found: Results) -> str:

@@ -29,6 +29,8 @@ from tracekit.units import duration
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
+#: The key that says of a policy that it places where there is no room, too; not there else.
+FILTERED = "filtered"
 FRAMES = ("summary", "steps", "placements", "nodes", "timing", "repeats", "differences")
 
 
@@ -93,6 +95,7 @@ def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
         "left_out": lacking(policy.wants, run.workload.resources),
         "parameters": spelled(policy),
         **files_noted([policy], folder),
+        **({} if policy.filtered else {FILTERED: False}),
         **({"notes": notes} if notes else {}),
         **({"waiting": waits} if waits else {}),
     }
