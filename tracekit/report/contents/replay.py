@@ -27,8 +27,6 @@ from tracekit.report.ranks import NEAREST, RISKY, UNJUDGED
 from tracekit.report.words import count, listed, spaced
 from tracekit.units import MS_PER_MINUTE, duration
 
-#: A cell of a column that says nothing of a row.
-_EMPTY = Cell(text="", sort="")
 _CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
 #: More measures than this are counted, not named.
 _FEW = 3
@@ -71,19 +69,20 @@ def comparison(data: Data) -> Table:
         [*_marked(row, names, data), _verdict(names, first, data)]
         for row, names in zip(rows, groups, strict=True)
     ]
-    bound = data.replay("summary").filter(policy=BOUND)
-    apart = (
-        [[Cell(text=label(BOUND), sort=BOUND, full=BOUND), *_plain(bound, measures), _EMPTY]]
-        if len(bound)
-        else []
-    )
     return Table(
         caption="Ways to place: the first choice, then the others that may be chosen, best"
         f" {ranked.title} first; \u00b1 is half of the 95 % interval",
         columns=columns,
         rows=rows,
-        apart=apart,
+        apart=_bound(data, measures),
     )
+
+
+def _bound(data: Data, measures: Sequence[Measure]) -> list[list[Cell]]:
+    """The row of the bound, where there is one; no verdict is given on it."""
+    bound = data.replay("summary").filter(policy=BOUND)
+    name = Cell(text=label(BOUND), sort=BOUND, full=BOUND)
+    return [[name, *_plain(bound, measures), Cell(text="", sort="")]] if len(bound) else []
 
 
 def _first_choice(data: Data) -> str:

@@ -6,6 +6,7 @@ Each change is judged as a run is, beside production: ``answers``. Ranks by one 
 beside that, and decide nothing; ``told`` has the words.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from tracekit.replay.answer.may_answer import CONDITIONS
 from tracekit.replay.answer.overview import separating
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.measures import compared, find_measure
-from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.own_files import address, noted
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
@@ -163,13 +164,12 @@ def vary_assumptions(
     answers = {change: answered(one) for change, one in found.items()}
     measure = measure or that_decides(answers[BASE]) or _that_tells(found[BASE])
     ranks = ranked(found, measure, answers)
-    base, usual_answer = standings(found[BASE], measure), answers[BASE]
+    base = standings(found[BASE], measure)
     return Study(
         name=NAME,
         about={
             "measure": measure,
-            "policies": names,
-            **noted(asked[name] for name in names),
+            **_of_policies(asked, names),
             "beside_production": OBSERVED in found[BASE].policies,
             "assume": list(assume),
             "changes": list(changes),
@@ -178,7 +178,7 @@ def vary_assumptions(
             "workload": _of_load(found[BASE]),
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
-            **_of_answer(usual_answer),
+            **_of_answer(answers[BASE]),
             "best": [name for row in base.best for name in row.names],
             "why_not": base.why_not,
         },
@@ -195,6 +195,10 @@ def _with(assume: Sequence[str], change: str) -> list[str]:
 
 def _of_load(found: Results) -> dict[str, Any]:
     return {name: found.manifest["workload"][name] for name in _OF_LOAD}
+
+
+def _of_policies(asked: Mapping[str, Entrant], names: Sequence[str]) -> dict[str, Any]:
+    return {"policies": names, **noted(asked[name] for name in names)}
 
 
 def _of_answer(told: Answered) -> dict[str, Any]:
@@ -235,7 +239,10 @@ def _replayed(
     problems: dict[str, str] = {}
     unchanged: dict[str, None] = {}
     with progress.task("assumptions", len(cases) * len(policies), "policies") as task:
-        usual = _known(cases[0], crew)
+        usual = ""
+        # that a workload cannot be loaded its replays tell
+        with contextlib.suppress(TracekitError):
+            usual = crew.submit(Known(cases[0].source), lambda *_: None).result()
         running = [
             (
                 case,
@@ -257,14 +264,6 @@ def _replayed(
             task.advance(1, case.change)
     found = {change: results_of(one) for change, one in met.items() if change not in problems}
     return _Tried(found, problems, list(unchanged))
-
-
-def _known(case: _Case, crew: Crew) -> str:
-    """The hash of a workload; empty where it cannot be loaded, which its replays tell."""
-    try:
-        return crew.submit(Known(case.source), lambda *_: None).result()
-    except TracekitError:
-        return ""
 
 
 def _check(measure: str | None, settings: Sequence[str]) -> None:
