@@ -11,34 +11,13 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from own_policy_support import OWN
 from tests_support import TraceFolder
 
 from tracekit.cli import run
 from tracekit.ingest import ingest
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.own_files import as_given, by_name, files_of
-
-OWN = '''"""The emptiest node."""
-
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
-
-from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mine(PlacementPolicy):
-    """Prefer the node with the most left."""
-
-    reads: ClassVar = frozenset({"requests"})
-    source: ClassVar = "our own"
-    weight: Annotated[float, About("Weight of memory.", minimum=0)] = 1.0
-
-    def score(self, snapshot, container, nodes):
-        left = snapshot.allocatable[nodes] - snapshot.requested[nodes]
-        return left[:, 0] + self.weight * left[:, 1] / 2**20
-'''
 
 
 @pytest.mark.parametrize(
