@@ -36,11 +36,11 @@ def waits(policy: str, containers: int) -> dict[str, Any]:
         ([], [], None),
         ([7], ["p0"], None),
         ([7, 7], ["p0 and p1"], None),
-        ([7, 5], ["p1", "p0"], f"all kinds that wait, and why: {WHERE}"),
+        ([7, 5], ["p1", "p0"], f"more kinds that wait, and why: {WHERE}"),
         (
             [9, 7, 5, 8, 6],
             ["p2", "p4", "p1"],
-            f"2 more policies left containers waiting, too; all kinds that wait, and why: {WHERE}",
+            f"2 more policies left containers waiting, too; more kinds that wait, and why: {WHERE}",
         ),
     ],
 )

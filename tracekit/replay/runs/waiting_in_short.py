@@ -20,4 +20,4 @@ def waiting_in_short(policies: Sequence[Mapping[str, Any]], where: str) -> list[
     names = [name for _, some in ways[TOLD:] for name in some]
     others = f"{counted(len(names), 'more policy')} left containers waiting, too; " if names else ""
     told = waiting_told(waits, kinds=1)[:TOLD]
-    return [*told, f"{others}all kinds that wait, and why: {where}"]
+    return [*told, f"{others}more kinds that wait, and why: {where}"]
