@@ -12,6 +12,7 @@ from store_support import tiny_store
 import tracekit
 from tracekit.cli import run
 from tracekit.errors import TracekitError
+from tracekit.sqlfiles import get_query
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +168,86 @@ def test_unusual_values_have_a_spelling_in_json_and_csv(
     assert json.loads(capsys.readouterr().out) == [wanted]
     assert run(["query", str(store), UNUSUAL, "--format", "csv"]) == 0
     assert capsys.readouterr().out == ('n,i,l,s,b,e\nNaN,inf,"[1, 2]","{""a"": null}",aa,\n')
+
+
+COMMENTED = [
+    "-- a comment\nSELECT 1 AS one",
+    "--a comment\nSELECT 1 AS one",
+    "-- only\n\nSELECT 1 one",
+]
+
+
+@pytest.mark.parametrize("sql", COMMENTED)
+def test_sql_that_begins_with_a_comment_is_sql(
+    store: Path,
+    sql: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert run(["query", str(store), sql, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["rows"], shown["query"]) == ([{"one": 1}], sql)
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda _, words: started.append(words))
+    monkeypatch.setattr("shutil.which", lambda *_, **__: "/bin/duckdb")
+    for words in (["duckdb", str(store), sql], ["duckdb", str(store), "-c", sql]):
+        assert run(words) == 0
+    assert [words[-1].strip() for words in started] == [sql, sql]
+
+
+def test_the_text_of_a_query_is_sql(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = get_query("usage/zone_summary").text
+    assert text.startswith("-- title:")
+    assert run(["query", str(store), text, "--format", "csv"]) == 0
+    given = capsys.readouterr().out
+    assert run(["query", str(store), "usage/zone_summary", "--format", "csv"]) == 0
+    assert given == capsys.readouterr().out
+
+
+def test_an_option_that_is_not_there_is_no_sql(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["query", str(store), "--frmat csv", "SELECT 1"]) == 2
+    assert "has no option '--frmat csv'" in capsys.readouterr().err
+
+
+OUTPUTS = [
+    (["--out", "{0}/z.csv", "--json"], "--json prints a document and --out writes a file"),
+    (["--format", "csv", "--json"], "--json and --format csv are two formats"),
+    (["--out", "{0}/b.xlsx"], "rows are not written as .xlsx"),
+    (["--out", "{0}/b.tsv"], "rows are not written as .tsv"),
+    (["--out", "{0}/b.csv.gz"], "rows are not written as .gz"),
+    (["--out", "{0}/b.xlsx", "--format", "csv"], "b.xlsx ends in .xlsx, but --format is csv"),
+    (["--out", "{0}/b.json", "--format", "csv"], "b.json ends in .json, but --format is csv"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), OUTPUTS)
+def test_an_output_that_is_two_things_is_refused(
+    store: Path, tmp_path: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [word.format(tmp_path) for word in words]
+    assert run(["query", str(store), "usage/zone_summary", *asked]) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert (shown.out, list(tmp_path.iterdir())) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "begins"),
+    [
+        ("z.csv", [], b"one\n1"),
+        ("z", [], b"one\n1"),
+        ("z.txt", [], b"one\n1"),
+        ("z.JSON", [], b"[\n"),
+        ("z.parquet", [], b"PAR1"),
+        ("z", ["--format", "parquet"], b"PAR1"),
+        ("z.csv", ["--format", "csv"], b"one\n1"),
+    ],
+)
+def test_a_file_is_what_its_name_says(
+    store: Path, tmp_path: Path, name: str, more: list[str], begins: bytes
+) -> None:
+    out = tmp_path / name
+    assert run(["query", str(store), "SELECT 1 AS one", "--out", str(out), *more]) == 0
+    assert out.read_bytes().startswith(begins)

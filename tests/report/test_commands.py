@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from html import unescape
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -108,3 +110,24 @@ def test_the_manifest_names_the_workload_beside_the_run(page: str) -> None:
     assert load["loader"] == "parquet:../../my own"
     assert respelled("parquet:my own", str) == "parquet:my own"
     assert respelled("paper000", str) == "paper000"
+
+
+def _sql(page: str) -> list[str]:
+    """The SQL beneath figures that reads files, as it is shown."""
+    found = re.findall(r"<pre[^>]*>([^<]*)</pre>", page)
+    return [text for one in found if "read_parquet" in (text := unescape(one))]
+
+
+def test_the_sql_of_a_figure_of_a_run_runs_where_it_says(page: str) -> None:
+    shown = [one for one in _sql(page) if one.startswith("-- in the run folder")]
+    assert shown
+    for text in shown:
+        head, _, sql = text.partition("\n")
+        where = re.fullmatch(r"-- in the run folder: cd (\S+) && duckdb", head)
+        assert where is not None
+        with duckdb.connect() as database, contextlib.chdir(where[1]):
+            assert database.execute(sql).fetchall()
+    told = unescape(re.sub(r"<[^>]+>", "", page))
+    assert "cd out/run && duckdb -c \"SELECT * FROM read_parquet('summary.parquet')\"" in told
+    # there is no store, and no catalog of it
+    assert "tracekit duckdb" not in told

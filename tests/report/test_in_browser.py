@@ -184,7 +184,7 @@ def test_tables_filter_choose_columns_and_go_out_as_csv(windows: Windows, report
             card.locator("button", has_text="CSV").click()
         text = Path(download.value.path()).read_text()
         assert text.count("\n") >= many
-        assert '"Measure","Better","Formula"' in text
+        assert '"Measure","Column","Better","Formula"' in text
 
 
 def test_a_wide_table_scrolls_in_its_box_beside_its_first_column(

@@ -16,6 +16,7 @@ from typing import Any
 from docs_support import DOCS
 from genson import SchemaBuilder
 from kubernetes_support import listed, node, pod, written
+from own_policy_support import OWN
 from plain_requests import made_cluster
 
 from tracekit.cli import run
@@ -59,18 +60,21 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("fit", "store", "--binding", "traces/truth/monitoring.csv", "--topology",
      "traces/truth/topology.csv", "--out", "fit"),
     ("bind", "store", "--fit", "fit", "--policy", "lowest_free", "--out", "bound"),
-    ("replay", "store", "--policy", "first_fit", "--repeat", "1", "--out", "once"),
+    ("replay", "store", "--policy", "first_fit", "--policy", "./mine.py", "--repeat", "1",
+     "--out", "once"),
     ("replay", "store", "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "6",
      "--out", "run"),
     ("compare", "once", "run", "--fail-if", "pending > 100", "--out", "comparison"),
     # one change that changes the workload, and one that does not
+    ("vary", "store", "--policy", "first_fit", "--policy", "./mine.py", "--change",
+     "background=none", "--repeat", "1"),
     ("vary", "store", "--policy", "first_fit", "--policy", "worst_fit", "--change",
      "background=none", "--change", "node_cpu_cores=52"),
     # one policy with an answer and no bound, and one without an answer
     ("shrink", "store", "--policy", "best_fit", "--policy", "random", "--limit",
      "pending_container_steps <= 9", "--limit", "random: cpu_max_fraction <= 0", "--repeat", "1"),
     ("ingest", "cluster.json", "budgeted"),
-    ("shrink", "budgeted", "--policy", "best_fit", "--repeat", "1"),
+    ("shrink", "budgeted", "--policy", "best_fit", "--policy", "./mine.py", "--repeat", "1"),
     ("size", "store", "--policy", "percentile_request", "--out", "sized"),
     # judged long enough for an interval, and not
     ("ingest", "used", "usedstore"),
@@ -90,6 +94,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
     with contextlib.chdir(folder):
         written(Path("cluster.json"), listed(*_budgeted()))
         made_cluster(Path("used"))
+        Path("mine.py").write_text(OWN, encoding="utf-8")
         for call in CALLS:
             for document in _printed(call):
                 found.setdefault(document["schema"], []).append(document)

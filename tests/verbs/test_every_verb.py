@@ -59,3 +59,20 @@ def test_a_package_of_the_same_name_does_not_hide_a_verb() -> None:
 def test_what_is_no_verb_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'tracekit' has no attribute 'ingst'"):
         _ = tracekit.ingst  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("verb", "argument", "said"),
+    [
+        ("replay", "repeat", "replay() has no argument 'repeat'; did you mean 'repeats'?"),
+        ("replay", "policy", "did you mean 'policies'?"),
+        ("shrink", "limit", "did you mean 'limits'?"),
+        ("info", "zzz", "info() has no argument 'zzz'; it has: store"),
+    ],
+)
+def test_an_argument_that_is_not_there_is_told_with_the_near_one(
+    verb: str, argument: str, said: str
+) -> None:
+    with pytest.raises(TypeError) as raised:
+        getattr(tracekit, verb)("store", **{argument: 2})
+    assert said in str(raised.value)

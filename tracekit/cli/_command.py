@@ -92,6 +92,8 @@ class Panel(StrEnum):
 
 
 _PAIR = "NAME=VALUE"
+#: How SQL begins whose first line is a comment.
+_COMMENT = re.compile(r"--(\s|[^\n]*\n)")
 
 
 class Command(TyperCommand):
@@ -110,6 +112,9 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As typer's; a refusal is one line."""
+        if any("SQL" in (one.metavar or "") for one in self.params):
+            # a blank line is nothing to SQL, and no option begins with one
+            args = [f"\n{word}" if _COMMENT.match(word) else word for word in args]
         with _told(self, ctx):
             rest = super().parse_args(ctx, args)
         stated = ctx.default_map or {}

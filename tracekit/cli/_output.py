@@ -8,7 +8,7 @@ from typing import Any
 
 from tracekit.cli._streams import print_raw, visible
 from tracekit.shown import cell_text
-from tracekit.words import counted
+from tracekit.words import counted, listed
 
 WIDTH = 80
 #: Room between two columns of a table, and how narrow a column of names may get.
@@ -232,7 +232,8 @@ def _print_rows(frame: Any, title: str) -> None:
             print(f"{name:<{width}}  {_cell_text(value)}")
         print()
     few = min(frame.height, ROWS_SHOWN // 4)
-    print(f"{few} of {counted(frame.height, 'row')}; all: --format csv")
+    rest = f"{few} of {counted(frame.height, 'row')}; all: --format csv"
+    print(rest if few < frame.height else counted(frame.height, "row"))
 
 
 def _keys_plain(frame: Any) -> Any:
@@ -255,11 +256,39 @@ def _fits(frame: Any) -> bool:
     return sum(widths) <= WIDTH
 
 
+#: Formats of files, which their endings say; a name with none of its own says nothing.
+_FILE_FORMATS, _SILENT = ("csv", "json", "parquet"), ("", "txt")
+
+
+def format_of_file(path: Any, output_format: str) -> str:
+    """The format of a file: the one asked for, or for 'table' that of its ending, else CSV.
+
+    Raises TracekitError where the ending says another one.
+    """
+    from tracekit.errors import TracekitError
+
+    ending = path.suffix.lstrip(".").lower()
+    asked = output_format if output_format != "table" else ending
+    if ending in _SILENT:
+        return "csv" if asked in _SILENT else asked
+    if ending == asked and asked in _FILE_FORMATS:
+        return asked
+    known = listed([f".{one}" for one in _FILE_FORMATS])
+    if asked != ending:
+        raise TracekitError(
+            f"{path} ends in .{ending}, but --format is {asked}",
+            hint="the ending says the format: leave --format out, or name the file otherwise",
+        )
+    raise TracekitError(
+        f"rows are not written as .{ending}: {path}", hint=f"files that can be written: {known}"
+    )
+
+
 def write_frame(frame: Any, path: Any, output_format: str) -> None:
-    """Write a polars frame to a file; the format 'table' means the one of the file's ending."""
+    """Write a polars frame to a file in the format that ``format_of_file`` tells."""
     from tracekit.files.replacing import replaced_file
 
-    kind = path.suffix.lstrip(".") if output_format == "table" else output_format
+    kind = format_of_file(path, output_format)
     with replaced_file(path) as made:
         if kind == "parquet":
             frame.write_parquet(made)

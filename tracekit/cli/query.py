@@ -9,7 +9,7 @@ import typer
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_frame, print_json, rows_of, write_frame
+from tracekit.cli._output import format_of_file, print_frame, print_json, rows_of, write_frame
 from tracekit.words import counted
 
 PANEL = Panel.look
@@ -45,6 +45,7 @@ def command(
     from tracekit.sqlfiles import is_sql
 
     written = None if out is None else here(out)
+    _check_output(written, output_format.value, json=json)
     frame = asked()
     if json:
         print_json(_document(name, frame))
@@ -58,11 +59,29 @@ def command(
         print(f"no rows: the store has none in {', '.join(missing)}", file=sys.stderr)
 
 
+def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:
+    """Refuse what would be left out without a word, before anything is asked."""
+    from tracekit.errors import TracekitError
+
+    if json and out is not None:
+        raise TracekitError(
+            "--json prints a document and --out writes a file: give one of them",
+            hint="the rows as JSON in a file: --out rows.json, without --json",
+        )
+    if json and output_format != Format.table:
+        raise TracekitError(
+            f"--json and --format {output_format} are two formats: give one of them",
+            hint="--json has the types of the columns, too; --format json has the rows alone",
+        )
+    if out is not None:
+        format_of_file(out, output_format)
+
+
 def _document(name: str, frame: Any) -> dict[str, Any]:
     """Names, types and rows; a number that is none has no spelling in JSON."""
     return {
         "schema": "tracekit/query/1",
-        "query": name,
+        "query": name.strip(),
         "columns": {name: str(kind) for name, kind in frame.schema.items()},
         "rows": rows_of(frame),
     }

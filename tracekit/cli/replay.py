@@ -56,10 +56,10 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')}",
         list(seen.heads),
         [list(row) for row in seen.rows],
-        note="\n".join([f"from {counted_from(load)} on", *seen.note, str(out)]),
+        note="\n".join([*counted_from(load), *seen.note, str(out)]),
     )
     rule = decided.rule if decided.left_out else ""
-    told = _notes(run, found)
+    told = _notes(run, found, out)
     told += filter(None, [is_the_fullest(load.nodes, [*answered, rule, *seen.note, *told])])
     for sentence in told:
         print_sentence(sentence)
@@ -79,18 +79,19 @@ def _answered(load: Any, found: Any, decided: Any) -> list[str]:
     return [*filter(None, said)]
 
 
-def _notes(run: Any, found: Any) -> list[str]:
+def _notes(run: Any, found: Any, out: Path) -> list[str]:
     """What else to know of a run, sentences."""
     from tracekit.replay.answer.left_waiting import waits_in_others
     from tracekit.replay.answer.moved import moved
     from tracekit.replay.runs.run import OBSERVED
     from tracekit.replay.runs.run_folder import notes_of
-    from tracekit.replay.runs.waiting import waiting_told
+    from tracekit.replay.runs.waiting_in_short import waiting_in_short
 
+    where = f"{out / 'manifest.json'}, and the page Policies compared of its report"
     return [
         *notes_of(found.manifest["policies"]),
         *_lost(run),
-        *waiting_told(found.manifest["policies"]),
+        *waiting_in_short(found.manifest["policies"], where),
         *waits_in_others(found, [name for name in found.policies if name != OBSERVED]),
         *_told(run.workload),
         *_blind(run),
@@ -190,12 +191,12 @@ def _evicted(evicted: int, unplaced: int) -> str:
     return f"{lost}: {unplaced:,} found no other, {evicted - unplaced:,} did"
 
 
-def counted_from(load: Any) -> str:
-    """From when on averages count."""
+def counted_from(load: Any) -> list[str]:
+    """From when on averages count, a clause; nothing where it is from the beginning on."""
     from tracekit.units import duration
 
     settled_ms = int(load.settled_ms) - int(load.times_ms[0])
-    return f"{duration(settled_ms)} after the beginning" if settled_ms > 0 else "the beginning"
+    return [f"averages from {duration(settled_ms)} after the beginning on"] * (settled_ms > 0)
 
 
 def _unseen(run: Any) -> list[str]:

@@ -75,7 +75,7 @@ def _cell(found: Results, one: Standings, policy: str) -> object:
     measure = found.measures[one.measure]
     if row.reach is None and not measure.share:
         return row.mean
-    return shown(measure, row.mean, row.reach, unit=True)
+    return shown(measure, row.mean, row.reach, below=row.below, unit=True)
 
 
 def _bars(found: Results, one: Standings, chosen: Sequence[str]) -> list[Bar]:

@@ -15,6 +15,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import DIGITS
 from tracekit.report.figures import Figure
+from tracekit.report.paths import Paths
 from tracekit.sqlfiles import all_queries, get_query
 
 #: What is filled with the card's own colour is an outline.
@@ -100,7 +101,7 @@ def block(name: str, figure: Figure, data: Data) -> Block:
             csv_uri="",
             csv_rows=0,
             table=None,
-            sources=sources(figure),
+            sources=sources(figure, data.paths),
         )
     wide = figure.draw(frame)
     drawn = _plain(wide)
@@ -118,7 +119,7 @@ def block(name: str, figure: Figure, data: Data) -> Block:
         csv_uri=csv_uri(frame.select(figure.csv or frame.columns)),
         csv_rows=frame.height,
         table=table(short, f"The same in numbers: {figure.title}", query=_query_of(figure)),
-        sources=sources(figure),
+        sources=sources(figure, data.paths),
     )
 
 
@@ -157,15 +158,19 @@ def _query_of(figure: Figure) -> str:
     return next((name for name in figure.reads if name in all_queries()), "")
 
 
-def sources(figure: Figure) -> list[Source]:
+def sources(figure: Figure, paths: Paths) -> list[Source]:
     """The SQL behind a figure, one per thing it reads."""
-    return [Source(name=name, sql=_sql(name)) for name in figure.reads]
+    return [Source(name=name, sql=_sql(name, paths)) for name in figure.reads]
 
 
-def _sql(name: str) -> str:
+def _sql(name: str, paths: Paths) -> str:
+    """The SQL of one, below where it runs; that of the store runs in its catalog."""
     if name.startswith(_RUN_PREFIX):
         file = name.removeprefix(_RUN_PREFIX)
-        return f"-- in the run folder\nSELECT *\nFROM read_parquet('{file}.parquet');\n"
+        return (
+            f"-- in the run folder: cd {paths.run} && duckdb\n"
+            f"SELECT *\nFROM read_parquet('{file}.parquet');\n"
+        )
     kind, _, result = name.partition("/")
     if kind in COMMANDS:
         return (

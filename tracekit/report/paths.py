@@ -2,10 +2,11 @@
 
 import os
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.replay.policy.own_files import as_given, by_name
 from tracekit.replay.workload.loaders import spelled
 from tracekit.study import BESIDE
 
@@ -22,14 +23,24 @@ class Paths:
         Its store.
     replayed : str
         What its run replayed, as every command takes it: the store, or ``--workload`` and another.
+    run : str
+        The run's folder.
     studies : str
         The folder whose studies the next report shows, not quoted.
+    files : mapping of str to str
+        The files of one's own policies, by the policies' names, not quoted.
     """
 
     source: str = "SOURCE"
     store: str = "STORE"
     replayed: str = "STORE"
+    run: str = "RUN"
     studies: str = "studies"
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def policy(self, name: str) -> str:
+        """A policy as ``--policy`` takes it: one of one's own by its file."""
+        return shlex.quote(as_given(name, self.files))
 
     def study(self, name: str) -> str:
         """A folder for a study that the next report shows."""
@@ -40,12 +51,20 @@ class Paths:
         return shlex.quote(str(Path(self.studies).parent / name))
 
 
-def paths(source: Path, store: Path | None, run: Path | None, *, loader: str = "") -> Paths:
+def paths(
+    source: Path,
+    store: Path | None,
+    run: Path | None,
+    *,
+    loader: str = "",
+    files: Iterable[Mapping[str, str]] = (),
+) -> Paths:
     """The paths of a report of ``source``, as one types them in the working folder.
 
     They are relative where ``source`` was given so or lies below that folder: then nothing of the
     machine is told, and the report is the same wherever the folder lies. ``loader`` is the workload
-    that the run's manifest names, if it replayed no store.
+    that the run's manifest names, if it replayed no store; ``files`` are those of one's own
+    policies that it notes.
     """
     here = Path.cwd()
     relative = not source.is_absolute() or source.is_relative_to(here)
@@ -62,7 +81,9 @@ def paths(source: Path, store: Path | None, run: Path | None, *, loader: str = "
         source=shlex.quote(told(source)),
         store=named,
         replayed=f"--workload {shlex.quote(workload)}" if workload else named,
+        run=shlex.quote(told(run)) if run else "RUN",
         studies=told(around if around.name == BESIDE else around / BESIDE),
+        files=by_name(files, lambda path: told(run / path) if run else path),
     )
 
 

@@ -20,6 +20,7 @@ from tracekit.errors import TracekitError
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.query.database import Database
+from tracekit.replay.policy.own_files import FILES
 from tracekit.report.blocks import block
 from tracekit.report.contents import contents
 from tracekit.report.data import Data, load, open_source, read_run
@@ -93,7 +94,15 @@ def render(
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
         sizing = find_sizing(Path(source), folder)
-        named = paths(Path(source), folder or _store_beside(Path(source)), run, loader=_loader(run))
+        document = read_run(run) if run else {}
+        named = paths(
+            Path(source),
+            folder or _store_beside(Path(source)),
+            run,
+            # what a run replayed instead of a store
+            loader=str(document.get("workload", {}).get("loader", "")),
+            files=[one for policy in document.get("policies", ()) for one in policy.get(FILES, ())],
+        )
         data = load(database, store, run, studies=found, sizing=sizing, paths=named)
         left_out: list[str] = []
         html = render_data(data, progress=progress, left_out=left_out)
@@ -122,11 +131,6 @@ def _answers(data: Data) -> tuple[str, ...]:
         if os.environ.get("TRACEKIT_DEBUG"):
             raise
         return ()
-
-
-def _loader(run: Path | None) -> str:
-    """What a run replayed instead of a store; empty where it replayed a store."""
-    return "" if run is None else str(read_run(run)["workload"].get("loader", ""))
 
 
 def _store_beside(source: Path) -> Path | None:

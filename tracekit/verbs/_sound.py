@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tracekit.engine_errors import is_of_an_engine, system_error
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, nearest
 from tracekit.files.places import here
 from tracekit.files.places import told as told_of_a_store
 
@@ -40,6 +40,10 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(verb)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        if strange := next((name for name in kwargs if name not in names), ""):
+            close = nearest(strange, names)
+            near = f"did you mean '{close}'?" if close else f"it has: {', '.join(names)}"
+            raise TypeError(f"{verb.__name__}() has no argument '{strange}'; {near}")
         out: Any = args[at] if at < len(args) else kwargs.get("out")
         if out is not None:
             here(out)

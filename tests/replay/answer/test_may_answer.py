@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tracekit.replay.answer.amounts import standing_text
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.intervals import differences_of
 from tracekit.replay.answer.may_answer import asked, may_answer, may_be_chosen
@@ -16,6 +17,7 @@ from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import all_measures, of_use
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND
+from tracekit.replay.runs.shown import shown
 
 NODES, STEPS = 130, 1440
 
@@ -256,3 +258,42 @@ def test_the_condition_that_bars_the_others_decides(overload: float, condition: 
     told = decision(_waiting(overload))
     assert told.chosen == ("holds",)
     assert told.criterion == condition
+
+
+def _full(**changed: object) -> Results:
+    """A policy whose fullest node is nearly full, where requests stand in for use."""
+    found = run({"observed": (0.5, 1.0), "cwt": (0.5, 0.0)})
+    assert found.repeats is not None
+    near = pl.when(policy="cwt").then(0.98 + 0.02 * (pl.col("repeat") % 2)).otherwise(0.9)
+    bound = found.summary.head(1).with_columns(
+        policy=pl.lit("bound"), nodes_used_mean=pl.lit(changed.pop("nodes", 5.0), pl.Float64)
+    )
+    summary = pl.concat([found.summary, bound], how="diagonal_relaxed")
+    workload = {
+        **found.manifest["workload"],
+        "containers": 100,
+        "facts": {"containers_with_request_as_use": changed.pop("requested", 100)},
+    }
+    policies = [{"policy": "observed", "filtered": False}, {"policy": "cwt", **changed}]
+    manifest = {**found.manifest, "workload": workload, "policies": policies}
+    return Results(manifest, summary, found.repeats.with_columns(cpu_max_fraction=near))
+
+
+@pytest.mark.parametrize(
+    ("changed", "ends"),
+    [
+        ({}, True),
+        ({"requested": 99}, False),
+        ({"nodes": None}, False),
+        ({"filtered": False}, False),
+    ],
+)
+def test_what_is_requested_is_no_more_than_there_is(changed: dict[str, object], ends: bool) -> None:
+    """99.3 ± 1.3 % stood for a share of requests, which fill a node and no more."""
+    found = _full(**changed)
+    (row,) = [one for one in standings(found, "cpu_max_fraction").rows if "cwt" in one.names]
+    assert row.high is not None
+    assert (row.high == 1.0) is ends
+    measure = found.measures["cpu_max_fraction"]
+    texts = (standing_text(measure, row), shown(measure, row.mean, row.reach, below=row.below))
+    assert all(("to 100.0)" in text) is ends for text in texts), texts

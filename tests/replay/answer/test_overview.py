@@ -77,3 +77,19 @@ def test_what_no_container_asks_for_has_no_measure() -> None:
     assert "mem max [%]" not in seen.heads
     assert seen.note[-1] == "no measure of memory: no container uses or requests any"
     assert "no measure of" not in " ".join(overview(made).note)
+
+
+def test_who_leaves_the_fewest_waiting_stands_first() -> None:
+    """Other measures are better for less load: it stood first who left most containers waiting."""
+    made = _made(ORDERS)
+    assert made.repeats is not None
+    left = {"packs": 40, "spreads": 3, "best": 90}
+
+    def waiting(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.with_columns(pending=pl.col("policy").replace_strict(left))
+
+    found = Results(made.manifest, waiting(made.summary), waiting(made.repeats))
+    seen = overview(found)
+    assert [row[0] for row in seen.rows] == ["spreads", "packs", "best"]
+    assert "who leaves the fewest containers waiting first" in seen.note
+    assert not any("waiting first" in said for said in overview(made).note)

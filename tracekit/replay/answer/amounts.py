@@ -99,12 +99,12 @@ def mean_text(measure: Measure, mean: float | None, high: float | None) -> str:
 def interval_text(
     measure: Measure, mean: float | None, low: float | None, high: float | None
 ) -> str:
-    """A mean with its interval: 84.6 \u00b1 0.3 %, or 0.2 (0 to 1.2) where it ends at 0."""
+    """A mean with its interval: 84.6 \u00b1 0.3 %, or 0.2 (0 to 1.2) where one end is cut off."""
     if mean is None or low is None or high is None or measure.name.endswith("_ms"):
         return value_text(measure, mean)
-    reach = high - mean
+    reach = max(high - mean, mean - low)
     places, factor = _of(measure, reach, mean), scale(measure)
-    cut = reach - (mean - low)
+    cut = reach - min(high - mean, mean - low)
     if not reach or not math.isfinite(reach) or not math.isfinite(cut):
         return value_text(measure, mean)
     if factor * cut < 0.5 * 10.0 ** -(places or 0):

@@ -186,7 +186,7 @@ def _sentences(found: Results, stands: Sequence[Standings]) -> list[str]:
 def _sentence(found: Results, stand: Standings) -> str:
     measure = found.measures[stand.measure]
     best, *alike = stand.best
-    value = shown(measure, best.mean, best.reach, unit=True)
+    value = shown(measure, best.mean, best.reach, below=best.below, unit=True)
     what = "lowest" if measure.first == "low" else "highest"
     others = [", ".join(row.names) for row in alike]
     tail = f"; within chance of it: {'; '.join(others)}" if others else "; all others differ"

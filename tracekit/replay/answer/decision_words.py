@@ -117,7 +117,7 @@ def why_not(found: Results, first: Standing, other: Standing, measure: str) -> s
     ]
     if not worse:
         return ""
-    value = shown(found.measures[measure], other.mean, other.reach, unit=True)
+    value = shown(found.measures[measure], other.mean, other.reach, below=other.below, unit=True)
     more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
     by = f"{', '.join(worse[:_NAMED])}{more}" if more else listed(worse)
     return f"{other.names[0]}, at {value} within chance of it, is worse by {by}"
@@ -139,7 +139,7 @@ def beside_production(found: Results, measure: Measure, best: Standing, usual: s
 
 def value_of(measure: Measure, row: Standing) -> str:
     """The mean of a row with half of its interval, in the measure's unit."""
-    return shown(measure, row.mean, row.reach, unit=True)
+    return shown(measure, row.mean, row.reach, below=row.below, unit=True)
 
 
 def _holding(

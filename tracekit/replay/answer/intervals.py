@@ -10,14 +10,17 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.answer.may_answer import asked
 from tracekit.replay.chance.student import FEWEST, Compared, Means, apart, compare, means
+from tracekit.replay.measures import SHARES
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
+from tracekit.replay.runs.run_folder import FILTERED
 from tracekit.replay.runs.varying import SEED
 
 #: What differs between repeats where times of arrival are recorded, and a policy draws.
 SEED_ALONE = "repeats differ by their random seed alone"
 #: How measures end that are a share of a whole.
 _OF_A_WHOLE = "_share"
+_NODES = "nodes_used_mean"
 
 
 @functools.lru_cache(maxsize=4)
@@ -121,9 +124,13 @@ def interval_of(found: Results, policy: str) -> Means:
 
 @functools.lru_cache(maxsize=4)
 def _ceilings(found: Results) -> FloatArray:
-    """The highest possible value by measure: 1 for a share of a whole."""
+    """The highest possible value by measure: 1 for a share of a whole.
+
+    So are all shares where use is what is requested, and no node can be asked for more than it has.
+    """
     most = np.max([values.max(axis=0) for values in found.values.values()], axis=0)
-    whole = np.array([name.endswith(_OF_A_WHOLE) for name in found.measures])
+    ending = SHARES if _requests_are_use(found) else (_OF_A_WHOLE,)
+    whole = np.array([name.endswith(ending) for name in found.measures])
     return np.where(whole & (most <= 1.0), 1.0, np.inf)
 
 
@@ -134,3 +141,16 @@ def untested(found: Results, measure: str, names: Sequence[str]) -> bool:
     ours = [known[number] for pair, number in pairs.items() if set(pair) <= set(names)]
     values = [one for one in ours if one != 0]
     return bool(values) and all(np.isnan(values))
+
+
+def _requests_are_use(found: Results) -> bool:
+    """Whether what is called use is requested, of all containers, and requests are respected."""
+    load = found.manifest.get("workload", {})
+    stand_in = load.get("facts", {}).get("containers_with_request_as_use", 0)
+    if not stand_in or stand_in < load["containers"]:
+        return False
+    # a bound on nodes used is told only where requests can be respected
+    bound = found.summary.filter(policy=BOUND)
+    told = bound[_NODES].drop_nulls() if _NODES in bound.columns else ()
+    others = (one for one in found.manifest["policies"] if one["policy"] != OBSERVED)
+    return len(told) > 0 and all(one.get(FILTERED, True) for one in others)

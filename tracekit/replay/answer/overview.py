@@ -8,7 +8,7 @@ import polars as pl
 
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.fitness import barred_for_good, judged
-from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.answer.left_waiting import PENDING, WAITING, waits_too_much
 from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
@@ -34,7 +34,8 @@ class Overview:
         Of the columns, the policies' first; the unit in brackets.
     rows : tuple of tuples
         Production first, then the best by the measure that decides first, then those that met
-        fewer orders than others; the lower bound last.
+        fewer orders than others; the lower bound last. Who leaves more containers waiting than a
+        policy may comes after who does not, the fewest first: the other measures are of less load.
         Policies that place alike are one row.
     note : tuple of str
         What the +- covers, what the heads mean, what is the same under every policy.
@@ -65,6 +66,7 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
         rows=tuple(rows),
         note=(
             *([f"by {_title(found, decides)}, which decides"] if decides else []),
+            *(["who leaves the fewest containers waiting first"] if _too_many_wait(found) else []),
             *_note(found, measures, list(stands.values())),
             *filter(None, [idle_told(found.summary)]),
         ),
@@ -110,12 +112,27 @@ def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...
     if not picked:
         return list(found.groups)
     names = [row.names for row in picked[0].rows]
-    return sorted(names, key=lambda one: (OBSERVED not in one, not judged(found, one[0])))
+    waits = {name: float(found.of(name, PENDING).mean()) for name in _too_many_wait(found)}
+    return sorted(
+        names,
+        key=lambda one: (
+            OBSERVED not in one,
+            not judged(found, one[0]),
+            waits.get(one[0], -1.0),
+        ),
+    )
+
+
+def _too_many_wait(found: Results) -> list[str]:
+    """Under whom more containers wait than a policy may leave waiting."""
+    return [name for name in found.policies if name != OBSERVED and waits_too_much(found, name)]
 
 
 def _cell(found: Results, policy: str, stand: Standings) -> str:
     row = stand.row(policy)
-    return "-" if row is None else shown(found.measures[stand.measure], row.mean, row.reach)
+    if row is None:
+        return "-"
+    return shown(found.measures[stand.measure], row.mean, row.reach, below=row.below)
 
 
 def _bound(found: Results) -> str:

@@ -56,6 +56,11 @@ class Standing:
         """How far the interval goes upwards, what stands behind the +-; at 0 it may end below."""
         return None if self.high is None else self.high - self.mean
 
+    @property
+    def below(self) -> float | None:
+        """How far the interval goes downwards."""
+        return None if self.low is None else self.mean - self.low
+
 
 @dataclass(frozen=True, kw_only=True)
 class Standings:

@@ -13,6 +13,7 @@ from tracekit.files.result_folder import ResultFolder
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.policy.entrant import Entrant, halves, spelled
+from tracekit.replay.policy.own_files import noted as files_noted
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.placements import PLACED
@@ -28,11 +29,16 @@ from tracekit.units import duration
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
+#: The key that says of a policy that it places where there is no room, too; not there else.
+FILTERED = "filtered"
 FRAMES = ("summary", "steps", "placements", "nodes", "timing", "repeats", "differences")
 
 
-def manifest_of(run: Run) -> dict[str, Any]:
-    """The manifest of a run: seed, workload with its assumptions, policies with every parameter."""
+def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
+    """The manifest of a run: seed, workload with its assumptions, policies with every parameter.
+
+    Files of one's own policies are noted as seen from ``folder``, or from the working folder.
+    """
     load = run.workload
     return {
         "schema": SCHEMA,
@@ -65,7 +71,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             **told_of(load),
         },
         "bounds": {"nodes_for_demand": demand_bound(placeable(load))},
-        "policies": [_policy(run, policy) for policy in run.policies],
+        "policies": [_policy(run, policy, folder) for policy in run.policies],
     }
 
 
@@ -75,7 +81,7 @@ def run_within(folder: Path) -> Path | None:
     return next((one for one in inner if RUN_FOLDER.holds(one)), None)
 
 
-def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
+def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
     waits = waiting(run.workload, run.placements, str(policy))
     notes = noted(run.workload, policy)
     return {
@@ -88,6 +94,8 @@ def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
         "decisions_without_use": decisions_without_use(run, policy),
         "left_out": lacking(policy.wants, run.workload.resources),
         "parameters": spelled(policy),
+        **files_noted([policy], folder),
+        **({} if policy.filtered else {FILTERED: False}),
         **({"notes": notes} if notes else {}),
         **({"waiting": waits} if waits else {}),
     }
@@ -168,7 +176,7 @@ def write_run(
     TracekitError
         When the path exists and is not a run folder.
     """
-    document = manifest_of(run)
+    document = manifest_of(run, Path(folder))
     if store is not None:
         document["workload"]["store"] = named_from(folder, store)
     if loader is not None:

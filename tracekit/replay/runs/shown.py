@@ -14,25 +14,39 @@ SIGNIFICANT = 4
 _NAMED = 4
 
 
-def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = False) -> str:
+def shown(
+    measure: Measure,
+    mean: float,
+    reach: float | None,
+    *,
+    below: float | None = None,
+    unit: bool = False,
+) -> str:
     """A value with its +-, of a share in percent: ``96.25 ±0.35``, with ``unit`` ``96.25 ±0.35 %``.
 
-    An interval that would begin below 0 begins there: ``5 (0 to 28)``.
+    An interval that would begin below 0 begins there: ``5 (0 to 28)``. One that goes further
+    downwards than upwards has its ends, too: ``99.3 (98.0 to 100.0)``.
 
     Parameters
     ----------
     reach : float, optional
-        Half the width of its interval; without one, or where it is 0, the value stands alone.
+        How far its interval goes upwards; without one, or where it is 0, the value stands alone.
+    below : float, optional
+        How far it goes downwards, if not as far.
     """
     scale = PERCENT if measure.share else 1
     value, wide = mean * scale, (reach or 0.0) * scale
     tail = " %" if unit and measure.share else ""
-    places = with_interval(value, wide)
+    down = wide if below is None else max(below * scale, wide)
+    places = with_interval(value, down)
     if places is None:
         return f"{_plain(value, share=measure.share)}{tail}"
     if 0 <= value < wide:
         # no measure is below 0
         return f"{value:,.{places}f} (0 to {value + wide:,.{places}f}){tail}"
+    if down - wide >= 0.5 * 10.0**-places:
+        low, high = f"{value - down:,.{places}f}", f"{value + wide:,.{places}f}"
+        return f"{value:,.{places}f} ({low} to {high}){tail}"
     return f"{value:,.{places}f} ±{wide:,.{places}f}{tail}"
 
 

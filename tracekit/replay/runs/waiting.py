@@ -22,7 +22,7 @@ from tracekit.words import agreeing, count, few, listed
 
 #: So many kinds of containers are noted of a policy, those with most first; in sentences those
 #: with the same request and reasons are one, and so many are told.
-_KINDS, _TOLD = 24, 3
+_KINDS, TOLD = 24, 3
 #: What closes nodes, in the order of kube-scheduler's filters; volumes and all else come after.
 _FILTERS = ("taints", "selector")
 #: What stands in a sentence where a service's name would.
@@ -172,26 +172,35 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
     return found
 
 
-def waiting_told(policies: Sequence[Mapping[str, Any]]) -> list[str]:
+def waiting_told(policies: Sequence[Mapping[str, Any]], *, kinds: int = TOLD) -> list[str]:
     """Sentences on the containers that each policy never placed, and on the reasons.
 
     Parameters
     ----------
     policies : sequence of mappings
         As the manifest of a run has them; policies with the same are one sentence.
+    kinds : int
+        So many kinds of containers are told of each, the commonest first.
     """
+    return [f"{few(names)} never placed {text}" for text, names in alike_policies(policies, kinds)]
+
+
+def alike_policies(
+    policies: Sequence[Mapping[str, Any]], kinds: int
+) -> list[tuple[str, list[str]]]:
+    """What is said of policies under which containers wait, and of which of them."""
     by_text: dict[str, list[str]] = {}
     for one in policies:
         if one.get("waiting") and one["policy"] != OBSERVED:
-            by_text.setdefault(_text(one["waiting"]), []).append(str(one["policy"]))
-    return [f"{few(names)} never placed {text}" for text, names in by_text.items()]
+            by_text.setdefault(_text(one["waiting"], kinds), []).append(str(one["policy"]))
+    return list(by_text.items())
 
 
-def _text(found: Mapping[str, Any]) -> str:
+def _text(found: Mapping[str, Any], kinds_told: int) -> str:
     said = f"{count(found['containers'], 'container')} in the first order of arrival"
     if found["gone"] == found["containers"]:
         return f"{said}; {'it' if found['gone'] == 1 else 'they'} left before there was room"
-    kinds = list(_alike(found["kinds"]).items())[:_TOLD]
+    kinds = list(_alike(found["kinds"]).items())[:kinds_told]
     named = sum(kind["containers"] for _, some in kinds for kind in some)
     more = found["containers"] - found["gone"] - named
     others = [

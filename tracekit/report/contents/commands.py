@@ -48,12 +48,13 @@ def again(data: Data) -> list[str]:
 def _replay(data: Data) -> str:
     """The command line that gives the run again."""
     run: Mapping[str, Any] = data.run or {}
+    paths = data.paths
     names = [one["policy"] for one in run["policies"] if one["policy"] != OBSERVED]
     words = [
         asked(data, "replay"),
-        *(f"--policy {quote(name)}" for name in names),
-        *_orders(run),
-        f"--out {data.paths.beside('again')}",
+        *(f"--policy {paths.policy(name)}" for name in names),
+        *_orders(data),
+        f"--out {paths.beside('again')}",
     ]
     return " ".join(words)
 
@@ -79,12 +80,14 @@ def _settings(data: Data) -> list[str]:
     ]
 
 
-def _orders(run: Mapping[str, Any]) -> list[str]:
+def _orders(data: Data) -> list[str]:
     """How many orders of arrival, and of which policies if not of all."""
+    run: Mapping[str, Any] = data.run or {}
     if run.get("repeats", 1) == 1:
         return ["--repeat 1"]
     several = [one for one in run["policies"] if one.get("repeats", run["repeats"]) > 1]
-    named = [f"--repeat-policy {quote(p['policy'])}" for p in several if p["policy"] != OBSERVED]
+    names = [one["policy"] for one in several if one["policy"] != OBSERVED]
+    named = [f"--repeat-policy {data.paths.policy(name)}" for name in names]
     every = len(several) == len(run["policies"])
     first, *more = run.get("repeats_looks") or [run["repeats"]]
     added = [f"--repeat-up-to {most}" for most in more]

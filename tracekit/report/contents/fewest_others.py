@@ -1,7 +1,5 @@
 """What the page on the fewest nodes says of the policies that were not asked about."""
 
-from shlex import quote
-
 import polars as pl
 
 from tracekit.replay.answer.fitness import above_on_average, left_out
@@ -64,7 +62,7 @@ def command(data: Data) -> str:
     """The command that asks it of the first of them."""
     name = first(data)
     to = data.paths.study(f"fewest-{name}")
-    return f"{commands.asked(data, 'shrink')} --policy {quote(name)} --out {to}"
+    return f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(name)} --out {to}"
 
 
 def used(data: Data) -> Table:

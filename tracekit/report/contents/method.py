@@ -3,6 +3,7 @@
 import polars as pl
 
 from tracekit.metrics import all_metrics
+from tracekit.replay.policy.own_files import FILES, by_name
 from tracekit.report.cells import Column, Table, cell, table
 from tracekit.report.data import Data
 from tracekit.sqlfiles import SqlFile, all_queries
@@ -27,6 +28,22 @@ def parameters(data: Data) -> Table:
 def _asked(data: Data) -> list[SqlFile]:
     subjects = ("quality/", "usage/") if data.has_store else ()
     return [query for name, query in all_queries().items() if name.startswith(subjects)]
+
+
+def own_files(data: Data) -> Table:
+    """The files of one's own policies in the run, with the digest of what they said then."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for policy in (data.run or {}).get("policies", ()):
+        for one in policy.get(FILES, ()):
+            name = next(iter(by_name([one])))
+            file = data.paths.files.get(name, one["path"])
+            found.setdefault((file, one["sha256"]), []).append(policy["policy"])
+    rows = [
+        {"file": file, "policy": ", ".join(names), "sha256": digest}
+        for (file, digest), names in found.items()
+    ]
+    schema = dict.fromkeys(("file", "policy", "sha256"), pl.String)
+    return table(pl.DataFrame(rows, schema=schema), "Policies of your own")
 
 
 def metrics() -> Table:

@@ -1,7 +1,6 @@
 """How many nodes are enough for what a run recommends: on the first screen, below the policy."""
 
 from collections.abc import Mapping
-from shlex import quote
 from typing import Any
 
 from tracekit.replay.answer.decision import Decision
@@ -117,7 +116,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     """The next question about nodes, and its command."""
     if not policy:
         return []
-    asked = f"{commands.asked(data, 'shrink')} --policy {quote(policy)}"
+    asked = f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(policy)}"
     if NAME not in data.studies:
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest")
@@ -135,7 +134,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     if not safer or _asked_of(data, safer):
         return [more]
     to = data.paths.study(f"fewest-{safer}")
-    less = f"{commands.asked(data, 'shrink')} --policy {quote(safer)} --out {to}"
+    less = f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(safer)} --out {to}"
     return [
         (f"How many nodes {safer} needs, which surely keeps to the limits:", less),
         more,

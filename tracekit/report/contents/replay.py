@@ -43,6 +43,8 @@ def comparison(data: Data) -> Table:
     columns = [
         Column(name="policy", label="Policy", kind="text"),
         *(_column(one, standing[one.name], ranked) for one in measures),
+        # a mark beside a name is not in a file of the table
+        Column(name="verdict", label="Verdict", kind="text", later=True),
     ]
     told = data.decision
     barred = {name for one in told.left_out for name in one.names} if told else set()
@@ -63,20 +65,24 @@ def comparison(data: Data) -> Table:
         if first in names:
             mark = _CHOSEN if told is not None and told.chosen else NEAREST
             row[1] = dataclasses.replace(row[1], mark=mark)
-    rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
-    bound = data.replay("summary").filter(policy=BOUND)
-    apart = (
-        [[Cell(text=label(BOUND), sort=BOUND, full=BOUND), *_plain(bound, measures)]]
-        if len(bound)
-        else []
-    )
+    rows = [
+        [*_marked(row, names, data), _verdict(names, first, data)]
+        for row, names in zip(rows, groups, strict=True)
+    ]
     return Table(
         caption="Ways to place: the first choice, then the others that may be chosen, best"
         f" {ranked.title} first; \u00b1 is half of the 95 % interval",
         columns=columns,
         rows=rows,
-        apart=apart,
+        apart=_bound(data, measures),
     )
+
+
+def _bound(data: Data, measures: Sequence[Measure]) -> list[list[Cell]]:
+    """The row of the bound, where there is one; no verdict is given on it."""
+    bound = data.replay("summary").filter(policy=BOUND)
+    name = Cell(text=label(BOUND), sort=BOUND, full=BOUND)
+    return [[name, *_plain(bound, measures), Cell(text="", sort="")]] if len(bound) else []
 
 
 def _first_choice(data: Data) -> str:
@@ -93,16 +99,34 @@ def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
     )
 
 
+def _verdict(names: Sequence[str], first: str, data: Data) -> Cell:
+    """What the answer says of a row: that it is the first choice, or why it is none."""
+    told = data.decision
+    chosen = _CHOSEN if told is not None and told.chosen else NEAREST
+    said = [chosen if first in names else "", _against(names[0], data)]
+    text = "; ".join(filter(None, said))
+    return Cell(text=text, sort=text)
+
+
+def _against(policy: str, data: Data) -> str:
+    """Why a policy is not to be chosen, or not without a second look; empty for any other."""
+    told = data.decision
+    if policy == OBSERVED:
+        return ""
+    if told is not None and policy in told.unjudged:
+        return UNJUDGED
+    if told is not None and any(policy in one.names for one in told.left_out):
+        return "not to be chosen"
+    risky = data.results is not None and above_on_average(data.results, policy)
+    return RISKY if risky else ""
+
+
 def _marked(row: list[Cell], names: Sequence[str], data: Data) -> list[Cell]:
     """A row that is not to be chosen, or may overload nodes, says so, and is never best."""
-    told = data.decision
-    barred = {name for one in told.left_out for name in one.names} if told else set()
-    once = told is not None and names[0] in told.unjudged
-    risky = data.results is not None and above_on_average(data.results, names[0])
-    if names[0] == OBSERVED or not (once or names[0] in barred or risky):
+    why = _against(names[0], data)
+    if not why:
         return row
     first, *others = row
-    why = UNJUDGED if once else "not to be chosen" if names[0] in barred else RISKY
     marks = [first.mark, why]
     plain = [dataclasses.replace(one, mark="") for one in others]
     return [dataclasses.replace(first, mark="; ".join(filter(None, marks))), *plain]

@@ -41,7 +41,7 @@ def answer(data: Data) -> Answer:
         sentence=spaced(vary_told.answer(study)),
         told=[f"Not replayed: {said}." for said in vary_told.problems(study)],
         sure=vary_told.sure(study),
-        next=vary_told.following(study, data.paths.study),
+        next=vary_told.following(study, data.paths.study, data.paths.files),
     )
 
 

@@ -93,19 +93,19 @@ def _resources(data: Data) -> tuple[str, ...]:
 
 
 def measures(data: Data) -> Table:
-    """Every measure of every resource of the run: meaning, formula, unit, better end and why."""
+    """Every measure of every resource of the run: its column in files, formula and better end."""
     rows = [
         {
             "measure": one.title,
+            "column": name,
             "better": _BETTER[one.better],
             "formula": one.formula,
             "unit": one.unit,
             "meaning": one.meaning,
             "why": one.because,
             "may_answer": _GROUPS[one.group],
-            "name": name,
         }
         for name, one in all_measures(_resources(data)).items()
     ]
-    later = ("unit", "why", "may_answer", "name")
+    later = ("unit", "why", "may_answer")
     return table(pl.DataFrame(rows), "Every measure, its formula and its direction", later=later)

@@ -15,6 +15,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.answer.left_waiting import placed_all
 from tracekit.replay.answer.overload import node_steps
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.own_files import noted as files_noted
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.studies.shrink.facts import given_again, of_production, orders_of
 from tracekit.replay.studies.shrink.frames import frames_of
@@ -145,6 +146,7 @@ def shrink_cluster(
         name=NAME,
         about={
             "policies": list(entrants),
+            **files_noted(entrants.values()),
             **({"subject": subject} if subject else {}),
             **({"kept_placement": True} if kept_placement else {}),
             "limits": [one.text for one in within.given],

@@ -6,7 +6,8 @@ Each change is judged as a run is, beside production: ``answers``. Ranks by one 
 beside that, and decide nothing; ``told`` has the words.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,8 @@ from tracekit.replay.answer.may_answer import CONDITIONS
 from tracekit.replay.answer.overview import separating
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.measures import compared, find_measure
-from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.own_files import address, noted
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import BASE, Answered, answered, moved_by, ranked
@@ -139,7 +141,7 @@ def vary_assumptions(
     """
     _check(measure, [*assume, *changes])
     forget()
-    asked = dict.fromkeys(str(parse_entrant(text)) for text in policies or POLICIES)
+    asked = {str(one): one for one in map(parse_entrant, policies or POLICIES)}
     names = [name for name in asked if name != OBSERVED]
     if len(names) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
@@ -150,7 +152,7 @@ def vary_assumptions(
     ]
     tried = _replayed(
         cases,
-        [OBSERVED, *names],
+        {OBSERVED: OBSERVED, **{name: address(asked[name]) for name in names}},
         repeats=repeats,
         seed=seed,
         crew=crew or Alone(),
@@ -162,12 +164,12 @@ def vary_assumptions(
     answers = {change: answered(one) for change, one in found.items()}
     measure = measure or that_decides(answers[BASE]) or _that_tells(found[BASE])
     ranks = ranked(found, measure, answers)
-    base, usual_answer = standings(found[BASE], measure), answers[BASE]
+    base = standings(found[BASE], measure)
     return Study(
         name=NAME,
         about={
             "measure": measure,
-            "policies": names,
+            **_of_policies(asked, names),
             "beside_production": OBSERVED in found[BASE].policies,
             "assume": list(assume),
             "changes": list(changes),
@@ -176,7 +178,7 @@ def vary_assumptions(
             "workload": _of_load(found[BASE]),
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
-            **_of_answer(usual_answer),
+            **_of_answer(answers[BASE]),
             "best": [name for row in base.best for name in row.names],
             "why_not": base.why_not,
         },
@@ -193,6 +195,10 @@ def _with(assume: Sequence[str], change: str) -> list[str]:
 
 def _of_load(found: Results) -> dict[str, Any]:
     return {name: found.manifest["workload"][name] for name in _OF_LOAD}
+
+
+def _of_policies(asked: Mapping[str, Entrant], names: Sequence[str]) -> dict[str, Any]:
+    return {"policies": names, **noted(asked[name] for name in names)}
 
 
 def _of_answer(told: Answered) -> dict[str, Any]:
@@ -212,7 +218,7 @@ def _usual(store: Store) -> tuple[str, ...]:
 
 
 class _Tried(NamedTuple):
-    """The results under each change; what could not be replayed, and why; what changes nothing."""
+    """The results by change; what could not be replayed, and why; what changes nothing."""
 
     found: dict[str, Results]
     problems: dict[str, str]
@@ -221,23 +227,30 @@ class _Tried(NamedTuple):
 
 def _replayed(
     cases: Sequence[_Case],
-    names: Sequence[str],
+    policies: Mapping[str, str],
     *,
     repeats: int | None,
     seed: int,
     crew: Crew,
     progress: Progress,
 ) -> _Tried:
-    """Replay all policies under each change, where the workload is another one under it."""
+    """Replay policies, by their names and addresses, where a change makes another workload."""
     met: dict[str, dict[str, Met]] = {}
     problems: dict[str, str] = {}
     unchanged: dict[str, None] = {}
-    with progress.task("assumptions", len(cases) * len(names), "policies") as task:
-        usual = _known(cases[0], crew)
+    with progress.task("assumptions", len(cases) * len(policies), "policies") as task:
+        usual = ""
+        # that a workload cannot be loaded its replays tell
+        with contextlib.suppress(TracekitError):
+            usual = crew.submit(Known(cases[0].source), lambda *_: None).result()
         running = [
-            (case, name, crew.submit(_orders(case, name, seed, repeats, usual), lambda *_: None))
-            for case in cases
-            for name in names
+            (
+                case,
+                name,
+                crew.submit(Orders(case.source, where, seed, repeats, known), lambda *_: None),
+            )
+            for case, known in ((one, "" if one.change == BASE else usual) for one in cases)
+            for name, where in policies.items()
         ]
         for case, name, future in running:
             try:
@@ -251,18 +264,6 @@ def _replayed(
             task.advance(1, case.change)
     found = {change: results_of(one) for change, one in met.items() if change not in problems}
     return _Tried(found, problems, list(unchanged))
-
-
-def _known(case: _Case, crew: Crew) -> str:
-    """The hash of a workload; empty where it cannot be loaded, which its replays tell."""
-    try:
-        return crew.submit(Known(case.source), lambda *_: None).result()
-    except TracekitError:
-        return ""
-
-
-def _orders(case: _Case, name: str, seed: int, repeats: int | None, usual: str) -> Orders:
-    return Orders(case.source, name, seed, repeats, "" if case.change == BASE else usual)
 
 
 def _check(measure: str | None, settings: Sequence[str]) -> None:

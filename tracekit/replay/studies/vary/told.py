@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
+from tracekit.replay.policy.own_files import FILES, as_given, by_name
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import (
     BARRED,
@@ -194,11 +195,23 @@ def sure(study: Study) -> str:
     return f"{said} Two assumptions changed at a time were not tried."
 
 
-def following(study: Study, to: Where | None = None) -> list[tuple[str, str]]:
-    """The next step, and the command for it; ``to`` says where a study goes."""
+def following(
+    study: Study, to: Where | None = None, files: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """The next step, and the command for it.
+
+    Parameters
+    ----------
+    to : callable, optional
+        Where a study goes, by its name; without it beside the store.
+    files : mapping, optional
+        Where the files of one's own policies lie, if not where the study found them.
+    """
     about = study.about
     to = to or beside(about["store"])
-    words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
+    own = {**by_name(about.get(FILES, ())), **(files or {})}
+    asked_of = [as_given(name, own) for name in about["policies"]]
+    words = [about["store"], *(word for name in asked_of for word in ("--policy", name))]
     base = _given(study)
     asked = " ".join(map(shlex.quote, words))
     if not study.frames["changes"]["problem"].null_count():
@@ -210,7 +223,7 @@ def following(study: Study, to: Where | None = None) -> list[tuple[str, str]]:
         return [("Let the policies meet more orders of arrival:", f"tracekit vary {asked}{told}")]
     turned = _changes(study, *TURNED)
     if not turned:
-        store, policy = shlex.quote(about["store"]), shlex.quote(about["subject"])
+        store, policy = map(shlex.quote, (about["store"], as_given(about["subject"], own)))
         out = to(f"fewest-{about['subject']}")
         command = f"tracekit shrink {store} --policy {policy}{base} --out {out}"
         return [(f"See how many nodes are enough under {about['subject']}:", command)]

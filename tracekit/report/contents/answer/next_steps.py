@@ -1,13 +1,12 @@
 """What to ask after a run, each question with the command that answers it."""
 
-from shlex import quote
-
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.policy.own_files import FILES
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
@@ -65,7 +64,7 @@ def _sized(data: Data) -> tuple[str, str]:
 
 
 def _more_orders(data: Data) -> tuple[str, str]:
-    names = " ".join(f"--policy {quote(name)}" for name in in_turn(data))
+    names = " ".join(f"--policy {data.paths.policy(name)}" for name in in_turn(data))
     out = data.paths.beside("more-orders")
     # as many as the answer says are needed
     command = f"{commands.asked(data, 'replay')} {names} --repeat {FEWEST} --out {out}"
@@ -83,14 +82,17 @@ def _stays(data: Data, told: Decision) -> list[tuple[str, str]]:
     if not waits or start != "empty" or OBSERVED not in replayed(data):
         return []
     command = (
-        f"{commands.asked(data, 'replay')} --policy {quote(told.subject or USUAL)}"
+        f"{commands.asked(data, 'replay')} --policy {data.paths.policy(told.subject or USUAL)}"
         f" --start observed --out {data.paths.beside('observed-start')}"
     )
     return [("Leave what ran where it was, and place only what arrives:", command)]
 
 
 def _rebalanced(data: Data) -> tuple[str, str]:
-    words = f"--policy common --rebalance load_spread --repeat {ORDERS}"
+    # who writes a policy asks about it, whatever else is common
+    own = [one["policy"] for one in (data.run or {}).get("policies", ()) if one.get(FILES)]
+    names = " ".join(f"--policy {data.paths.policy(name)}" for name in ("common", *own))
+    words = f"{names} --rebalance load_spread --repeat {ORDERS}"
     command = f"{commands.asked(data, 'replay')} {words} --out {data.paths.beside('rebalanced')}"
     return "Replay policies that move containers later, too:", command
 
@@ -100,7 +102,8 @@ def _varied(data: Data, told: Decision) -> tuple[str, str]:
     known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *in_turn(data), *_RIVALS)
     rival = next(name for name in known if name and name != first)
     command = (
-        f"{commands.asked(data, 'vary')} --policy {quote(first)} --policy {quote(rival)}"
+        f"{commands.asked(data, 'vary')} --policy {data.paths.policy(first)}"
+        f" --policy {data.paths.policy(rival)}"
         f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
     )
     return "Whether the answer hangs on what was assumed:", command

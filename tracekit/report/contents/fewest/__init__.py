@@ -67,7 +67,9 @@ def answer(data: Data) -> Answer:
         rests=quantities.rests(
             study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
         ),
-        next=shrink_next.following(found, store=data.paths.store, to=data.paths.study),
+        next=shrink_next.following(
+            found, store=data.paths.store, to=data.paths.study, files=data.paths.files
+        ),
     )
 
 

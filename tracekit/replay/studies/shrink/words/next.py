@@ -2,9 +2,11 @@
 
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.policy.own_files import FILES, as_given, by_name
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
@@ -20,7 +22,11 @@ CHEAPEST = f"--least {COST}"
 
 
 def following(
-    found: Told, *, store: str | None = None, to: Where | None = None
+    found: Told,
+    *,
+    store: str | None = None,
+    to: Where | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> list[tuple[str, str]]:
     """What to do next, and the command for it.
 
@@ -30,15 +36,19 @@ def following(
         Where the store lies, quoted for a shell, for a study that does not say.
     to : callable, optional
         Where a study goes, by its name; without it beside the store.
+    files : mapping, optional
+        Where the files of one's own policies lie, if not where the study found them.
     """
-    steps = _following(found, to or beside(found.about["workload"]["store"]))
+    own = {**by_name(found.about.get(FILES, ())), **(files or {})}
+    steps = _following(found, to or beside(found.about["workload"]["store"]), own)
     if store is None or found.about["workload"]["store"] != STORE:
         return steps
     return [(why, asked.replace(f" {STORE} ", f" {store} ", 1)) for why, asked in steps]
 
 
-def _following(found: Told, to: Where) -> list[tuple[str, str]]:
+def _following(found: Told, to: Where, own: Mapping[str, str]) -> list[tuple[str, str]]:
     about, policy = found.about, found.best["policy"]
+    asked_of = as_given(policy, own)
     said = []
     if may_be_cheaper(found):
         said.append(("See the cheapest nodes that are enough:", CHEAPEST, "cheapest"))
@@ -52,11 +62,9 @@ def _following(found: Told, to: Where) -> list[tuple[str, str]]:
     if _fewer(found) or found.best["nodes"] == found.best["of"]:
         why = f"See how many it takes for {scale:g} times the load:"
         said.append((why, f"--scale {scale:g}", AT_MORE.format(scale)))
+    again = partial(command, about, [asked_of])
     steps = [
-        (
-            why,
-            f"{command(about, [policy], keep_scale='--scale' not in more)} {more} --out {to(name)}",
-        )
+        (why, f"{again(keep_scale='--scale' not in more)} {more} --out {to(name)}")
         for why, more, name in said
     ]
     load = about["workload"]
@@ -66,7 +74,7 @@ def _following(found: Told, to: Where) -> list[tuple[str, str]]:
             for name in (*about["policies"], "least_allocated", "most_allocated")
             if name != policy
         )
-        store, one, other = map(shlex.quote, (load["store"], policy, rival))
+        store, one, other = map(shlex.quote, (load["store"], asked_of, as_given(rival, own)))
         given = "".join(f" --assume {shlex.quote(text)}" for text in load["assume"])
         asked = f"tracekit vary {store} --policy {one} --policy {other}{given}"
         asked += f" --out {to(f'assumptions-{policy}')}"

@@ -1,0 +1,65 @@
+"""The table of all policies: what goes out as CSV says who may be chosen, in columns with words."""
+
+from __future__ import annotations
+
+import polars as pl
+from report_support import made_up
+
+from tracekit.report.contents import replay, words
+from tracekit.report.data import Data
+from tracekit.report.ranks import NEAREST, RISKY, UNJUDGED
+
+VERDICTS = {"", "first choice", "not to be chosen", NEAREST, RISKY, UNJUDGED}
+
+
+def _ran() -> Data:
+    """One policy overloads nodes, one is best, one is worse."""
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0,
+            "overloaded_node_steps": over,
+            "cpu_max_fraction": full + 0.001 * (at % 2),
+            "memory_max_fraction": full,
+        }
+        for at in range(6)
+        for name, over, full in (("a", 0, 0.5), ("b", 0, 0.7), ("c", 900, 0.4))
+    ]
+    repeats = pl.DataFrame(rows)
+    policies = [{"policy": name, "name": name} for name in ("a", "b", "c")]
+    load = {"name": "s", "nodes": 10, "steps": 100, "containers": 9}
+    run = {"policies": policies, "repeats": 6, "workload": load, "seed": 0}
+    summary = repeats.filter(repeat=0).drop("repeat")
+    bound = {"policy": "bound", "cpu_max_fraction": 0.3}
+    summary = pl.concat([summary, pl.DataFrame([bound])], how="diagonal")
+    return Data(run=run, run_frames={"summary": summary, "repeats": repeats})
+
+
+def test_a_verdict_is_a_column_as_marks_are_not_in_a_file() -> None:
+    data = _ran()
+    shown = replay.comparison(data)
+    at = [column.name for column in shown.columns].index("verdict")
+    assert {len(row) for row in [*shown.rows, *shown.apart]} == {len(shown.columns)}
+    verdicts = {row[0].full: set(row[at].text.split("; ")) for row in shown.rows}
+    told = data.decision
+    assert told is not None
+    barred = {name for one in told.left_out for name in one.names}
+    assert barred
+    assert set().union(*verdicts.values()) <= VERDICTS
+    for names, said in verdicts.items():
+        first, *_ = names.split(", ")
+        assert ("not to be chosen" in said) is (first in barred and first != "observed"), names
+        assert bool({"first choice", NEAREST} & said) is (told.subject in names.split(", ")), names
+
+
+def test_every_column_of_the_table_is_among_the_words() -> None:
+    """cpu_stranded_share stood over a column of the file, and nowhere on the page of words."""
+    data = made_up()
+    glossary = words.measures(data)
+    at = [column.name for column in glossary.columns].index("column")
+    assert not glossary.columns[at].later
+    known = {row[at].text for row in glossary.rows}
+    asked = {one.name for one in replay.comparison(data).columns if one.numeric}
+    assert asked
+    assert asked <= known
