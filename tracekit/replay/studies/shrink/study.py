@@ -21,7 +21,7 @@ from tracekit.replay.studies.shrink.facts import given_again, of_production, ord
 from tracekit.replay.studies.shrink.frames import frames_of
 from tracekit.replay.studies.shrink.no_answer import no_answer
 from tracekit.replay.studies.shrink.search.found import Fewest
-from tracekit.replay.studies.shrink.search.limits import parse_limits
+from tracekit.replay.studies.shrink.search.limits import Limits, parse_limits
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.searches import Asked, Known, begun, ended, forget
 from tracekit.replay.studies.shrink.words.costs import what_is_least
@@ -149,9 +149,7 @@ def shrink_cluster(
             **files_noted(entrants.values()),
             **({"subject": subject} if subject else {}),
             **({"kept_placement": True} if kept_placement else {}),
-            "limits": [one.text for one in within.given],
-            "limits_given": bool(limits),
-            **({"limits_at_mean": sorted(within.at_mean)} if within.at_mean else {}),
+            **_limits_told(within, given=bool(limits)),
             "measures": within.measures,
             "scale": scale,
             "least": by,
@@ -166,6 +164,12 @@ def shrink_cluster(
         },
         frames=frames_of(found, problems, within, cluster, by_cost=by == COST),
     )
+
+
+def _limits_told(within: Limits, *, given: bool) -> dict[str, Any]:
+    """The limits, whether somebody gave them, and which hold at the mean of the orders."""
+    at_mean = {"limits_at_mean": sorted(within.at_mean)} if within.at_mean else {}
+    return {"limits": [one.text for one in within.given], "limits_given": given, **at_mean}
 
 
 def _of_policies(
