@@ -1,6 +1,5 @@
 """What the first of the chosen policies gets better, and what it makes worse, in clauses."""
 
-import dataclasses
 from collections.abc import Sequence
 
 from tracekit.replay.answer.amounts import COST, difference_text, standing_text, value_text, way
@@ -62,7 +61,7 @@ def _perhaps(
         are = "are" if more else "is"
         return f". {count(more + 1, 'more measure')} {are} worse {how} ({why})"
     end = "higher" if by.mean > 0 else "lower"
-    mean = difference_text(first, dataclasses.replace(by, low=None, high=None))
+    mean = difference_text(first, _mean_alone(by))
     average = "" if how == "on average" else " on average"
     also = f"; worse as well: {_named(costs[1:], most - 1, alone=True)}"
     return (
@@ -146,9 +145,8 @@ def _named(costs: Sequence[tuple[Measure, Difference]], most: int, *, alone: boo
     alone : bool
         Whether only the mean of a difference is told.
     """
-    ends = {"low": None, "high": None} if alone else {}
     said = [
-        f"{small(one.title)} {difference_text(one, dataclasses.replace(by, **ends))}"
+        f"{small(one.title)} {difference_text(one, _mean_alone(by) if alone else by)}"
         for one, by in costs[:most]
     ]
     if len(costs) > most:

@@ -75,7 +75,7 @@ def _beside(data: Data, shown: list[str], resource: str) -> dict[str, pl.Expr]:
     if measure is not None and len(shown) > 1:
         found = beside.side(data, shown[1], shown[0], measure)
     if found is None or found.difference is None or found.difference.low is None:
-        return dict.fromkeys(("side", "apart", "change"), pl.lit(None, pl.String))
+        return {name: pl.lit(None, _SCHEMA[name]) for name in ("side", "apart", "change")}
     change = difference_text(found.measure, found.difference)
     return {
         "side": pl.lit(found.side),

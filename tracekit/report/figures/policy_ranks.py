@@ -5,6 +5,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.answer.advice import NEAREST
 from tracekit.replay.answer.amounts import interval_text, mean_text, scale, value_text
 from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.measures import Measure, all_measures, find_measure
@@ -16,7 +17,6 @@ from tracekit.report.ranks import (
     BARRED,
     BEST,
     CHOSEN,
-    NEAREST,
     PRODUCTION,
     RISKY,
     UNJUDGED,

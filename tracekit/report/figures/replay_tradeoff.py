@@ -96,6 +96,7 @@ def _marks(
     """The marks of one kind; ``shares`` are told where they are not where the mark stands."""
     symbol, size = look
     shade = color(part["shade"][0])
+    line = {"width": 2, "color": shade}
     told = part["overload_share"] if shares is None else shares
     named = part if kind in _NAMED else part.clear()
     figure.add_scatter(
@@ -105,12 +106,7 @@ def _marks(
         mode="markers",
         name=kind,
         customdata=list(zip(map(label, part["policy"]), numbers(100 * told), strict=True)),
-        marker={
-            "color": shade,
-            "symbol": symbol,
-            "size": size,
-            "line": {"width": 2, "color": shade},
-        },
+        marker={"color": shade, "symbol": symbol, "size": size, "line": line},
         error_x=_reach(named, "nodes", "nodes", pl.col),
         error_y=_reach(named, "overload_share", "overload", _root),
         hovertemplate="%{customdata[0]}<br>%{x:,.1f} nodes, %{customdata[1]:.3~f} % overloaded"
