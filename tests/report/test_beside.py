@@ -12,7 +12,7 @@ from report_support import made_up
 
 from tracekit.replay.answer.advice import NEAREST
 from tracekit.replay.answer.amounts import texts_apart
-from tracekit.replay.answer.repeat import differences
+from tracekit.replay.answer.compare import differences
 from tracekit.replay.answer.standings import Standing
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.kept_back import not_free

@@ -137,6 +137,10 @@ def _in_every_order(found: Results, policy: str, measure: Measure) -> bool:
     return bool((more > 0 if measure.first == "low" else more < 0).all())
 
 
+def _mean_alone(by: Difference) -> Difference:
+    return dataclasses.replace(by, low=None, high=None)
+
+
 def _named(costs: Sequence[tuple[Measure, Difference]], most: int, *, alone: bool = False) -> str:
     """The first of some measures with their differences; the others are counted.
 
