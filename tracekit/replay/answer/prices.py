@@ -1,5 +1,6 @@
 """What the first of the chosen policies gets better, and what it makes worse, in clauses."""
 
+import dataclasses
 from collections.abc import Sequence
 
 from tracekit.replay.answer.amounts import COST, difference_text, standing_text, value_text, way
