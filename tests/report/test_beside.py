@@ -21,6 +21,7 @@ from tracekit.report.cells import table
 from tracekit.report.contents import answer, beside, pair, replay
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
+from tracekit.report.measures import NEITHER
 from tracekit.report.words import percent
 
 #: Means of two policies and of production; of the last the orders say nothing beyond chance.
@@ -91,7 +92,7 @@ def test_what_is_sure_and_too_small_to_count_makes_nobody_better() -> None:
     every = {one.measure.name: one.side for one in beside.sides(two(), *NAMES)}
     assert every["cpu_stranded_share"] == every["imbalance_mean"] == ""
     assert every["cpu_max_fraction"] == "better"
-    assert every["nodes_used_mean"] == beside.NEITHER
+    assert every["nodes_used_mean"] == NEITHER
 
 
 @pytest.mark.parametrize(

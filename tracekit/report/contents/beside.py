@@ -1,6 +1,5 @@
 """Where two policies differ: by which measures one is better, and by which neither is."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -9,38 +8,15 @@ from tracekit.replay.answer.amounts import (
     places_of_difference,
     standing_text,
     texts_apart,
-    way,
 )
-from tracekit.replay.answer.standings import Difference, difference
 from tracekit.replay.measures import Measure, find_measure
 from tracekit.report.data import Data
 from tracekit.report.drawing.plot import numbers
-from tracekit.report.measures import present
+from tracekit.report.measures import NEITHER, Beside, present, side
 from tracekit.report.words import count
 
-#: Of a measure that is no better at either end.
-NEITHER = "neither"
 #: The measures that may answer are told before those of one resource, and these before others.
 _TOLD_FIRST = ("answer", "resource", "detail")
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A measure of a policy beside another one: ``better``, ``worse``, ``neither`` or empty.
-
-    Empty where they do not differ beyond chance, or by too little to count.
-    """
-
-    measure: Measure
-    difference: Difference | None
-    side: str
-
-
-def side(data: Data, policy: str, other: str, measure: Measure) -> Beside:
-    """How a policy stands beside another by a measure; pages and figures say it by this."""
-    found = data.results
-    by = None if found is None else difference(found, policy, other, measure.name)
-    return Beside(measure, by, NEITHER if measure.better is None else way(measure, by))
 
 
 def sides(data: Data, policy: str, other: str) -> list[Beside]:

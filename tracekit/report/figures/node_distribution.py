@@ -9,12 +9,11 @@ from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.measures import RESOURCES, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots
-from tracekit.report.contents import beside
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.measures import named
+from tracekit.report.measures import named, side
 from tracekit.report.policies import label
 from tracekit.report.words import count, listed, not_recorded, percent
 from tracekit.store.quantities import INFERRED
@@ -73,7 +72,7 @@ def _beside(data: Data, shown: list[str], resource: str) -> dict[str, pl.Expr]:
     found = None
     measure = find_measure(f"{resource}_std_mean_fraction")
     if measure is not None and len(shown) > 1:
-        found = beside.side(data, shown[1], shown[0], measure)
+        found = side(data, shown[1], shown[0], measure)
     if found is None or found.difference is None or found.difference.low is None:
         return {name: pl.lit(None, _SCHEMA[name]) for name in ("side", "apart", "change")}
     change = difference_text(found.measure, found.difference)

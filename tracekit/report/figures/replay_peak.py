@@ -7,9 +7,9 @@ import polars as pl
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report import over_time
-from tracekit.report.contents import beside
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.measures import side
 from tracekit.report.policies import FULLEST, label, tested
 from tracekit.report.words import listed, percent
 from tracekit.words import counted
@@ -31,7 +31,7 @@ def _chance(data: Data, names: list[str]) -> str:
     if _MEASURE is None or len(names) < 2:
         return ""
     pairs = list(itertools.combinations(names, 2))
-    alike = [pair for pair in pairs if not beside.side(data, *pair, _MEASURE).side]
+    alike = [pair for pair in pairs if not side(data, *pair, _MEASURE).side]
     if len(alike) == len(pairs):
         who = "these" if len(pairs) == 1 else "no two of these"
         verb = "do not differ" if len(pairs) == 1 else "differ"
