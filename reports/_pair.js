@@ -44,18 +44,18 @@
     return text_.replace(/^-(0(\.0+)?)$/, "$1").replace("-", "\u2212");
   }
 
-  // Which of two is better beyond chance: -1 the first, 1 the second, 0 neither or not known.
-  function better(measure, one, other, span) {
-    if (!measure.best || one === null || other === null || !span || !span.apart) return 0;
-    return one < other === (measure.best === "low") ? -1 : 1;
+  // A difference in points that rounds to nothing at the digits of all pages is called so.
+  function under(measure, span, value) {
+    const most = Math.max(...[value, span?.low, span?.high].map((one) => Math.abs(one || 0)));
+    return measure.unit && span && most * measure.scale < data.least_pp;
   }
 
   function interval(measure, a, b) {
-    for (const [one, other, column, low, high, apart, places] of data.differences) {
+    for (const [one, other, column, low, high, which, places, texts] of data.differences) {
       if (column !== measure.column) continue;
       // kept as the first less the second
-      if (one === b && other === a) return { low, high, apart, places };
-      if (one === a && other === b) return { low: -high, high: -low, apart, places };
+      if (one === b && other === a) return { low, high, which: -which, places, texts: texts?.toReversed() };
+      if (one === a && other === b) return { low: -high, high: -low, which, places, texts };
     }
     return null;
   }
@@ -76,20 +76,24 @@
     data.measures.forEach((measure, index) => {
       const [one, other] = [data.values[a][index], data.values[b][index]];
       const span = interval(measure, a, b);
-      const which = better(measure, one, other, span);
+      // -1 the first, 1 the second, 0 neither or not known
+      const which = span ? span.which : 0;
       won[!measure.best ? "neither" : which < 0 ? "a" : which > 0 ? "b" : "even"] += 1;
       const row = document.createElement("tr");
-      const points = measure.unit ? "\u00a0pp" : "";
+      const unit = measure.unit ? "\u00a0pp" : "";
+      const texts = span?.texts ?? [data.texts[a][index], data.texts[b][index]];
       const places = span ? span.places : undefined;
       const [first, second] = [labels.get(a), labels.get(b)];
       const known = one !== null && other !== null;
       cell(row, measure.label, "scope");
       row.cells[0].title = measure.meaning;
-      cell(row, data.texts[a][index] + (which < 0 ? " better" : ""), which < 0 ? "num best" : "num", first);
-      cell(row, data.texts[b][index] + (which > 0 ? " better" : ""), which > 0 ? "num best" : "num", second);
+      cell(row, texts[0] + (which < 0 ? " better" : ""), which < 0 ? "num best" : "num", first);
+      cell(row, texts[1] + (which > 0 ? " better" : ""), which > 0 ? "num best" : "num", second);
       const none = span && !span.low && !span.high && one === other;
-      cell(row, none ? "none" : known ? text(other - one, measure.scale, places) + points : "\u2013", "num", "difference");
-      cell(row, none ? "\u2013" : span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
+      const tiny = !none && known && under(measure, span, other - one);
+      const change = tiny ? `under ${data.least_pp}${unit}` : text(other - one, measure.scale, places) + unit;
+      cell(row, none ? "none" : known ? change : "\u2013", "num", "difference");
+      cell(row, none || tiny || !span ? "\u2013" : `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${unit}`, "num", "95 % interval");
       (which ? body : rest).append(row);
     });
     shown();
@@ -117,7 +121,7 @@
       (a === b
         ? "Both are the same policy: choose another one."
         : known
-          ? `Of ${of} measures ${labels.get(a)} is better in ${won.a} and ${labels.get(b)} in ${won.b}, beyond chance; in ${won.even} they cannot be told apart${neither}.`
+          ? `Of ${of} measures ${labels.get(a)} is better in ${won.a} and ${labels.get(b)} in ${won.b}, beyond chance; in ${won.even} they do not differ beyond chance, or by too little to count${neither}.`
           : `Not both of these policies met several orders of arrival, so their differences may be chance: replay them with --repeat ${data.fewest} or more.`) + barred.join("");
   }
 
@@ -166,8 +170,8 @@
     };
     const shapes = data.filling_h ? [filling] : [];
     const shown = layout("Time since the start [h]", data.courses[column], { shapes });
-    at("two-course-said").textContent = data.stretch_h
-      ? `Of each stretch of ${text(data.stretch_h * 60, 1)} minutes the lowest and the highest value are drawn.`
+    at("two-course-said").textContent = data.stretch
+      ? `Of each stretch of ${data.stretch} the lowest and the highest value are drawn.`
       : "";
     tracekit.draw(at("two-course-plot"), { data: lines, layout: shown }, widthPx);
   }

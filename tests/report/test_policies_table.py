@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 from report_support import made_up
 
+from tracekit.replay.answer.advice import NEAREST
 from tracekit.report.contents import replay, words
 from tracekit.report.data import Data
-from tracekit.report.ranks import NEAREST, RISKY, UNJUDGED
+from tracekit.report.ranks import RISKY, UNJUDGED
 
 VERDICTS = {"", "first choice", "not to be chosen", NEAREST, RISKY, UNJUDGED}
 

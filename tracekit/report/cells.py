@@ -128,11 +128,16 @@ def _kind(name: str, dtype: pl.DataType, unit: str) -> Kind:
     return "count" if dtype.is_integer() else "number"
 
 
+#: Shares of which most are far below 1 %: with the digits that the titles of figures have.
+_AS_IN_TITLES = {"overload_share"}
+
+
 def cell(value: Any, col: Column) -> Cell:
     """One value as a cell; a value that is not there sorts last."""
     if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
         return Cell(text="\u2013", sort="")
-    text = _text(_said(value, col.name), col.kind)
+    fine = col.name in _AS_IN_TITLES
+    text = percent(value) if fine else _text(_said(value, col.name), col.kind)
     full = str(value) if col.kind == "id" and text != str(value) else ""
     return Cell(
         text=text, sort=f"{value:.9g}" if isinstance(value, float) else str(value), full=full

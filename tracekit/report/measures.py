@@ -1,12 +1,22 @@
-"""The measures of a replay on the page: which a run has, how one is written, which one ranks."""
+"""The measures of a replay on the page: which a run has, how one is written, which one ranks.
+
+And how two policies stand by one.
+"""
+
+from dataclasses import dataclass
 
 import polars as pl
 
+from tracekit.replay.answer.amounts import way
 from tracekit.replay.answer.may_answer import may_answer
+from tracekit.replay.answer.standings import Difference, difference
 from tracekit.replay.measures import Measure, of_demand
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.words import number, percent
+
+#: Of a measure that is no better at either end.
+NEITHER = "neither"
 
 
 def text(measure: Measure, value: float | None) -> str:
@@ -55,3 +65,22 @@ def named(data: Data) -> tuple[str, ...]:
     best = data.standings(measure.name).best
     ours = [name for row in best for name in row.names if name != OBSERVED]
     return tuple(ours[:1])
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A measure of a policy beside another one: ``better``, ``worse``, ``neither`` or empty.
+
+    Empty where they do not differ beyond chance, or by too little to count.
+    """
+
+    measure: Measure
+    difference: Difference | None
+    side: str
+
+
+def side(data: Data, policy: str, other: str, measure: Measure) -> Beside:
+    """How a policy stands beside another by a measure; pages and figures say it by this."""
+    found = data.results
+    by = None if found is None else difference(found, policy, other, measure.name)
+    return Beside(measure, by, NEITHER if measure.better is None else way(measure, by))

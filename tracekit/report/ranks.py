@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from tracekit.replay.answer.advice import NEAREST, keeps_production
 from tracekit.replay.answer.fitness import STICK, YARDSTICK, above_on_average
 from tracekit.replay.answer.left_waiting import waits_too_much
-from tracekit.replay.answer.standings import Standing, Standings
+from tracekit.replay.answer.standings import Standing, Standings, difference
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots
@@ -18,7 +19,6 @@ from tracekit.report.measures import headline
 CHOSEN, BEST, WITHIN = "first choice", "best", "within chance of the best"
 WORSE, WAITED = "worse, beyond chance", "left containers waiting"
 PRODUCTION = "production"
-NEAREST = "comes nearest to being better"
 BARRED = "not to be chosen: overloads nodes"
 RISKY = "overloads more than allowed on average, within chance"
 UNTOLD = "not told apart"
@@ -47,6 +47,7 @@ _SCHEMA = {
     "measure": pl.String,
     "why_not": pl.String,
     "shade": pl.String,
+    "as_first": pl.Boolean,
 }
 
 
@@ -72,6 +73,7 @@ def ranked(data: Data) -> pl.DataFrame:
             "measure": measure.name,
             "why_not": found.why_not,
             "shade": slot(row.names[0], colours),
+            "as_first": _as_first(data, row, measure.name),
         }
         for row in found.rows
     ]
@@ -79,6 +81,15 @@ def ranked(data: Data) -> pl.DataFrame:
         return pl.DataFrame(schema=_SCHEMA)
     rows.sort(key=lambda row: _PLACES[str(row["stands"])])
     return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _as_first(data: Data, row: Standing, measure: str) -> bool:
+    """Whether chance may explain how it differs from the policy that the title names."""
+    first = data.decision.subject if data.decision else ""
+    if data.results is None or not first or first in row.names or row.orders < FEWEST:
+        return False
+    by = difference(data.results, first, row.names[0], measure)
+    return by is not None and not by.apart
 
 
 class _Known(NamedTuple):
@@ -101,7 +112,8 @@ def _known(data: Data) -> _Known:
     whys = {name: one.why for one in told.left_out for name in one.names}
     return _Known(
         chosen=told.chosen,
-        nearest=told.nearest,
+        # what a price keeps from being the choice is the nearest to it
+        nearest=told.subject if keeps_production(found, told) else told.nearest,
         barred=whys.keys(),
         sticks={name for name, why in whys.items() if why == YARDSTICK},
         risky={name for name in found.policies if above_on_average(found, name)},
@@ -117,7 +129,7 @@ def _stands(found: Standings, row: Standing, known: _Known, *, judged: bool) -> 
         (PRODUCTION, row.names[0] == OBSERVED),
         (UNJUDGED, not judged),
         (WAITED, row.waited or names & known.waited),
-        (CHOSEN, chosen and chosen[0] in names),
+        (CHOSEN, chosen and not known.nearest and chosen[0] in names),
         (NEAREST, known.nearest in names),
         (STICK, names & known.sticks),
         (BARRED, names & known.barred),

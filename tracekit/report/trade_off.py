@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.overload import OVERLOAD, most_overload, node_steps
 from tracekit.replay.answer.preferred import NODES, USUAL
-from tracekit.replay.answer.standings import Standings
+from tracekit.replay.answer.standings import Standings, difference
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.measures import named
@@ -89,7 +89,8 @@ def points(data: Data) -> pl.DataFrame:
     if len(rows) < 2:
         rows = []
     also, missing = _also(data), _missing(used)
-    kinds = _kinds(rows, _recommended(data))
+    ours = _recommended(data)
+    kinds = _kinds(rows, ours, _fewer(data, rows, ours))
     told = [
         {**one, "kind": kind, "also": one["policy"] in also, "missing": missing}
         for one, kind in zip(rows, kinds, strict=True)
@@ -121,9 +122,19 @@ def _missing(used: Standings) -> str:
     return f"{left} left containers waiting, and so carried less: {few(names)}."
 
 
-def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> list[str]:
+def _fewer(data: Data, rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> set[str]:
+    """The policies that use fewer nodes than the chosen one, beyond chance."""
+    if data.results is None or not chosen:
+        return set()
+    apart = (difference(data.results, one["policy"], chosen[0], NODES) for one in rows)
+    return {
+        by.policy for by in apart if by is not None and by.apart and not by.slight and by.mean < 0
+    }
+
+
+def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: set[str]) -> list[str]:
     points = [(row["nodes"], row["overload_share"]) for row in rows]
-    marked = _marked(rows, chosen)
+    marked = _marked(rows, chosen, fewer)
     kinds = []
     for row, (x, y) in zip(rows, points, strict=True):
         beaten = any(a <= x and b <= y and (a, b) != (x, y) for a, b in points)
@@ -136,11 +147,11 @@ def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> list[str]:
     return kinds
 
 
-def _marked(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> dict[str, str]:
+def _marked(rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: set[str]) -> dict[str, str]:
     """What the policies are that the title names: the chosen one and its rival, or both ends."""
     ours = next((row for row in rows if row["policy"] in chosen), None)
     if ours is not None:
-        rival = _rival(rows, ours)
+        rival = _rival(rows, fewer)
         return {ours["policy"]: CHOSEN} | ({rival["policy"]: RIVAL} if rival else {})
     policies = [row for row in rows if row["policy"] != OBSERVED]
     if not policies:
@@ -150,12 +161,7 @@ def _marked(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> dict[str, st
     return {calm["policy"]: CALMEST, least["policy"]: FEWEST}
 
 
-def _rival(rows: list[dict[str, Any]], chosen: dict[str, Any]) -> dict[str, Any] | None:
+def _rival(rows: list[dict[str, Any]], fewer: set[str]) -> dict[str, Any] | None:
     """Of those that use fewer nodes than the chosen one, the one that overloads least."""
-    fewer = [
-        row
-        for row in rows
-        if row["policy"] not in (OBSERVED, chosen["policy"])
-        and row["nodes"] < chosen["nodes"] - 0.5
-    ]
-    return min(fewer, key=lambda row: (row["overload_share"], row["nodes"]), default=None)
+    known = [row for row in rows if row["policy"] in fewer - {OBSERVED}]
+    return min(known, key=lambda row: (row["overload_share"], row["nodes"]), default=None)

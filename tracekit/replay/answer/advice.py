@@ -20,6 +20,8 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.words import counted, few, listed, spaced
 
+#: What a policy is called where production is kept: it is no choice.
+NEAREST = "comes nearest"
 #: So many names are told.
 _NAMED = 3
 #: Where something gets better and something else worse; the reader alone knows what counts.

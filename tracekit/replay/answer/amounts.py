@@ -6,7 +6,6 @@ A difference of two percentages is in percentage points (pp).
 import math
 
 from tracekit.replay.answer.standings import Difference, Standing
-from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.shown import decimals as allowed
 from tracekit.replay.runs.shown import most_decimals
@@ -18,7 +17,7 @@ _PLAIN, _MOST = 1, 2
 #: What nodes that hold a container cost, which people pay; on every page with as many decimals.
 COST, _OF_MONEY = "cost_per_hour", 2
 #: What rounds to nothing at so many decimals is called smaller than this.
-_LEAST = 0.01
+LEAST = 0.01
 
 
 def decimals(reach: float | None, plain: int = _PLAIN, most: int = _MOST) -> int:
@@ -47,9 +46,9 @@ def value_text(measure: Measure, value: float | None, reach: float | None = None
     if measure.name.endswith("_ms"):
         return duration(round(value)) or "0 s"
     factor = scale(measure)
-    if measure.share and factor * (reach or 0) < _LEAST:
-        if 0 < factor * abs(value) < _LEAST:
-            return f"under {_LEAST}{unit(measure)}"
+    if measure.share and factor * (reach or 0) < LEAST:
+        if 0 < factor * abs(value) < LEAST:
+            return f"under {LEAST}{unit(measure)}"
         reach = None
     if reach and _hidden(measure, value, reach):
         reach = None
@@ -124,8 +123,8 @@ def difference_text(measure: Measure, found: Difference | None) -> str:
     if not found.mean and not found.low and not found.high:
         return "none"
     ends = [abs(end) for end in (found.mean, found.low, found.high) if end is not None]
-    if measure.share and factor * max(ends) < _LEAST:
-        return f"under {_LEAST}{unit(measure, difference=True)}"
+    if measure.share and factor * max(ends) < LEAST:
+        return f"under {LEAST}{unit(measure, difference=True)}"
     places = places_of_difference(measure, found.mean, found.low, found.high)
     shown = _signed(factor * found.mean, places) + unit(measure, difference=True)
     if found.low is None or found.high is None:
@@ -143,26 +142,41 @@ def places_of_difference(
     return _of(measure, (high - low) / 2, max(abs(mean), abs(low), abs(high)))
 
 
+def texts_apart(measure: Measure, one: Standing, other: Standing) -> tuple[str, str]:
+    """Two standings as texts of which a reader sees which is the larger.
+
+    Orders of arrival are compared one by one, so that two may differ beyond chance by less than
+    what either of them may be off by.
+    """
+    said = standing_text(measure, one), standing_text(measure, other)
+    factor = scale(measure)
+    shown = [mean_text(measure, row.mean, row.high) for row in (one, other)]
+    if one.mean == other.mean or shown[0] != shown[1] or measure.name.endswith("_ms"):
+        return said
+    apart = factor * abs(one.mean - other.mean)
+    places = allowed(apart)
+    means = (f"{_digits(factor * row.mean, places)}{unit(measure)}" for row in (one, other))
+    first, second = means
+    return first, second
+
+
 def _signed(value: float, places: int | None) -> str:
     text = _digits(value, places)
     return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
 
 
-#: Worse by the mean, and within chance.
-ON_AVERAGE = "worse on average"
+#: Worse by the mean alone.
+ON_AVERAGE = "worse, maybe chance"
 
 
 def way(measure: Measure, found: Difference | None, *, average: bool = False) -> str:
     """``better`` or ``worse`` for a difference beyond chance that matters; empty for any other.
 
+    This alone says so of two policies, on every page.
     With ``average`` it is ``ON_AVERAGE`` where the mean alone is worse: see ``Difference``.
     Whoever changes something wants to know it before it is proven.
     """
-    if found is None or measure.better is None or not found.mean:
-        return ""
-    if abs(found.mean) < least_apart(measure):
-        return ""
-    if difference_text(measure, found).startswith("under"):
+    if found is None or measure.better is None or not found.mean or found.slight:
         return ""
     better = (found.mean < 0) == (measure.better == "low")
     if found.apart:

@@ -1,6 +1,7 @@
 """Facts that chance does not change: one recorded order, and nodes that fill until the end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tracekit.replay.answer.fitness import left_out
 from tracekit.replay.answer.left_waiting import waits_too_much
@@ -8,7 +9,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.store.quantities import ABSENT
 
-_MEAN, _MOST, _END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
+_MEAN, _MOST, END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
 #: Of times of departure that were recorded.
 _SET_ASIDE = " (assumed: departures=none; with departures=recorded far fewer are busy)"
 #: So many policies are named, those of the fewest nodes first.
@@ -22,14 +23,12 @@ def filled(found: Results) -> str:
     every order is the recorded one there is no interval, but the counts are what they are.
     """
     load = found.manifest.get("workload", {})
-    set_aside = load.get("assumptions", {}).get("departures") == "none"
-    absent = load.get("quantities", {}).get("departures") == ABSENT
-    if (set_aside or absent) and _known(found, _END) and _each(found, _END):
+    if stay(load) and _known(found, END) and _each(found, END):
         less = " No container leaves here, so that nodes used, a mean over the time, are fewer"
-        said = f"{less}{_SET_ASIDE * set_aside}." if _fewer_at_the_mean(found) else ""
+        said = f"{less}{_SET_ASIDE * _set_aside(load)}." if fewer_at_the_mean(found) else ""
         return (
             f"Nodes that hold a container at the end, of {load['nodes']:,}:"
-            f" {_each(found, _END)}.{said}"
+            f" {_each(found, END)}.{said}"
         )
     if found.manifest.get("repeats_none") and _known(found, _MOST) and _each(found, _MOST):
         return (
@@ -39,18 +38,25 @@ def filled(found: Results) -> str:
     return ""
 
 
+def stay(load: Mapping[str, Any]) -> bool:
+    """Whether no container ever leaves, so that nodes fill until the end."""
+    return _set_aside(load) or load.get("quantities", {}).get("departures") == ABSENT
+
+
+def _set_aside(load: Mapping[str, Any]) -> bool:
+    return bool(load.get("assumptions", {}).get("departures") == "none")
+
+
 def _known(found: Results, name: str) -> bool:
     return any(found.known(policy, name) for policy in _ours(found))
 
 
-def _fewer_at_the_mean(found: Results) -> bool:
+def fewer_at_the_mean(found: Results) -> bool:
     """Whether some policy uses fewer nodes over the time than at the end; unknown counts."""
     both = [
-        policy
-        for policy in _ours(found)
-        if found.known(policy, _END) and found.known(policy, _MEAN)
+        policy for policy in _ours(found) if found.known(policy, END) and found.known(policy, _MEAN)
     ]
-    return any((found.of(one, _MEAN) < found.of(one, _END)).any() for one in both)
+    return any((found.of(one, _MEAN) < found.of(one, END)).any() for one in both)
 
 
 def _ours(found: Results) -> list[str]:

@@ -8,6 +8,7 @@ import polars as pl
 from tracekit.replay.answer.amounts import difference_text, way
 from tracekit.replay.answer.may_answer import of_answer
 from tracekit.replay.answer.standings import Difference
+from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.results import Results
@@ -80,6 +81,7 @@ def _differences(
                 policy=name, other=alone, measure=one.name, mean=float(told.mean[at]),
                 low=float(told.low[at]), high=float(told.high[at]),
                 apart=bool(told.separated[at]), orders=orders, on_average=bool(told.separated[at]),
+                slight=bool(too_near(one, [found.of(it, one.name).mean() for it in (name, alone)])),
             ),
         )
         for at, one in enumerate(known)

@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from tracekit.replay.answer.amounts import COST, difference_text, standing_text, value_text, way
-from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.decision import Decision, runner_up
+from tracekit.replay.answer.filled import END, fewer_at_the_mean, stay
 from tracekit.replay.answer.left_waiting import carries_less
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.answer.standings import Difference, difference, standings
-from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import Measure, find_measure, small
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
@@ -36,19 +36,39 @@ def price(found: Results, told: Decision) -> tuple[str, bool]:
     perhaps = [one for one in costs if not one[1].apart]
     always = [one for one in perhaps if _in_every_order(found, told.chosen[0], one[0])]
     rest = [one for one in perhaps if one not in always]
-    said, left = [], _PRICES
-    for how, some in (
-        ("", sure),
-        (f"in each of {found.most_orders} orders ", always),
-        ("on average, within chance, ", rest),
-    ):
-        said += [f"{how}by {_named(some, left)}"] if some else []
-        left = max(left - len(some), 0)
-    worse = f". It is worse {', and '.join(said)}" if said else ""
-    paid = _more(found, told, COST)
+    worse = f". It is worse by {_named(sure, _PRICES)}" if sure else ""
+    left = max(_PRICES - len(sure), 0)
+    worse += _perhaps(always, left, f"in each of {found.most_orders} orders")
+    worse += _perhaps(rest, max(left - len(always), 0), "on average", again=bool(always))
+    paid = _more(found, told)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = bool(sure or always or paid) and told.criterion not in CONDITIONS
-    return f"{worse}{_overload(found, told)}{_more(found, told, NODES)}{paid}", trade
+    return f"{_more_nodes(found, told)}{worse}{_overload(found, told)}{paid}", trade
+
+
+def _perhaps(
+    costs: Sequence[tuple[Measure, Difference]], most: int, how: str, *, again: bool = False
+) -> str:
+    """What is worse than in production, though chance may explain it, a sentence; or nothing.
+
+    Production is one draw: what lies beyond all orders of a policy may lie within those of its own.
+    """
+    if not costs:
+        return ""
+    (first, by), more = costs[0], len(costs) - 1
+    why = "chance may explain it"
+    why = f"{why}, too" if again else f"production is one draw, so that {why}"
+    if not most:
+        are = "are" if more else "is"
+        return f". {count(more + 1, 'more measure')} {are} worse {how} ({why})"
+    end = "higher" if by.mean > 0 else "lower"
+    mean = difference_text(first, _mean_alone(by))
+    average = "" if how == "on average" else " on average"
+    also = f"; worse as well: {_named(costs[1:], most - 1, alone=True)}"
+    return (
+        f". {first.title} {verb(first.title)} {end} {how} ({mean}{average}; {why})"
+        f"{also * bool(more)}"
+    )
 
 
 def _overload(found: Results, told: Decision) -> str:
@@ -65,21 +85,50 @@ def _overload(found: Results, told: Decision) -> str:
     return f"; {small(measure.title)} are {much}, {value_text(measure, float(usual))} in production"
 
 
-def _more(found: Results, told: Decision, name: str) -> str:
-    """That it takes much more nodes, or that these cost much more, than in production; a clause."""
+def _more(found: Results, told: Decision) -> str:
+    """That its nodes cost much more than those of production; a clause."""
+    first, by = told.chosen[0], _much_more(found, told, COST)
+    measure, row = found.measures.get(COST), None
+    if by is None or measure is None:
+        return ""
+    row, title = standings(found, COST).row(first), small(measure.title)
+    much = "" if row is None else f" {standing_text(measure, row)},"
+    return f"; {title} {verb(title)}{much} {difference_text(measure, by)} against production"
+
+
+def _much_more(found: Results, told: Decision, name: str) -> Difference | None:
+    """How much more it takes than production, where that is much and nodes may go; else None."""
     first, measure = told.chosen[0], found.measures.get(name)
     by = difference(found, first, OBSERVED, name) if measure is not None else None
     free = not background(found.manifest.get("workload", {}))
     if measure is None or by is None or not free or told.criterion == name:
-        return ""
+        return None
     if not (by.apart or _in_every_order(found, first, measure)):
-        return ""
+        return None
     usual = float(found.of(OBSERVED, name).mean())
-    if by.mean <= _MUCH_MORE * usual:
-        return ""
-    row, title = standings(found, name).row(first), small(measure.title)
-    much = "" if row is None else f" {standing_text(measure, row)},"
-    return f"; {title} {verb(title)}{much} {difference_text(measure, by)} against production"
+    return by if by.mean > _MUCH_MORE * usual else None
+
+
+def _more_nodes(found: Results, told: Decision) -> str:
+    """That it takes many more nodes than production, a clause."""
+    name = nodes_told(found)
+    by = None if told.criterion == NODES else _much_more(found, told, name)
+    return "" if by is None else _at_more(found.measures[name], by)
+
+
+def nodes_told(found: Results) -> str:
+    """The measure of nodes that counts: at the end where containers never leave, else the mean."""
+    fill = stay(found.manifest.get("workload", {})) and fewer_at_the_mean(found)
+    return END if END in found.measures and fill else NODES
+
+
+def _at_more(measure: Measure, by: Difference, than: str = "") -> str:
+    """A clause: at 88 more nodes at the end (82 to 94)."""
+    said = difference_text(measure, by).removeprefix("+")
+    much, _, interval = said.partition(" (")
+    when = "at the end" if measure.name == END else "on average"
+    beside = f" than {than}" if than else ""
+    return f", at {much} more nodes{beside} {when}{f' ({interval}' if interval else ''}"
 
 
 def _in_every_order(found: Results, policy: str, measure: Measure) -> bool:
@@ -89,9 +138,22 @@ def _in_every_order(found: Results, policy: str, measure: Measure) -> bool:
     return bool((more > 0 if measure.first == "low" else more < 0).all())
 
 
-def _named(costs: Sequence[tuple[Measure, Difference]], most: int) -> str:
-    """The first of some measures with their differences; the others are counted."""
-    said = [f"{small(one.title)} {difference_text(one, by)}" for one, by in costs[:most]]
+def _mean_alone(by: Difference) -> Difference:
+    return dataclasses.replace(by, low=None, high=None)
+
+
+def _named(costs: Sequence[tuple[Measure, Difference]], most: int, *, alone: bool = False) -> str:
+    """The first of some measures with their differences; the others are counted.
+
+    Parameters
+    ----------
+    alone : bool
+        Whether only the mean of a difference is told.
+    """
+    said = [
+        f"{small(one.title)} {difference_text(one, _mean_alone(by) if alone else by)}"
+        for one, by in costs[:most]
+    ]
     if len(costs) > most:
         said.append(count(len(costs) - most, "more measure" if said else "measure"))
     return listed(said)
@@ -100,34 +162,46 @@ def _named(costs: Sequence[tuple[Measure, Difference]], most: int) -> str:
 def cost(found: Results, told: Decision) -> str:
     """By what others that may be chosen are better than the first beyond chance, a clause; or "".
 
-    Nodes count where those that hold no container are free: whoever pays for them wants to know.
+    More nodes count where those that hold no container are free: neither end is better of them, but
+    whoever pays for them wants to know.
     """
     first, costs = told.chosen[0], []
-    rivals = [names[0] for names in may_be_chosen(found) if first not in names]
-    free = not background(found.manifest.get("workload", {}))
     asked = [one for one in may_answer(found) if one.name != told.criterion]
-    nodes = found.measures.get(NODES)
-    if nodes is not None and free and told.criterion != NODES:
-        asked.append(dataclasses.replace(nodes, better="low"))
     for measure in asked:
-        apart = ((name, difference(found, first, name, measure.name)) for name in rivals)
-        worse = [
-            (name, by)
-            for name, by in apart
-            if by is not None
-            and way(measure, by) == "worse"
-            and not too_near(measure, [found.of(one, measure.name).mean() for one in (first, name)])
-        ]
+        worse = [by for by in _beside_rivals(found, first, measure) if way(measure, by) == "worse"]
         if worse:
-            name, by = max(worse, key=lambda one: abs(one[1].mean))
-            costs.append((measure.name != NODES, measure, name, by))
-    costs.sort(key=lambda one: one[0])
+            costs.append((measure, max(worse, key=lambda by: abs(by.mean))))
     said = [
-        f"{small(measure.title)} {difference_text(measure, by)} against {name}"
-        for _, measure, name, by in costs[:_PRICES]
+        f"{small(measure.title)} {difference_text(measure, by)} against {by.other}"
+        for measure, by in costs[:_PRICES]
     ]
     said += [count(len(costs) - _PRICES, "more measure")] if len(costs) > _PRICES else []
-    return f". It is worse by {listed(said)}" if said else ""
+    worse_by = f". It is worse by {listed(said)}" if said else ""
+    return f"{_nodes_beside_rivals(found, told)}{worse_by}"
+
+
+def _beside_rivals(found: Results, first: str, measure: Measure) -> list[Difference]:
+    rivals = [names[0] for names in may_be_chosen(found) if first not in names]
+    known = (difference(found, first, name, measure.name) for name in rivals)
+    return [by for by in known if by is not None]
+
+
+def _nodes_beside_rivals(found: Results, told: Decision) -> str:
+    """That it takes more nodes than another that may be chosen, a clause; or nothing."""
+    name, first = nodes_told(found), told.chosen[0]
+    free = not background(found.manifest.get("workload", {}))
+    if name not in found.measures or not free or told.criterion in (name, NODES):
+        return ""
+    measure = found.measures[name]
+    more = [
+        by
+        for by in _beside_rivals(found, first, measure)
+        if by.apart and not by.slight and by.mean > 0
+    ]
+    if not more:
+        return ""
+    most = max(more, key=lambda by: by.mean)
+    return _at_more(measure, most, "" if most.other == runner_up(found, told) else most.other)
 
 
 def gains(found: Results, told: Decision) -> list[str]:

@@ -109,6 +109,8 @@ class Difference:
     on_average : bool
         Whether the interval of the policy's mean leaves out the other's mean. Against production,
         which is one draw, that is less than ``apart``.
+    slight : bool
+        Whether it is too small to count, however sure it is; see ``material.too_near``.
     """
 
     policy: str
@@ -120,6 +122,7 @@ class Difference:
     apart: bool
     orders: int
     on_average: bool = False
+    slight: bool = False
 
 
 def standings(
@@ -185,6 +188,7 @@ def difference(
     one, two = (next(g for g in found.groups if name in g) for name in (policy, other))
     about: dict[str, Any] = {"policy": policy, "other": other, "measure": measure}
     orders = min(found.orders(policy), found.orders(other))
+    means = [float(found.of(name, measure).mean()) for name in (policy, other)]
     if one == two:
         return Difference(**about, mean=0.0, low=0.0, high=0.0, apart=False, orders=orders)
     if orders < FEWEST or found.orders(policy) != found.orders(other):
@@ -197,7 +201,7 @@ def difference(
     number = list(found.measures).index(measure)
     at = pairs[pair] * len(found.measures) + number
     told = tested.part(slice(at, at + 1), turned=turned)
-    mean, level = interval_of(found, policy), found.of(other, measure).mean()
+    mean, level = interval_of(found, policy), means[1]
     return Difference(
         **about,
         mean=float(told.mean[0]),
@@ -206,6 +210,7 @@ def difference(
         apart=bool(told.separated[0]),
         orders=orders,
         on_average=bool(level < mean.low[number] or level > mean.high[number]),
+        slight=bool(too_near(found.measures[measure], means)),
     )
 
 

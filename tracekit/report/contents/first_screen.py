@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracekit.replay.answer.amounts import ON_AVERAGE
 from tracekit.study import shown_next
 
 #: Where a sentence ends and another one begins.
@@ -85,11 +84,6 @@ class Answer:
     grounds: str = ""
     rests: Sequence[tuple[str, str]] = ()
     next: Sequence[tuple[str, str]] = ()
-
-    @property
-    def averages(self) -> str:
-        """How a difference is called that is worse on average only; empty where none is."""
-        return next((one.way for one in self.changes if one.way == ON_AVERAGE), "")
 
     @property
     def shown_next(self) -> str:

@@ -11,12 +11,17 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from tracekit.replay.answer.amounts import places_of_difference, standing_text, value_text
+from tracekit.replay.answer.amounts import (
+    LEAST,
+    standing_text,
+    value_text,
+)
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import Measure, all_measures, find_measure, is_share
+from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.colours import css
+from tracekit.report.contents import beside
 from tracekit.report.contents.answer.next_steps import in_turn
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
@@ -25,7 +30,7 @@ from tracekit.report.measures import headline, present
 from tracekit.report.over_time import FILLING
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.words import short_ids
-from tracekit.units import MS_PER_HOUR
+from tracekit.units import MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S, duration
 
 #: Over time the page opens with it: spikes of rare events tell little at a glance.
 _OPENS = "cpu_max_fraction"
@@ -63,11 +68,12 @@ def document(data: Data) -> Markup:
             "measures": [_measure(one) for one in measures],
             "values": {name: _means(data, name, rows[name], measures) for name in names},
             "texts": {name: _texts(data, name, rows[name], measures) for name in names},
-            "differences": _differences(data, names),
+            "differences": beside.differences(data, names),
             "courses": _courses(),
             "times_h": _times(data, names[0]),
             "filling_h": _filling(data, names[0]),
-            "stretch_h": _stretch(data, names[0]),
+            "stretch": _stretch_told(data, names[0]),
+            "least_pp": LEAST,
             "course": courses,
             "drawn": _DRAWN,
             "nodes": _counts(data, names, first, "node"),
@@ -148,25 +154,6 @@ def _texts(data: Data, name: str, row: dict[str, Any], measures: list[Measure]) 
     ]
 
 
-def _differences(data: Data, names: list[str]) -> list[list[Any]]:
-    """Two policies, measure, low, high, whether it is beyond chance, decimals; where known."""
-    frame = data.replay("differences")
-    if frame.is_empty():
-        return []
-    known = frame.filter(pl.col("policy_a").is_in(names) & pl.col("policy_b").is_in(names))
-    columns = ("policy_a", "policy_b", "measure", "low", "high", "separated", "difference_mean")
-    rows = known.select(columns).rows()
-    kinds = {name: find_measure(name) for name in known["measure"].unique()}
-    return [numbers((*row, _places(kinds[row[2]], mean, *row[3:5]))) for *row, mean in rows]
-
-
-def _places(
-    measure: Measure | None, mean: float | None, low: float | None, high: float | None
-) -> int | None:
-    """Decimals of a difference, as on the other pages."""
-    return None if measure is None else places_of_difference(measure, mean or 0.0, low, high)
-
-
 def _steps(data: Data, name: str) -> pl.DataFrame:
     """The steps of a policy, each in its stretch of time where there are more than are drawn."""
     steps = data.replay("steps").filter(policy=name).sort("time_ms")
@@ -201,6 +188,13 @@ def _stretch(data: Data, name: str) -> float:
     times = _times(data, name)
     steps = _steps(data, name)
     return (times[2] - times[0]) if steps["stretch"].n_unique() < steps.height else 0.0
+
+
+def _stretch_told(data: Data, name: str) -> str:
+    """The same in words, from an hour on in minutes; empty where every step is drawn."""
+    span_ms = _stretch(data, name) * MS_PER_HOUR
+    whole = MS_PER_MINUTE if span_ms >= MS_PER_HOUR else MS_PER_S
+    return duration(round(span_ms / whole) * whole if span_ms >= whole else span_ms) * bool(span_ms)
 
 
 def _filling(data: Data, name: str) -> float:

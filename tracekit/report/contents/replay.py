@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.answer.advice import NEAREST, keeps_production
 from tracekit.replay.answer.amounts import standing_text, value_text
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.moved import bought, moved
@@ -17,13 +18,14 @@ from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import notes_of
 from tracekit.replay.runs.waiting import waiting_told
+from tracekit.replay.studies.shrink.study import NAME as SHRINK
 from tracekit.report import ranks
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
 from tracekit.report.measures import headline, present
 from tracekit.report.policies import label, tested
-from tracekit.report.ranks import NEAREST, RISKY, UNJUDGED
+from tracekit.report.ranks import RISKY, UNJUDGED
 from tracekit.report.words import count, listed, spaced
 from tracekit.units import MS_PER_MINUTE, duration
 
@@ -53,7 +55,8 @@ def comparison(data: Data) -> Table:
     place = {policy: at for at, policy in enumerate(ranks.ranked(data)["policy"])}
     groups = sorted((row.names for row in order), key=lambda names: place.get(names[0], 0))
     groups += [names for names in found.groups if names not in groups]
-    first = _first_choice(data)
+    first = data.decision.subject if data.decision else ""
+    kept = told is not None and (not told.chosen or keeps_production(found, told))
     rows = [
         [
             _names(names),
@@ -63,14 +66,14 @@ def comparison(data: Data) -> Table:
     ]
     for row, names in zip(rows, groups, strict=True):
         if first in names:
-            mark = _CHOSEN if told is not None and told.chosen else NEAREST
+            mark = NEAREST if kept else _CHOSEN
             row[1] = dataclasses.replace(row[1], mark=mark)
     rows = [
         [*_marked(row, names, data), _verdict(names, first, data)]
         for row, names in zip(rows, groups, strict=True)
     ]
     return Table(
-        caption="Ways to place: the first choice, then the others that may be chosen, best"
+        caption=f"Ways to place: {_top(kept=kept, first=first)} that may be chosen, best"
         f" {ranked.title} first; \u00b1 is half of the 95 % interval",
         columns=columns,
         rows=rows,
@@ -85,9 +88,10 @@ def _bound(data: Data, measures: Sequence[Measure]) -> list[list[Cell]]:
     return [[name, *_plain(bound, measures), Cell(text="", sort="")]] if len(bound) else []
 
 
-def _first_choice(data: Data) -> str:
-    """The policy that the first page recommends, or that comes nearest; empty for none."""
-    return data.decision.subject if data.decision else ""
+def _top(*, kept: bool, first: str) -> str:
+    """What stands on top of the table, and after it."""
+    what = f"what {NEAREST}, as production is kept" if kept else "the first choice"
+    return f"{what}, then the others" if first else "those"
 
 
 def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
@@ -102,7 +106,7 @@ def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
 def _verdict(names: Sequence[str], first: str, data: Data) -> Cell:
     """What the answer says of a row: that it is the first choice, or why it is none."""
     told = data.decision
-    chosen = _CHOSEN if told is not None and told.chosen else NEAREST
+    chosen = NEAREST if told is None or keeps_production(told) else _CHOSEN
     said = [chosen if first in names else "", _against(names[0], data)]
     text = "; ".join(filter(None, said))
     return Cell(text=text, sort=text)
@@ -271,7 +275,9 @@ def _averages(load: dict[str, Any]) -> str:
 
 def not_free(data: Data) -> str:
     """That nodes without containers are not free for that, where they are not; else empty."""
-    return spaced(kept_back.not_free((data.run or {})["workload"]))
+    said = kept_back.not_free((data.run or {})["workload"])
+    shown = SHRINK in data.studies
+    return spaced(f"{said.rstrip('.')}, on the page Fewest nodes." if said and shown else said)
 
 
 def workload_sentence(data: Data) -> str:

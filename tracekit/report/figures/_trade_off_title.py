@@ -57,7 +57,7 @@ def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
     said = f"{chosen['policy']} uses {_at(chosen, of)}"
     fewer = rows.filter(pl.col("kind") == RIVAL)
     if fewer.is_empty():
-        return f"{said}; no other way to place uses fewer nodes."
+        return f"{said}; no other way to place uses fewer nodes, beyond chance."
     best = fewer.row(0, named=True)
     if best["overload_share"] > best["allowed_share"]:
         return (

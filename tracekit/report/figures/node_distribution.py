@@ -5,14 +5,15 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.measures import RESOURCES
+from tracekit.replay.answer.amounts import difference_text
+from tracekit.replay.measures import RESOURCES, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.measures import named
+from tracekit.report.measures import named, side
 from tracekit.report.policies import label
 from tracekit.report.words import count, listed, not_recorded, percent
 from tracekit.store.quantities import INFERRED
@@ -34,6 +35,9 @@ _SCHEMA = pl.Schema(
         "std": pl.Float64,
         "unknown": pl.Int64,
         "shade": pl.String,
+        "side": pl.String,
+        "apart": pl.Boolean,
+        "change": pl.String,
     }
 )
 
@@ -50,13 +54,33 @@ def _prepare(data: Data) -> pl.DataFrame:
     colours = slots(data)
     parts = [
         _counted(frame.filter(policy=policy), policy, resource, unknown).with_columns(
-            shade=pl.lit(slot(policy, colours))
+            shade=pl.lit(slot(policy, colours)),
+            **_beside(data, shown, resource),
         )
         for resource in RESOURCES
         for policy in shown
         if f"{resource}_mean_fraction" in frame.columns
     ]
     return pl.concat(parts).cast(_SCHEMA) if parts else pl.DataFrame(schema=_SCHEMA)
+
+
+def _beside(data: Data, shown: list[str], resource: str) -> dict[str, pl.Expr]:
+    """How evenly the second of two spreads load beside the first, beyond chance, and by how much.
+
+    Null where too few orders of arrival were met to tell.
+    """
+    found = None
+    measure = find_measure(f"{resource}_std_mean_fraction")
+    if measure is not None and len(shown) > 1:
+        found = side(data, shown[1], shown[0], measure)
+    if found is None or found.difference is None or found.difference.low is None:
+        return {name: pl.lit(None, _SCHEMA[name]) for name in ("side", "apart", "change")}
+    change = difference_text(found.measure, found.difference)
+    return {
+        "side": pl.lit(found.side),
+        "apart": pl.lit(found.difference.apart),
+        "change": pl.lit(change),
+    }
 
 
 def _recorded(data: Data, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -168,15 +192,23 @@ def _left_out(rows: list[dict[str, Any]]) -> str:
 
 
 def _evenness(rows: list[dict[str, Any]], words: str) -> str:
-    """Whether load is more or less even under the second than under the first."""
+    """Whether load is more or less even under the second than under the first, beyond chance."""
     one, other = rows[:2]
-    before, after = (percent(row["std"]) for row in (one, other))
-    more = "more" if other["std"] < one["std"] else "less"
-    how, than = ("as", "as") if before == after else (more, "than")
-    return (
-        f"{words[:1].upper()}{words[1:]} use is spread {how} evenly {_under(other)} {than}"
-        f" {_under(one)}: the standard deviation of the nodes' means is {after}, against {before}."
-    )
+    use = f"{words} use"
+    begun = f"{use[:1].upper()}{use[1:]} is spread"
+    if other["side"] is None:
+        before, after = (percent(row["std"]) for row in (one, other))
+        return (
+            f"So few orders of arrival do not tell whether {use} is spread more evenly"
+            f" {_under(other)} than {_under(one)}: the standard deviation of the nodes' means is"
+            f" {after}, against {before}."
+        )
+    by = f"the standard deviation of {use} differs by {other['change']}"
+    if not other["side"]:
+        why = "but for too little to count" if other["apart"] else "within chance"
+        return f"{begun} alike {_under(other)} and {_under(one)}, {why}: {by}."
+    how = "more" if other["side"] == "better" else "less"
+    return f"{begun} {how} evenly {_under(other)} than {_under(one)}: {by}."
 
 
 def _under(row: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.answer.advice import NEAREST
 from tracekit.replay.answer.amounts import interval_text, mean_text, scale, value_text
 from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.measures import Measure, all_measures, find_measure
@@ -16,7 +17,6 @@ from tracekit.report.ranks import (
     BARRED,
     BEST,
     CHOSEN,
-    NEAREST,
     PRODUCTION,
     RISKY,
     UNJUDGED,
@@ -34,7 +34,7 @@ _CLOSE = 0.6
 #: What stands above those that stand alike; production and what is alone need nothing.
 _HEADINGS = {
     CHOSEN: "First choice",
-    NEAREST: "Comes nearest to being better",
+    NEAREST: "Comes nearest, while production is kept",
     BEST: "Best by this measure",
     WITHIN: "May be chosen: within chance of it",
     UNTOLD: "Not told apart",
@@ -189,7 +189,9 @@ def _usual(frame: pl.DataFrame) -> str:
     rows = frame.filter(pl.col("stands") == PRODUCTION)
     if rows.is_empty():
         return ""
-    return f", {_value(_measure(frame), rows.row(0, named=True))} in production"
+    row = rows.row(0, named=True)
+    chance = ", which chance may explain" if row["as_first"] else ""
+    return f", {_value(_measure(frame), row)} in production{chance}"
 
 
 def _untold(measure: Measure, frame: pl.DataFrame, ours: pl.DataFrame, why: str) -> str:
@@ -236,7 +238,7 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 FIGURE = Figure(
     title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
-    how_to_read="The first choice stands on top, or what comes nearest to it where production is"
+    how_to_read="The first choice stands on top, or what comes nearest where production is"
     " kept; below it, under headings, those that may be chosen, as full bars, and those that may"
     " not, as outlines. Under a heading the lowest stands first where low is better. Behind each"
     " name is its mean; the thin line is the 95 % interval over the orders of arrival, where enough"

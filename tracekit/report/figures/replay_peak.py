@@ -1,15 +1,55 @@
 """CPU of the fullest node over time, under each policy."""
 
+import itertools
+
 import polars as pl
 
+from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report import over_time
+from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.measures import side
 from tracekit.report.policies import FULLEST, label, tested
-from tracekit.report.words import percent
+from tracekit.report.words import listed, percent
 from tracekit.words import counted
 
 _AXIS = "CPU of the fullest node [%]"
+
+
+_MEASURE = find_measure(FULLEST)
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    """The lines, and which of the policies that the title names chance may have set apart."""
+    frame = over_time.prepare(FULLEST)(data)
+    return frame.with_columns(chance=pl.lit(_chance(data, _named(frame))))
+
+
+def _chance(data: Data, names: list[str]) -> str:
+    """Which of the policies do not differ over all orders, a clause; empty where all do."""
+    if _MEASURE is None or len(names) < 2:
+        return ""
+    pairs = list(itertools.combinations(names, 2))
+    alike = [pair for pair in pairs if not side(data, *pair, _MEASURE).side]
+    if len(alike) == len(pairs):
+        who = "these" if len(pairs) == 1 else "no two of these"
+        verb = "do not differ" if len(pairs) == 1 else "differ"
+        return f"; over all orders {who} {verb} beyond chance"
+    said = listed([" and ".join(map(label, pair)) for pair in alike])
+    return f"; over all orders {said} do not differ beyond chance" if said else ""
+
+
+def _named(frame: pl.DataFrame) -> list[str]:
+    """Production, and the policies whose fullest nodes reach least and most; none if all alike."""
+    known = over_time.amounts(frame, "most")
+    peaks = {name: known[name] for name in tested(frame) if name in known} or known
+    if not peaks:
+        return []
+    low = min(peaks, key=lambda name: (peaks[name], name))
+    high = max(peaks, key=lambda name: (peaks[name], name))
+    usual = [OBSERVED] if OBSERVED in known else []
+    return list(dict.fromkeys([*usual, low, high]))
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
@@ -26,7 +66,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     return (
         f"The fullest node reaches {usual}{percent(peaks[low], 1)}{cpu} under {label(low)} and"
         f" {percent(peaks[high], 1)} under {label(high)}, once the cluster is"
-        " filled, in the first order of arrival."
+        f" filled, in the first order of arrival{frame['chance'][0]}."
     )
 
 
@@ -43,7 +83,7 @@ FIGURE = Figure(
     " the page on two policies draws any. A narrow screen has the highest value of each of"
     f" {over_time.NARROW_POINTS} stretches of time.",
     reads=("replay/steps",),
-    prepare=over_time.prepare(FULLEST),
+    prepare=_prepare,
     draw=over_time.draw(FULLEST, _AXIS),
     narrow=over_time.narrow(FULLEST, _AXIS),
     takeaway=_takeaway,

@@ -68,8 +68,8 @@ def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure
         edge = pl.lit((y[1] * _EDGE) ** 2 / 100)
         top = above.with_columns(overload_share=edge, shade=pl.lit(_PLAIN))
         _marks(figure, top, "overloads more than is shown", _BEYOND_LOOK, above["overload_share"])
-    allowed = sqrt(_allowed(frame))
-    if 0 < allowed < y[1]:
+    if _shows_allowed(frame):
+        allowed = sqrt(_allowed(frame))
         figure.add_hline(y=allowed, line={"color": color("warn"), "width": 1, "dash": "dash"})
     figure.update_layout(
         margin={"l": 62, "r": 24, "t": 16, "b": 56},
@@ -96,6 +96,7 @@ def _marks(
     """The marks of one kind; ``shares`` are told where they are not where the mark stands."""
     symbol, size = look
     shade = color(part["shade"][0])
+    line = {"width": 2, "color": shade}
     told = part["overload_share"] if shares is None else shares
     named = part if kind in _NAMED else part.clear()
     figure.add_scatter(
@@ -105,12 +106,7 @@ def _marks(
         mode="markers",
         name=kind,
         customdata=list(zip(map(label, part["policy"]), numbers(100 * told), strict=True)),
-        marker={
-            "color": shade,
-            "symbol": symbol,
-            "size": size,
-            "line": {"width": 2, "color": shade},
-        },
+        marker={"color": shade, "symbol": symbol, "size": size, "line": line},
         error_x=_reach(named, "nodes", "nodes", pl.col),
         error_y=_reach(named, "overload_share", "overload", _root),
         hovertemplate="%{customdata[0]}<br>%{x:,.1f} nodes, %{customdata[1]:.3~f} % overloaded"
@@ -160,6 +156,11 @@ def _reach(
 def _allowed(frame: pl.DataFrame) -> float:
     """How many of 100 node-steps may be overloaded; 0 where there is no row."""
     return 100 * float(frame["allowed_share"].max() or 0.0)  # type: ignore[arg-type]
+
+
+def _shows_allowed(frame: pl.DataFrame) -> bool:
+    """Whether the line of what is allowed lies on the upright axis, so that it is drawn."""
+    return 0 < sqrt(_allowed(frame)) < _up(frame)[1]
 
 
 def _across(values: pl.Series) -> list[float]:
@@ -266,11 +267,13 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 
 def _note(frame: pl.DataFrame) -> str:
-    """Who is not drawn, and how many marks stand at the edge."""
+    """What the dashed line is, who is not drawn, and how many marks stand at the edge."""
+    line = "Above the dashed line a policy overloads more than is allowed on average."
+    line *= _shows_allowed(frame)
     many = frame.filter(_root("overload_share") > _up(frame)[1]).height
     beyond = "overload[s|] more than the axis shows: the triangle[|s] at its upper edge."
     edge = f"{agreeing(many, beyond)} The table has them." if many else ""
-    return " ".join(filter(None, [frame["missing"][0], edge]))
+    return " ".join(filter(None, [line, frame["missing"][0], edge]))
 
 
 FIGURE = Figure(
@@ -280,9 +283,8 @@ FIGURE = Figure(
     " further down, the less overload. Names are of production and of the policies that the title"
     " or the first page names, if they are on the axes; where there is room, of others that none"
     " beats. A small open mark is a policy that another one beats on both. Thin"
-    " lines are 95 % intervals over the orders of arrival. Above the dashed line a policy overloads"
-    " more than is allowed on average. The upright axis is drawn by the square root, so that little"
-    " overload is told from none. Nodes"
+    " lines are 95 % intervals over the orders of arrival. The upright axis is drawn by the square"
+    " root, so that little overload is told from none. Nodes"
     " are those in use on average over time: a node that is emptied later counts in part, and one"
     " that holds nothing but what runs on every node is not in use.",
     reads=("replay/summary", "replay/repeats"),

@@ -1,5 +1,6 @@
 """What to ask after a run, each question with the command that answers it."""
 
+from tracekit.replay.answer.advice import keeps_production
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
@@ -36,6 +37,9 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
         others = _stays(data, told) or ([] if alone else [_rebalanced(data)])
         return [*others, *needed, *varied]
     needed = nodes_needed.following(data, told, told.chosen[0])
+    if data.results is not None and keeps_production(data.results, told):
+        # whether the trade holds is asked before what it would need
+        return [*_stays(data, told), *varied, *needed]
     return [*_stays(data, told), *needed, *varied]
 
 

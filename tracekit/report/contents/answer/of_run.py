@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.answer.advice import alike, meaning, sentence
-from tracekit.replay.answer.amounts import difference_text, standing_text, way
+from tracekit.replay.answer.advice import NEAREST, alike, keeps_production, meaning, sentence
+from tracekit.replay.answer.amounts import difference_text, texts_apart, way
 from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.filled import filled
 from tracekit.replay.answer.left_waiting import waits_in_others, waits_too_much
-from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.answer.preferred import NODES, USUAL
+from tracekit.replay.answer.prices import nodes_told
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.answer.who_holds import who_holds
 from tracekit.replay.chance.student import FEWEST
@@ -19,20 +20,22 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.runs.waiting import waiting_told
-from tracekit.report.contents import nodes_needed, quantities, vary
+from tracekit.report.contents import beside, nodes_needed, quantities, vary
 from tracekit.report.contents.answer.next_steps import following, in_turn
 from tracekit.report.contents.answer.sure import sure, wider
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.measures import named
-from tracekit.report.policies import replayed
-from tracekit.report.words import count, few, listed, percent, spaced
+from tracekit.report.policies import label, replayed
+from tracekit.report.words import count, listed, percent, spaced
 from tracekit.store.manifest import MADE_UP
 
 #: Shown where they are 0 too.
-_ALWAYS = ("overloaded_node_steps", "nodes_used_mean")
+_ALWAYS = ("overloaded_node_steps", NODES)
 #: So many rows are read at a glance.
 _MOST = 6
+#: So many measures that speak against the answer are named below them.
+_AGAINST = 3
 
 
 def changes(data: Data, told: Decision, policy: str, before: str) -> list[Change]:
@@ -47,10 +50,13 @@ def _deciding(data: Data, told: Decision, policy: str, before: str) -> list[Meas
     """What decided, overload, nodes, cost and the fullest node; what is 0 for both is left out."""
     known = _answering(data)
     harms = [one.name for one in known.values() if _harms(data, one, policy, before)]
-    wanted = dict.fromkeys((told.criterion, *_ALWAYS, *harms, *FIRST))
+    # a mean over a time in which nodes fill tells little of how many there have to be
+    nodes = [] if data.results is None else [nodes_told(data.results)]
+    always = tuple(dict.fromkeys((_ALWAYS[0], *nodes, *_ALWAYS)))
+    wanted = dict.fromkeys((told.criterion, *always, *harms, *FIRST))
     found = [known[name] for name in wanted if name in known]
-    there = [one for one in found if one.name in _ALWAYS or _any(data, one, policy, before)]
-    return there[: max(_MOST, len(harms) + len(_ALWAYS) + 1)]
+    there = [one for one in found if one.name in always or _any(data, one, policy, before)]
+    return there[: max(_MOST, len(harms) + len(always) + 1)]
 
 
 def _harms(data: Data, measure: Measure, policy: str, before: str) -> bool:
@@ -63,7 +69,8 @@ def _harms(data: Data, measure: Measure, policy: str, before: str) -> bool:
 
 def _answering(data: Data) -> dict[str, Measure]:
     known = data.results.measures if data.results else {}
-    return {name: one for name, one in known.items() if one.group == "answer"}
+    ours = "" if data.results is None else nodes_told(data.results)
+    return {name: one for name, one in known.items() if one.group == "answer" or name == ours}
 
 
 def _any(data: Data, measure: Measure, *policies: str) -> bool:
@@ -72,25 +79,23 @@ def _any(data: Data, measure: Measure, *policies: str) -> bool:
 
 
 def beyond(data: Data, told: Decision, policy: str, before: str) -> str:
-    """Of the measures that the table leaves out, those that differ beyond chance."""
+    """By how many measures either is better, as on the page of two, and what speaks against it."""
     if not before or not policy or data.results is None or told.orders < FEWEST:
         return ""
-    known = _answering(data)
+    every = beside.sides(data, policy, before)
     shown = {one.name for one in _deciding(data, told, policy, before)}
-    rest = [one for name, one in known.items() if name not in shown]
-    if not rest:
-        return ""
-    found = []
-    for one in rest:
-        apart = difference(data.results, policy, before, one.name)
-        said = way(one, apart)
-        if said:
-            found.append(f"{small(one.title)} ({said}: {difference_text(one, apart)})")
-    others = f"Of {count(len(rest), 'other measure')}"
+    said = f"{beside.told(label(policy), label(before), every)}."
+    found = [row for row in beside.against(every) if row.measure.name not in shown]
     if not found:
-        return f"{others} none differs beyond chance."
-    verb = "differs" if len(found) == 1 else "differ"
-    return f"{others} {len(found)} {verb} beyond chance: {few(found)}."
+        return said
+    named = [
+        f"{small(row.measure.title)} ({difference_text(row.measure, row.difference)})"
+        for row in found[:_AGAINST]
+    ]
+    more = len(found) - _AGAINST
+    named += [count(more, "more measure")] if more > 0 else []
+    also = "also speaks" if len(found) == 1 else "also speak"
+    return f"{said} Against {label(policy)} {also}: {listed(named)}."
 
 
 def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | None:
@@ -100,13 +105,14 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
         return None
     apart = difference(data.results, policy, before, measure.name)
     said = way(measure, apart, average=True)
+    before_text, after_text = texts_apart(measure, other, one)
     # who leaves more containers waiting than it may has less load to carry
     fewer = waits_too_much(data.results, policy)
     return Change(
         title=measure.title,
         meaning=measure.meaning,
-        before=standing_text(measure, other),
-        after=standing_text(measure, one),
+        before=before_text,
+        after=after_text,
         difference=difference_text(measure, apart),
         way="" if fewer and said == "better" else said,
     )
@@ -148,7 +154,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         before="production" if before == OBSERVED else before,
         after=shown,
         wider=wider(data, told, before),
-        change=f"{_what(told, shown)}, on all {count(load['nodes'], 'node')}",
+        change=f"{_what(found, told, shown)}, on all {count(load['nodes'], 'node')}",
         sure=" ".join(filter(None, [alike(found, told), sure(data, told)])),
         hangs=vary.hangs(data, told),
         grounds=quantities.grounds(load.get("quantities", {}), made_up=data.made_up),
@@ -184,11 +190,11 @@ def _next_asked(data: Data) -> str:
     return next(iter(in_turn(data)), "")
 
 
-def _what(told: Decision, shown: str) -> str:
+def _what(found: Results, told: Decision, shown: str) -> str:
     """What the table is of: the answer, what comes nearest, or what is asked about next."""
-    if told.chosen:
+    if told.chosen and not keeps_production(found, told):
         return "What it would change"
-    which = ", which comes nearest," if shown == told.nearest else ""
+    which = f", which {NEAREST}," if shown == told.subject else ""
     not_it = "" if which else " (not recommended)"
     return f"What {shown}{which} would change{not_it}"
 

@@ -11,6 +11,7 @@ from tracekit.replay.measures import all_measures, find_measure, small
 from tracekit.replay.runs import varying
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import ORDER
+from tracekit.replay.studies.shrink.study import NAME as SHRINK
 from tracekit.report.data import Data
 from tracekit.report.words import listed, spaced
 
@@ -33,7 +34,8 @@ def sure(data: Data, told: Decision) -> str:
         f" what was assumed. They cover {listed(covers)}, and are corrected for the number of"
         f" comparisons{_looks(data)}."
     )
-    if data.results is not None and OBSERVED in data.results.policies:
+    there = SHRINK in data.studies
+    if there and data.results is not None and OBSERVED in data.results.policies:
         said += (
             " On the page of the fewest nodes a mean is one of fewer rows, so that its interval is"
             " narrower."
