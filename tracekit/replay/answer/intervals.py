@@ -134,6 +134,14 @@ def _ceilings(found: Results) -> FloatArray:
     return np.where(whole & (most <= 1.0), 1.0, np.inf)
 
 
+def any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:
+    """Whether any two of these policies differ beyond chance by a measure."""
+    pairs, tested = differences_of(found)
+    at = list(found.measures).index(measure)
+    apart = tested.separated[at :: len(found.measures)]
+    return any(apart[number] for pair, number in pairs.items() if set(pair) <= set(names))
+
+
 def untested(found: Results, measure: str, names: Sequence[str]) -> bool:
     """Whether no pair of these was tested, as nothing that differs between repeats moves either."""
     pairs, tested = differences_of(found)

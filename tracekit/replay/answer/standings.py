@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.replay.answer.intervals import SEED_ALONE, differences_of, interval_of, untested
+from tracekit.replay.answer.intervals import (
+    SEED_ALONE,
+    any_apart,
+    differences_of,
+    interval_of,
+    untested,
+)
 from tracekit.replay.answer.left_waiting import PENDING, carries_less, waits_too_much
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
@@ -255,7 +261,7 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
             f"{SEED_ALONE}, which changes it under no policy: the numbers hold for this trace, and"
             " nothing says how far beyond it"
         )
-    if not _any_apart(found, measure, firsts):
+    if not any_apart(found, measure, firsts):
         from_ = _told_from(found, measure, firsts)
         return (
             f"no two policies differ beyond chance over {varying.told(most, found.covers)}{from_}"
@@ -292,10 +298,3 @@ def _rough(measure: Measure, value: float) -> str:
     scaled = value * (PERCENT if measure.share else 1)
     places = max(0, 1 - int(np.floor(np.log10(scaled))))
     return f"{scaled:,.{places}f}{' pp' if measure.share else ''}"
-
-
-def _any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:
-    pairs, tested = differences_of(found)
-    at = list(found.measures).index(measure)
-    apart = tested.separated[at :: len(found.measures)]
-    return any(apart[number] for pair, number in pairs.items() if set(pair) <= set(names))

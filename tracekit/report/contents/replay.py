@@ -69,7 +69,7 @@ def comparison(data: Data) -> Table:
             mark = NEAREST if kept else _CHOSEN
             row[1] = dataclasses.replace(row[1], mark=mark)
     rows = [
-        [*_marked(row, names, data), _verdict(names, first, data)]
+        [*_marked(row, names, data), _verdict(names, first, data, kept=kept)]
         for row, names in zip(rows, groups, strict=True)
     ]
     return Table(
@@ -103,11 +103,9 @@ def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
     )
 
 
-def _verdict(names: Sequence[str], first: str, data: Data) -> Cell:
+def _verdict(names: Sequence[str], first: str, data: Data, *, kept: bool) -> Cell:
     """What the answer says of a row: that it is the first choice, or why it is none."""
-    told = data.decision
-    chosen = NEAREST if told is None or keeps_production(told) else _CHOSEN
-    said = [chosen if first in names else "", _against(names[0], data)]
+    said = [(NEAREST if kept else _CHOSEN) if first in names else "", _against(names[0], data)]
     text = "; ".join(filter(None, said))
     return Cell(text=text, sort=text)
 
