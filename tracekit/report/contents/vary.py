@@ -62,11 +62,11 @@ def hangs(data: Data, told: Decision) -> str:
     if not of_the_run(data) or data.results is None:
         return ""
     study = data.studies[NAME]
-    said = spaced(vary_told.answer(study, most=1))
+    said = spaced(vary_told.in_short(study))
     ours = answered(data.results, told).names
     if not study.about["answer"] or set(study.about["answer"][:1]) & set(ours):
         return said
-    return f"Of {listed(study.about['policies'])} alone, tried under other assumptions: {said}"
+    return f"{said[:-1]}; {listed(study.about['policies'])} alone were tried."
 
 
 def drawn(data: Data) -> bool:

@@ -21,7 +21,7 @@ from tracekit.replay.studies.vary.answers import (
     decided_by,
 )
 from tracekit.study import Study, Where, beside
-from tracekit.words import counted, few, listed
+from tracekit.words import agreeing, counted, few, listed
 
 #: So many orders are asked for where six tell nothing.
 _MORE = 20
@@ -64,6 +64,23 @@ def answer(study: Study, *, most: int = 3) -> str:
         )
     said = [*_base(study), *_turned(study, most), *_left(study)]
     return " ".join(filter(None, said))
+
+
+def in_short(study: Study) -> str:
+    """How many changes leave the answer as it is, and which turn it over; a sentence."""
+    if not study.about["answer"] or not study.frames["changes"]["problem"].null_count():
+        return answer(study)
+    frame = study.frames["changes"]
+    turned = [row["change"] for row in _changes(study, *TURNED)]
+    counts = {
+        "[leaves|leave] the answer as it is": len(_changes(study, SAME)),
+        f"[turns|turn] it over ({few(turned)})": len(turned),
+        "[tells|tell] nothing": len(_changes(study, UNTOLD)),
+        "[alters|alter] nothing here": len(_changes(study, NOTHING)),
+        "could not be replayed": frame.height - frame["problem"].null_count(),
+    }
+    said = [agreeing(many, what) for what, many in counts.items() if many]
+    return f"Of {counted(frame.height, 'changed assumption')} {listed(said)}."
 
 
 def headline(study: Study) -> str:
