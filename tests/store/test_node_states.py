@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from tracekit.store.node_states import absences, nodes_of, resized, retainted
 
@@ -142,3 +143,28 @@ def test_nodes_whose_size_changes_are_known_and_a_restart_is_no_change() -> None
     )
     assert resized(sizes, None) == ["n0"]
     assert resized(sizes, 10) == []
+
+
+@pytest.mark.parametrize(
+    ("amounts", "size"),
+    [((4.0, 16.0), 16.0), ((16.0, 4.0), 4.0), ((16.0, 4.0, 0.0), 4.0), ((0.0, 0.0), 0.0)],
+    ids=["larger", "smaller", "a device plugin restarts", "never any"],
+)
+def test_what_is_decided_is_about_the_size_that_nodes_have_at_the_end(
+    amounts: tuple[float, ...], size: float
+) -> None:
+    sizes = pl.DataFrame(
+        {
+            "time_ms": [10 * at for at in range(len(amounts))],
+            "node": "n0",
+            "resource": "cpu",
+            "cell": None,
+            "amount": amounts,
+            "unit": "cores",
+        },
+        schema_overrides={"cell": pl.Int64},
+    )
+    nodes = pl.DataFrame({"time_ms": [0], "node": ["n0"], "state": ["ready"], "position": [0]})
+    _, capacity = nodes_of(nodes, sizes, begins_ms=0)
+    assert capacity["amount"].to_list() == [size]
+    assert resized(sizes, 0) == (["n0"] if len(set(amounts) - {size}) else [])

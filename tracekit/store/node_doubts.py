@@ -84,10 +84,11 @@ def _not_always_alike(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
         )
     other = pl.Series(resized(read(store, "node_resource"), begins_ms(store)), dtype=pl.String)
     if other.len():
-        has, gives = ("has", "it") if other.len() == 1 else ("have", "them")
+        it, has = ("it", "has") if other.len() == 1 else ("them", "have")
+        they = "it" if other.len() == 1 else "they"
         yield (
-            f"{named(other, 'node')} {has} another size later in the recorded time; a replay"
-            f" gives {gives} what {gives} had at the beginning, all the time"
+            f"{named(other, 'node')} had another size earlier in the recorded time; a replay gives"
+            f" {it} what {they} {has} at the end, all the time"
         )
 
 

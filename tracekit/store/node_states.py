@@ -18,6 +18,8 @@ _ALIKE = 0.01
 _HERE = (pl.col("state") != "gone").fill_null(value=True)
 #: A node without these is no room.
 _BASE = ("cpu", "memory")
+#: What one row of ``node_resource`` is about.
+_SIZED = ("node", "resource", "cell")
 #: How the keys of taints begin that Kubernetes gives a node by itself.
 _OF_KUBERNETES = "node.kubernetes.io/"
 
@@ -36,10 +38,12 @@ def begins_ms(store: Store) -> int | None:
 def nodes_of(
     nodes: pl.DataFrame, resources: pl.DataFrame, begins_ms: int | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables ``node`` and ``node_resource`` as they are at the start, without what is gone.
+    """The nodes as they are at the start, without what is gone, with the size they have at the end.
 
-    That is when use begins, where that is given: what changed before counts, what changes later
-    does not. Of what is first spoken of after that, and without such a time, the first row counts.
+    The start is when use begins, where that is given: what changed before counts, what changes
+    later does not. Of what is first spoken of after that, and without such a time, the first row
+    counts. What is decided is about the nodes there are, so that the last amount is their size; of
+    one that is 0 then, as where a device plugin restarts, the last that is not.
 
     A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
     Of a node that is gone at the start and comes back, it is the row with which it comes back.
@@ -48,7 +52,7 @@ def nodes_of(
     every, resources = _added(nodes, "node"), _added(resources, "node", "resource", "cell")
     nodes = _come_back(_at(every, begins_ms, "node"), every)
     gone = nodes.filter(pl.col("state") == "gone").select("node")
-    capacity = _at(resources, begins_ms, "node", "resource", "cell")
+    capacity = _sizes(resources)
     unlisted = capacity.select("node").unique().join(nodes, on="node", how="anti").sort("node")
     nodes = pl.concat([nodes, unlisted], how="diagonal").sort("position", "node", nulls_last=True)
     capacity = capacity.join(gone, on="node", how="anti", maintain_order="left")
@@ -83,18 +87,28 @@ def absences(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """Nodes of the table ``node_resource`` that have other amounts later than at the start.
+    """Nodes of the table ``node_resource`` that have other amounts from the start on than at last.
 
     In order of their names.
     """
-    keys = ("node", "resource", "cell")
-    start = _at(rows, begins_ms, *keys).select(*keys, start_ms=_MS, start="amount")
-    both = rows.join(start, on=keys, nulls_equal=True)
-    change = (pl.col("amount") - pl.col("start")).abs()
+    start = _at(rows, begins_ms, *_SIZED).select(*_SIZED, start_ms=_MS)
+    size = _sizes(rows).select(*_SIZED, size="amount")
+    both = rows.join(start, on=_SIZED, nulls_equal=True).join(size, on=_SIZED, nulls_equal=True)
+    change = (pl.col("amount") - pl.col("size")).abs()
     other = both.filter(
-        (pl.col(_MS) > pl.col("start_ms")) & (change > _ALIKE * pl.col("start").abs())
+        (pl.col(_MS) >= pl.col("start_ms")) & (change > _ALIKE * pl.col("size").abs())
     )
     return other["node"].unique().sort().to_list()
+
+
+def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last amount above 0 of each thing a node has, else its first row; as the first rows."""
+    first = first_rows(rows, *_SIZED)
+    known = rows.filter(pl.col("amount") > 0).sort(_MS, maintain_order=True)
+    last = known.unique(_SIZED, keep="last", maintain_order=True)
+    every = pl.concat([last, first.join(last, on=_SIZED, how="anti", nulls_equal=True)])
+    order = first.select(_SIZED).with_row_index("at")
+    return every.join(order, on=_SIZED, nulls_equal=True).sort("at").select(rows.columns)
 
 
 def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:

@@ -16,8 +16,9 @@ from tracekit.replay.workload.series import over_span, steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.sizes import STEP_MS
 
-#: Steps of a replay without recorded use.
-_STEPS = 288
+#: Steps of a replay without recorded use, and as many more where jobs are short: of the time that
+#: containers are there, at most so many percent may fall between two.
+_STEPS, _UNSEEN_PERCENT = 288, 10
 #: Most steps of a replay whose step nobody set: a day of half-minutes.
 _MOST_STEPS = 2_880
 #: Steps that are replayed after the last arrival, where nothing else tells the end.
@@ -250,10 +251,22 @@ def axis_from(
         span = span_ms
         step = step or STEP_MS
         end = start + span + (_STEPS_AFTER * step if span else 0)
-    step = step or max(STEP_MS, -(-(end - start) // _STEPS))
+    step = step or _step_without_use(start, end, arrival, leaves)
     # the last sample is of the end, or after it
     last = start - (start - end) // step * step
     return step, steps_between(start, last, step), span
+
+
+def _step_without_use(start: int, end: int, arrival: IntArray, leaves: FloatArray) -> int:
+    """A step of which few containers' time falls between two; short jobs ask for a shorter one."""
+    departure = np.where(np.isnan(leaves), end + 1, leaves).astype(np.int64)
+    arrival = np.maximum(arrival, start)
+    for steps in (*range(_STEPS, _MOST_STEPS, _STEPS), _MOST_STEPS):
+        step = int(max(STEP_MS, -(-(end - start) // steps)))
+        times = steps_between(start, start - (start - end) // step * step, step)
+        if step == STEP_MS or between_samples(times, arrival, departure)[1] <= _UNSEEN_PERCENT:
+            break
+    return step
 
 
 def between_samples(
