@@ -29,6 +29,7 @@ from tracekit.report.contents import (
     words,
 )
 from tracekit.report.data import Data
+from tracekit.report.measures import binding
 from tracekit.report.pages import GROUPS, Page
 from tracekit.report.studies import made_otherwise
 from tracekit.report.words import count, spaced
@@ -42,6 +43,7 @@ __all__ = [
     "answer",
     "assumed",
     "availability_zones",
+    "binding",
     "claims",
     "commands",
     "comparison",

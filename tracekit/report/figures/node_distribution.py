@@ -1,18 +1,21 @@
-"""How full nodes are on average: their distribution in production and under the chosen policy."""
+"""How full nodes are on average: their distribution in production and under the chosen policy.
+
+Of CPU, memory, and the further resource of which most is requested; what binds stands first.
+"""
 
 from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.measures import RESOURCES
+from tracekit.replay.measures import RESOURCES, words_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.measures import named
+from tracekit.report.measures import binding, named, scarcest_further
 from tracekit.report.policies import label
 from tracekit.report.words import count, listed, not_recorded, percent
 from tracekit.store.quantities import INFERRED
@@ -52,11 +55,22 @@ def _prepare(data: Data) -> pl.DataFrame:
         _counted(frame.filter(policy=policy), policy, resource, unknown).with_columns(
             shade=pl.lit(slot(policy, colours))
         )
-        for resource in RESOURCES
+        for resource in _resources(data)
         for policy in shown
         if f"{resource}_mean_fraction" in frame.columns
     ]
     return pl.concat(parts).cast(_SCHEMA) if parts else pl.DataFrame(schema=_SCHEMA)
+
+
+def _resources(data: Data) -> list[str]:
+    """CPU, memory and the further resource that is scarcest, if any; what binds goes first."""
+    every = [*RESOURCES, *filter(None, [scarcest_further(data)])]
+    return sorted(every, key=lambda one: one != binding(data))
+
+
+def _what(resource: str) -> str:
+    """What of a resource is drawn, in words: requests stand in for use of further ones."""
+    return f"{words_of(resource)} {'use' if resource in RESOURCES else 'demand'}"
 
 
 def _recorded(data: Data, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -112,7 +126,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     for at, resource in enumerate(resources):
         number = "" if at == 0 else str(at + 1)
         top = 1 - at * (_PANEL_PX + _GAP_PX) / inner
-        words = RESOURCES[resource]
+        words = _what(resource)
         for policy, dash in zip(policies, dashes, strict=False):
             part = frame.filter(resource=resource, policy=policy)
             figure.add_scatter(
@@ -129,7 +143,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         figure.update_layout(
             {
                 f"xaxis{number}": axis(
-                    f"Mean {words} use [% of node]",
+                    f"Mean {words} [% of node]",
                     anchor=f"y{number}",
                     rangemode="tozero",
                     showgrid=False,
@@ -149,13 +163,15 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 def _takeaway(frame: pl.DataFrame) -> str:
     first = frame.filter(resource=frame["resource"][0])
     rows = first.group_by("policy", maintain_order=True).first().to_dicts()
-    words = RESOURCES[frame["resource"][0]]
+    resource = frame["resource"][0]
     if len(rows) > 1:
-        return " ".join([_evenness(rows, words), _ends(rows, words), _left_out(rows)]).strip()
+        return " ".join(
+            [_evenness(rows, _what(resource)), _ends(rows, resource), _left_out(rows)]
+        ).strip()
     said = [
-        f"under {label(row['policy'])} {row['hot']:,} of {count(row['of_nodes'], 'node')} use more"
-        f" than {percent(HOT)} of their {words} on average and {row['idle']:,} less than"
-        f" {percent(IDLE)}"
+        f"under {label(row['policy'])} {row['hot']:,} of {_takes(row, resource)} more"
+        f" than {percent(HOT)} of their {words_of(resource)} on average and {row['idle']:,} less"
+        f" than {percent(IDLE)}"
         for row in rows
     ]
     text = "; ".join(said)
@@ -174,7 +190,7 @@ def _evenness(rows: list[dict[str, Any]], words: str) -> str:
     more = "more" if other["std"] < one["std"] else "less"
     how, than = ("as", "as") if before == after else (more, "than")
     return (
-        f"{words[:1].upper()}{words[1:]} use is spread {how} evenly {_under(other)} {than}"
+        f"{words[:1].upper()}{words[1:]} is spread {how} evenly {_under(other)} {than}"
         f" {_under(one)}: the standard deviation of the nodes' means is {after}, against {before}."
     )
 
@@ -183,11 +199,19 @@ def _under(row: dict[str, Any]) -> str:
     return "in production" if row["policy"] == OBSERVED else f"under {label(row['policy'])}"
 
 
-def _ends(rows: list[dict[str, Any]], words: str) -> str:
+def _takes(row: dict[str, Any], resource: str) -> str:
+    """The nodes that have a resource, and that they use it, or are asked for it."""
+    nodes = count(row["of_nodes"], "node")
+    if resource in RESOURCES:
+        return f"{nodes} use"
+    return f"{nodes} with {words_of(resource)} are asked for"
+
+
+def _ends(rows: list[dict[str, Any]], resource: str) -> str:
     """How many nodes are nearly full, and nearly empty, a sentence."""
     return (
-        f"{_each(rows, 'hot')} of {count(rows[0]['of_nodes'], 'node')} use more than"
-        f" {percent(HOT)} of their {words} on average, {_each(rows, 'idle')} less than"
+        f"{_each(rows, 'hot')} of {_takes(rows[0], resource)} more than"
+        f" {percent(HOT)} of their {words_of(resource)} on average, {_each(rows, 'idle')} less than"
         f" {percent(IDLE)}."
     )
 
@@ -200,7 +224,8 @@ def _each(rows: list[dict[str, Any]], end: str) -> str:
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.group_by("resource", "policy", maintain_order=True).agg(
+    told = pl.col("resource").map_elements(words_of, pl.String)
+    return frame.group_by(told, "policy", maintain_order=True).agg(
         pl.col("of_nodes").first().alias("nodes"),
         pl.col("median").first().alias("median_use_fraction"),
         pl.col("std").first().alias("standard_deviation_of_use_fraction"),
@@ -215,7 +240,8 @@ FIGURE = Figure(
     how_to_read="Each line counts the nodes in every range of use, five points wide; its area is"
     " all nodes. A narrow hill is an even load. Nodes far to the right have no room for a burst;"
     " nodes far to the left could be emptied. Every container counts on the node where it was"
-    " last.",
+    " last. Of a further resource, as GPU, only nodes that have it count, and demand is the use where"
+    " it is recorded, else what is requested.",
     reads=("replay/nodes",),
     prepare=_prepare,
     draw=_draw,
