@@ -168,14 +168,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
         return " ".join(
             [_evenness(rows, _what(resource)), _ends(rows, resource), _left_out(rows)]
         ).strip()
-    said = [
-        f"under {label(row['policy'])} {row['hot']:,} of {_takes(row, resource)} more"
-        f" than {percent(HOT)} of their {words_of(resource)} on average and {row['idle']:,} less"
-        f" than {percent(IDLE)}"
-        for row in rows
-    ]
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}. {_left_out(rows)}".strip()
+    said = [f"{_under(row)}: {_ends([row], resource)}" for row in rows]
+    text = " ".join(said)
+    return f"{text[:1].upper()}{text[1:]} {_left_out(rows)}".strip()
 
 
 def _left_out(rows: list[dict[str, Any]]) -> str:
@@ -199,20 +194,18 @@ def _under(row: dict[str, Any]) -> str:
     return "in production" if row["policy"] == OBSERVED else f"under {label(row['policy'])}"
 
 
-def _takes(row: dict[str, Any], resource: str) -> str:
-    """The nodes that have a resource, and that they use it, or are asked for it."""
-    nodes = count(row["of_nodes"], "node")
-    if resource in RESOURCES:
-        return f"{nodes} use"
-    return f"{nodes} with {words_of(resource)} are asked for"
-
-
 def _ends(rows: list[dict[str, Any]], resource: str) -> str:
     """How many nodes are nearly full, and nearly empty, a sentence."""
+    nodes, words = count(rows[0]["of_nodes"], "node"), words_of(resource)
+    hot, idle = _each(rows, "hot"), _each(rows, "idle")
+    if resource in RESOURCES:
+        return (
+            f"{hot} of {nodes} use more than {percent(HOT)} of their {words} on average, {idle}"
+            f" less than {percent(IDLE)}."
+        )
     return (
-        f"{_each(rows, 'hot')} of {_takes(rows[0], resource)} more than"
-        f" {percent(HOT)} of their {words_of(resource)} on average, {_each(rows, 'idle')} less than"
-        f" {percent(IDLE)}."
+        f"On {hot} of {nodes} with {words} more than {percent(HOT)} of it is asked for on average,"
+        f" on {idle} less than {percent(IDLE)}."
     )
 
 
@@ -240,8 +233,8 @@ FIGURE = Figure(
     how_to_read="Each line counts the nodes in every range of use, five points wide; its area is"
     " all nodes. A narrow hill is an even load. Nodes far to the right have no room for a burst;"
     " nodes far to the left could be emptied. Every container counts on the node where it was"
-    " last. Of a further resource, as GPU, only nodes that have it count, and demand is the use where"
-    " it is recorded, else what is requested.",
+    " last. Of a further resource, as GPU, only nodes that have it count, and demand is the use"
+    " where it is recorded, else what is requested.",
     reads=("replay/nodes",),
     prepare=_prepare,
     draw=_draw,

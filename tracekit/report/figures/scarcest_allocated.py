@@ -64,11 +64,11 @@ def _takeaway(frame: pl.DataFrame) -> str:
     low = min(peaks, key=lambda name: (peaks[name], name))
     if peaks[high] - peaks[low] >= 0.0005:
         said += f", {percent(peaks[low], 1)} under {label(low)}"
-    return f"{words} is what binds: {said}{rest}."
+    return f"{words} is the scarcest resource: {said}{rest}."
 
 
 FIGURE = Figure(
-    title="The resource that binds: how much of it is requested over time",
+    title="The scarcest resource: how much of it is requested over time",
     question="How near is the scarcest resource to its end?",
     how_to_read="The line is the share of the resource, on all nodes together, that the containers"
     " which run request, in the first order of arrival. What is left is free, but lies on many"
