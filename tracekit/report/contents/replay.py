@@ -197,11 +197,12 @@ def _apart(data: Data, told: Sequence[str]) -> str:
 
 
 def wait_everywhere(data: Data) -> bool:
-    """Whether at most one way to place carries the whole load, so that most are not compared."""
+    """Whether at most one way to place carries the whole load, and others never place some."""
     if data.results is None or not {NODES, PENDING} <= data.results.measures.keys():
         return False
     rows = data.standings(NODES).rows
-    return len(rows) > 1 and sum(not row.waited for row in rows) < 2
+    never = any(row.mean for row in data.standings(PENDING).rows)
+    return never and len(rows) > 1 and sum(not row.waited for row in rows) < 2
 
 
 def verdicts(data: Data) -> list[str]:

@@ -67,8 +67,7 @@ def _prepare(data: Data) -> pl.DataFrame:
                     "shade": slot(row.names[0], colours),
                 }
             )
-    # where nobody is left without a node in the end, nothing is traded
-    if len(rows) < 2 or not any(row["waiting"] for row in rows):
+    if len(rows) < 2:
         return pl.DataFrame(schema=_SCHEMA)
     named = {row["policy"] for row in _named(rows)}
     told = [
@@ -228,7 +227,6 @@ FIGURE = Figure(
     narrow=lambda frame: _plot(frame, _NARROW),
     takeaway=_takeaway,
     table=lambda frame: frame.select("policy", "same", "nodes", "waiting", "kind"),
-    absent="Nobody is left without a node in the end, or one policy alone was replayed: nothing is"
-    " traded.",
+    absent="One policy alone was replayed, or the run does not say who waits: nothing is traded.",
     csv=("policy", "same", "nodes", "waiting", "kind"),
 )
