@@ -20,7 +20,14 @@ from tracekit.sqlfiles import all_queries
 SIZES = {"one row": (1, 1, 1), "some rows": (40, 50, 50), "many rows": (3000, 5000, 5000)}
 FIGURES = sorted(all_figures())
 #: Figures of counted nodes, whose rows are no samples of them.
-COUNTED = {"util_diff", "fewest_nodes", "node_distribution", "replay_tradeoff"}
+COUNTED = {
+    "util_diff",
+    "fewest_nodes",
+    "node_distribution",
+    "replay_tradeoff",
+    "requested_capacity",
+    "waiting_tradeoff",
+}
 _UNIT = re.compile(r"\[[^\]]+\]$")
 
 

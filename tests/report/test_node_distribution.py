@@ -69,3 +69,37 @@ def test_where_the_use_of_nodes_is_the_sum_of_containers_an_empty_node_counts() 
     frame = get_figure("node_distribution").prepare(one)
     assert frame["of_nodes"].unique().to_list() == [4]
     assert "left out" not in get_figure("node_distribution").takeaway(frame)
+
+
+def test_the_resource_that_binds_is_drawn_first_and_named() -> None:
+    """Half of the nodes have GPUs, of which far more is requested than of CPU."""
+    nodes = pl.DataFrame(
+        {
+            "policy": ["best_fit"] * 4 + ["worst_fit"] * 4,
+            "node": ["a", "b", "c", "d"] * 2,
+            "cpu_mean_fraction": [0.1, 0.2, 0.1, 0.2] * 2,
+            "gpu_milli_mean_fraction": [0.95, 0.1, None, None, 0.5, 0.55, None, None],
+        }
+    )
+    steps = pl.DataFrame(
+        {
+            "policy": ["best_fit", "worst_fit"],
+            "cpu_allocated_share": [0.1, 0.1],
+            "gpu_milli_allocated_share": [0.9, 0.8],
+        }
+    )
+    figure = get_figure("node_distribution")
+    frame = figure.prepare(
+        Data(run={"workload": {}, "policies": []}, run_frames={"nodes": nodes, "steps": steps})
+    )
+    assert frame["resource"].unique(maintain_order=True).to_list() == ["gpu_milli", "cpu"]
+    said = figure.takeaway(frame).replace("\u00a0", " ")
+    assert said.startswith("GPU demand is spread more evenly under worst_fit than under best_fit")
+    assert (
+        "On 1 (under best_fit) and 0 (under worst_fit) of 2 nodes with GPU more than 90 %" in said
+    )
+    drawn = figure.draw(frame)
+    assert drawn.layout.xaxis.title.text == "Mean GPU demand [% of node]"
+    assert figure.table(frame)["resource"].unique(maintain_order=True).to_list() == ["GPU", "CPU"]
+    scarce = frame.filter(resource="gpu_milli")
+    assert scarce["of_nodes"].unique().to_list() == [2]

@@ -51,6 +51,18 @@ def node_profile(nodes: int, rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame({**known, **moments}).select(schema.names()).cast(schema)
 
 
+def _capacity(nodes: int) -> dict[str, Any]:
+    """What nodes have and containers request of CPU and of GPU, which is scarcer."""
+    return {
+        "resource": ["cpu", "gpu"],
+        "unit": ["cores", "count"],
+        "nodes": [nodes, nodes],
+        "containers": [9 * nodes, 2 * nodes],
+        "at_once_share": [0.3, 0.6],
+        "in_all_share": [0.7, 1.2],
+    }
+
+
 def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
     """Results of the queries that figures read, for so many nodes and samples of each."""
     rng = np.random.default_rng(7)
@@ -66,6 +78,7 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
     series = {"cpu_fraction": rng.uniform(0, 1, samples), "memory_fraction": [0.5] * samples}
     return {
         "usage/node_profile": profile,
+        "usage/requested_capacity": _filled("usage/requested_capacity", _capacity(nodes)),
         "usage/zone_summary": summary.sort("zone"),
         "usage/util_diff_by_zone": bins.agg(
             pl.len().cast(pl.Int64).alias("nodes"), (pl.len() / nodes).alias("node_share")

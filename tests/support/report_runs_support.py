@@ -107,6 +107,8 @@ def steps_frame(policies: list[str], steps: int) -> pl.DataFrame:
                 "settled": np.arange(steps) >= steps // 10,
                 "imbalance": rng.uniform(0, 0.2, steps),
                 "cpu_max_fraction": rng.uniform(0.5, 1.1, steps),
+                "cpu_allocated_share": rng.uniform(0.2, 0.4, steps),
+                "gpu_milli_allocated_share": rng.uniform(0.5, 0.9, steps),
             }
         )
         for policy in policies

@@ -8,6 +8,11 @@ from tracekit.replay.measures import all_measures
 
 #: Columns whose words do not follow from their names.
 _HEADS = {
+    "at_once_share": "Requested at one time, at most",
+    "in_all_share": "Requested by all together",
+    "least_allocated_share": "Least allocated",
+    "mean_allocated_share": "Mean allocated",
+    "most_allocated_share": "Most allocated",
     "agreement": "Agreement of ranks [tau]",
     "apart_from_best": "Differs from the best beyond chance",
     "between_share": "Variation that lies between services",
@@ -89,6 +94,7 @@ _HEADS = {
     "stands": "Against the best",
     "tbesk_is": "TBESK is",
     "util_diff": "Difference G",
+    "waiting": "Containers never placed",
     "vcpu_ids": "vCPUs it runs on",
 }
 #: What single words are called.

@@ -1,6 +1,6 @@
 """The measures of a replay on the page: which a run has, how one is written, which one ranks.
 
-And how two policies stand by one.
+And how two policies stand by one, and which resource is scarcest, by what a run requested of it.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,16 @@ import polars as pl
 from tracekit.replay.answer.amounts import way
 from tracekit.replay.answer.may_answer import may_answer
 from tracekit.replay.answer.standings import Difference, difference
-from tracekit.replay.measures import Measure, of_demand
+from tracekit.replay.measures import RESOURCES, Measure, of_demand
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
+from tracekit.report.policies import tested
 from tracekit.report.words import number, percent
 
 #: Of a measure that is no better at either end.
 NEITHER = "neither"
+#: The measure of how much of a resource is requested.
+ALLOCATED = "allocated_share"
 
 
 def text(measure: Measure, value: float | None) -> str:
@@ -84,3 +87,31 @@ def side(data: Data, policy: str, other: str, measure: Measure) -> Beside:
     found = data.results
     by = None if found is None else difference(found, policy, other, measure.name)
     return Beside(measure, by, NEITHER if measure.better is None else way(measure, by))
+
+
+def allocated(data: Data) -> dict[str, float]:
+    """The largest share of each resource that any policy had requested at a step of a run."""
+    steps = data.replay("steps")
+    if steps.is_empty():
+        return {}
+    ours = steps.filter(steps["policy"].is_in(tested(steps)))
+    most = {name: ours[name].max() for name in ours.columns if name.endswith(f"_{ALLOCATED}")}
+    return {
+        name.removesuffix(f"_{ALLOCATED}"): float(share)  # type: ignore[arg-type]
+        for name, share in most.items()
+        if share is not None
+    }
+
+
+def scarcest_further(data: Data) -> str:
+    """The resource beside CPU and memory of which most is requested; empty where none is."""
+    shares = {one: share for one, share in allocated(data).items() if one not in RESOURCES}
+    first = max(shares, key=lambda one: shares[one], default="")
+    return first if first and shares[first] > 0 else ""
+
+
+def binding(data: Data) -> str:
+    """The same where more of it is requested than of CPU and of memory; else empty."""
+    shares, further = allocated(data), scarcest_further(data)
+    rest = max((shares[one] for one in RESOURCES if one in shares), default=0.0)
+    return further if further and shares[further] > rest else ""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.measures import is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
@@ -82,7 +83,7 @@ def _shown(data: Data, steps: pl.DataFrame, column: str) -> list[str]:
 
 def draw(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
     """A figure's ``draw``: one line per policy, production and the bound set apart."""
-    unit, scale = ("%", percents) if column.endswith("_fraction") else ("", numbers)
+    unit, scale = ("%", percents) if is_share(column) else ("", numbers)
 
     def drawn(frame: pl.DataFrame) -> go.Figure:
         figure = blank()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 from replay_support import STEP_MS, workload
@@ -46,6 +48,40 @@ def test_every_node_is_as_full_as_its_containers_and_its_background() -> None:
                         total += float(use[resource, container])
             expected = total / len(steps) / float(load.capacity[position, resource])
             assert row[column].item() == np.float32(expected)
+
+
+def test_of_a_further_resource_what_is_requested_or_recorded_is_on_its_nodes() -> None:
+    """GPU is requested alone; of network the use is recorded, but for one container at one step."""
+    load = made()
+    asked = np.array([[1000, 0], [0, 0], [500, 10], [0, 20], [500, 0]])
+    used = np.arange(4 * 5, dtype=np.float32).reshape(1, 4, 5)
+    used[0, 2, 3] = np.nan
+    load = dataclasses.replace(
+        load,
+        resources=(*load.resources, "gpu_milli", "net_kbit"),
+        capacity=np.column_stack([load.capacity, [2000, 0], [100, 50]]),
+        request=np.column_stack([load.request, asked]),
+        nonzero_request=np.column_stack([load.request, asked]),
+        limit=np.column_stack([load.request, asked]),
+        further_used=(3,),
+        further_usage=used,
+    )
+    node = np.array([0, 1, 0, 1, -1])
+    placed = by_number(node, np.zeros(load.containers, dtype=np.int64))
+    found = node_use(load, [("p", placed)])
+    steps = range(len(load.times_ms))
+    gpu, net = [0.0, 0.0], [0.0, 0.0]
+    for step in steps:
+        for container in range(load.containers):
+            if node[container] >= 0 and load.present(step)[container]:
+                gpu[node[container]] += float(asked[container, 0])
+                its = float(used[0, step, container])
+                net[node[container]] += float(asked[container, 1]) if np.isnan(its) else its
+    assert found["gpu_milli_mean_fraction"].to_list() == [np.float32(gpu[0] / 4 / 2000), None]
+    expected = [np.float32(total / 4 / whole) for total, whole in zip(net, (100, 50), strict=True)]
+    assert found["network_mean_fraction"].to_list() == expected
+    assert node_use(load, []).columns == found.columns
+    assert node_use(made(), []).columns == found.columns[:4], "no larger without further resources"
 
 
 def test_a_run_has_it_of_every_policy() -> None:

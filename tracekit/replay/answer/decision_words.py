@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tracekit.replay.answer.all_wait import all_wait
 from tracekit.replay.answer.amounts import difference_text
 from tracekit.replay.answer.fitness import LeftOut, above_on_average, judged
 from tracekit.replay.answer.intervals import SEED_ALONE, untested
@@ -14,7 +15,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure, small, words_of
 from tracekit.replay.runs.results import Results, too_few
 from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.replay.runs.shown import few, plain_number, shown
+from tracekit.replay.runs.shown import few, shown
 from tracekit.words import counted
 
 #: Less of a resource than this share is the containers' own: no policy can move more.
@@ -180,7 +181,7 @@ def _none_fits(found: Results, barred: Sequence[LeftOut]) -> str:
     more = " more than production does" if OBSERVED in found.policies else ""
     waits = [waits_too_much(found, one.names[0]) for one in ours]
     if waits and all(waits) and not maybe:
-        return _all_wait(found, [min(one.names, key=OBSERVED.__eq__) for one in ours])
+        return all_wait(found, [min(one.names, key=OBSERVED.__eq__) for one in ours])
     either = " or leaves containers waiting" if any(waits) else ""
     return f"every policy overloads nodes{more}{either}, or may do so"
 
@@ -199,28 +200,6 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
             " trace, and nothing says how far beyond it"
         )
     return "the policies that may be chosen do not differ beyond chance, or by too little to count"
-
-
-def _all_wait(found: Results, policies: Sequence[str]) -> str:
-    """That containers wait under every policy, and how many under the best, a clause."""
-    known = [name for name in ("pending", "pending_container_steps") if name in found.measures]
-
-    def waiting(policy: str) -> list[float]:
-        return [float(found.of(policy, name).mean()) for name in known]
-
-    least = min(policies, key=waiting)
-    never, *steps = waiting(least) if known else [0.0]
-    if never:
-        return (
-            "every policy leaves containers without a node, the fewest"
-            f" {least}: {plain_number(never)} never placed"
-        )
-    if not steps:
-        return "every policy leaves containers waiting"
-    return (
-        "under every policy some containers wait before they get a node, the least under"
-        f" {least}: {plain_number(steps[0])} container-steps; in the end all are placed"
-    )
 
 
 def _alone(found: Results, names: Sequence[str]) -> str:

@@ -24,5 +24,5 @@ MEASURE = Measure(
     because="who leaves nobody waiting has the same as everybody",
     order=56,
     per_resource=True,
-    step=Step(column="allocated_share", held=_held),
+    step=Step(column="allocated_share", held=_held, drawn="Allocated {resource} [%]"),
 )

@@ -29,6 +29,7 @@ from tracekit.report.contents import (
     words,
 )
 from tracekit.report.data import Data
+from tracekit.report.measures import binding
 from tracekit.report.pages import GROUPS, Page
 from tracekit.report.studies import made_otherwise
 from tracekit.report.words import count, spaced
@@ -42,6 +43,7 @@ __all__ = [
     "answer",
     "assumed",
     "availability_zones",
+    "binding",
     "claims",
     "commands",
     "comparison",
@@ -57,6 +59,7 @@ __all__ = [
     "pair",
     "quantities",
     "replay",
+    "requests_alone",
     "requests_to_change",
     "search",
     "sizing",
@@ -168,6 +171,12 @@ def _length(data: Data) -> list[tuple[str, str]]:
     span_ms = max((last for _, last in spans), default=0) - min((a for a, _ in spans), default=0)
     minutes = round(span_ms / MS_PER_MINUTE)
     return [(duration(minutes * MS_PER_MINUTE), "of trace")] if minutes else []
+
+
+def requests_alone(data: Data) -> bool:
+    """Whether no use of nodes is recorded, but what they have and what is requested of it."""
+    used = not data.query("usage/node_profile").is_empty()
+    return not used and not data.query("usage/requested_capacity").is_empty()
 
 
 def ingested(data: Data) -> Table:

@@ -16,7 +16,7 @@ def gap_table(data: Data) -> Table | None:
     """How far each policy stays above the lower bound; None when the run has no bound.
 
     At the mean of the orders, as every other table; a difference of shares is in points. A policy
-    that left containers waiting has none.
+    that left containers waiting has none. Without rows where none has one.
     """
     summary, found = data.replay("summary"), data.results
     if found is None:
@@ -36,6 +36,8 @@ def gap_table(data: Data) -> Table | None:
         for name in in_order(summary)
         if name != BOUND
     ]
+    if all(not cell.sort for row in rows for cell in row[1:]):
+        rows = []
     columns = [_above(one) for one in measures]
     return Table(
         caption="Distance above the lower bound, mean of the orders (0: no placement can do"

@@ -17,7 +17,14 @@ from tracekit.replay.answer.amounts import (
     value_text,
 )
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import Measure, all_measures, is_share
+from tracekit.replay.measures import (
+    RESOURCES,
+    Measure,
+    all_measures,
+    is_share,
+    not_asked_for,
+    resources_in,
+)
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.colours import css
@@ -69,7 +76,7 @@ def document(data: Data) -> Markup:
             "values": {name: _means(data, name, rows[name], measures) for name in names},
             "texts": {name: _texts(data, name, rows[name], measures) for name in names},
             "differences": beside.differences(data, names),
-            "courses": _courses(),
+            "courses": _courses(data),
             "times_h": _times(data, names[0]),
             "filling_h": _filling(data, names[0]),
             "stretch": _stretch_told(data, names[0]),
@@ -162,9 +169,16 @@ def _steps(data: Data, name: str) -> pl.DataFrame:
     return steps.with_columns((at if few else at * _STRETCHES // pl.len()).alias("stretch"))
 
 
-def _courses() -> dict[str, str]:
-    """Columns of steps.parquet that may be drawn over time, and what their axes say."""
-    steps = [one.step for one in all_measures().values() if one.step and one.step.drawn]
+def _courses(data: Data) -> dict[str, str]:
+    """Columns of steps.parquet that may be drawn over time, and what their axes say.
+
+    Of every resource that is asked for: CPU, memory, GPU.
+    """
+    there, idle = data.replay("steps").columns, not_asked_for(data.replay("summary"))
+    resources = dict.fromkeys([*RESOURCES, *resources_in(there)])
+    every = all_measures(tuple(one for one in resources if one not in idle))
+    steps = [one.step for one in every.values() if one.step and one.step.drawn]
+    steps = [step for step in steps if step.column in there]
     steps.sort(key=lambda step: step.column != _OPENS)
     return {step.column: step.drawn for step in steps}
 
@@ -208,7 +222,7 @@ def _filling(data: Data, name: str) -> float:
 def _course(data: Data, name: str) -> dict[str, list[Any]]:
     """Of each stretch of time the lowest and the highest value, in the order in which they came."""
     steps = _steps(data, name)
-    columns = [column for column in _courses() if column in steps.columns]
+    columns = list(_courses(data))
     if steps["stretch"].n_unique() < steps.height:
         steps = steps.group_by("stretch", maintain_order=True).agg(map(_ends, columns))
         steps = steps.select(columns).explode(columns)

@@ -8,12 +8,15 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.advice import NEAREST, keeps_production
+from tracekit.replay.answer.all_wait import fewest_waiting
 from tracekit.replay.answer.amounts import standing_text, value_text
 from tracekit.replay.answer.fitness import above_on_average
+from tracekit.replay.answer.left_waiting import PENDING
 from tracekit.replay.answer.moved import bought, moved
 from tracekit.replay.answer.overview import idle_told
+from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.answer.standings import Standings
-from tracekit.replay.measures import ENDS, FIRST, Measure, small
+from tracekit.replay.measures import ENDS, FIRST, Measure, find_measure, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import notes_of
@@ -203,7 +206,29 @@ def standing_sentence(data: Data) -> str:
     if len(told) > _FEW:
         many = count(len(answering), "measure")
         return f"{ways_}. {len(told)} of the {many} that may answer tell them apart."
-    return f"{ways_}. {listed(told)} tell{'s' if len(told) == 1 else ''} them apart."
+    return f"{ways_}. {_apart(data, told)}"
+
+
+def _apart(data: Data, told: Sequence[str]) -> str:
+    """The measures that tell policies apart; of who waits also which are not, a sentence."""
+    tell = f"{listed(told)} tell{'s' if len(told) == 1 else ''}"
+    found, pending = data.results, find_measure(PENDING)
+    if found is None or pending is None or [pending.title] != list(told):
+        return f"{tell} them apart."
+    alike, worse = fewest_waiting(found, PENDING)
+    if len(alike) < 2 or not worse:
+        return f"{tell} them apart."
+    near = f"{listed(alike[1:])} {'is' if len(alike) == 2 else 'are'} within chance of {alike[0]}"
+    return f"{tell} some of them apart: {near}, {listed(worse)} worse beyond chance."
+
+
+def wait_everywhere(data: Data) -> bool:
+    """Whether at most one way to place carries the whole load, and others never place some."""
+    if data.results is None or not {NODES, PENDING} <= data.results.measures.keys():
+        return False
+    rows = data.standings(NODES).rows
+    never = any(row.mean for row in data.standings(PENDING).rows)
+    return never and len(rows) > 1 and sum(not row.waited for row in rows) < 2
 
 
 def verdicts(data: Data) -> list[str]:

@@ -1,4 +1,7 @@
-"""How full nodes are on average: their distribution in production and under the chosen policy."""
+"""How full nodes are on average: their distribution in production and under the chosen policy.
+
+Of CPU, memory, and the further resource of which most is requested; what binds stands first.
+"""
 
 from typing import Any
 
@@ -6,14 +9,14 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.answer.amounts import difference_text
-from tracekit.replay.measures import RESOURCES, find_measure
+from tracekit.replay.measures import RESOURCES, find_measure, words_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.measures import named, side
+from tracekit.report.measures import binding, named, scarcest_further, side
 from tracekit.report.policies import label
 from tracekit.report.words import count, listed, not_recorded, percent
 from tracekit.store.quantities import INFERRED
@@ -57,7 +60,7 @@ def _prepare(data: Data) -> pl.DataFrame:
             shade=pl.lit(slot(policy, colours)),
             **_beside(data, shown, resource),
         )
-        for resource in RESOURCES
+        for resource in _resources(data)
         for policy in shown
         if f"{resource}_mean_fraction" in frame.columns
     ]
@@ -81,6 +84,17 @@ def _beside(data: Data, shown: list[str], resource: str) -> dict[str, pl.Expr]:
         "apart": pl.lit(found.difference.apart),
         "change": pl.lit(change),
     }
+
+
+def _resources(data: Data) -> list[str]:
+    """CPU, memory and the further resource that is scarcest, if any; what binds goes first."""
+    every = [*RESOURCES, *filter(None, [scarcest_further(data)])]
+    return sorted(every, key=lambda one: one != binding(data))
+
+
+def _what(resource: str) -> str:
+    """What of a resource is drawn, in words: requests stand in for use of further ones."""
+    return f"{words_of(resource)} {'use' if resource in RESOURCES else 'demand'}"
 
 
 def _recorded(data: Data, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -136,7 +150,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     for at, resource in enumerate(resources):
         number = "" if at == 0 else str(at + 1)
         top = 1 - at * (_PANEL_PX + _GAP_PX) / inner
-        words = RESOURCES[resource]
+        words = _what(resource)
         for policy, dash in zip(policies, dashes, strict=False):
             part = frame.filter(resource=resource, policy=policy)
             figure.add_scatter(
@@ -153,7 +167,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         figure.update_layout(
             {
                 f"xaxis{number}": axis(
-                    f"Mean {words} use [% of node]",
+                    f"Mean {words} [% of node]",
                     anchor=f"y{number}",
                     rangemode="tozero",
                     showgrid=False,
@@ -173,17 +187,14 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 def _takeaway(frame: pl.DataFrame) -> str:
     first = frame.filter(resource=frame["resource"][0])
     rows = first.group_by("policy", maintain_order=True).first().to_dicts()
-    words = RESOURCES[frame["resource"][0]]
+    resource = frame["resource"][0]
     if len(rows) > 1:
-        return " ".join([_evenness(rows, words), _ends(rows, words), _left_out(rows)]).strip()
-    said = [
-        f"under {label(row['policy'])} {row['hot']:,} of {count(row['of_nodes'], 'node')} use more"
-        f" than {percent(HOT)} of their {words} on average and {row['idle']:,} less than"
-        f" {percent(IDLE)}"
-        for row in rows
-    ]
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}. {_left_out(rows)}".strip()
+        return " ".join(
+            [_evenness(rows, _what(resource)), _ends(rows, resource), _left_out(rows)]
+        ).strip()
+    said = [f"{_under(row)}: {_ends([row], resource)}" for row in rows]
+    text = " ".join(said)
+    return f"{text[:1].upper()}{text[1:]} {_left_out(rows)}".strip()
 
 
 def _left_out(rows: list[dict[str, Any]]) -> str:
@@ -194,16 +205,15 @@ def _left_out(rows: list[dict[str, Any]]) -> str:
 def _evenness(rows: list[dict[str, Any]], words: str) -> str:
     """Whether load is more or less even under the second than under the first, beyond chance."""
     one, other = rows[:2]
-    use = f"{words} use"
-    begun = f"{use[:1].upper()}{use[1:]} is spread"
+    begun = f"{words[:1].upper()}{words[1:]} is spread"
     if other["side"] is None:
         before, after = (percent(row["std"]) for row in (one, other))
         return (
-            f"So few orders of arrival do not tell whether {use} is spread more evenly"
+            f"So few orders of arrival do not tell whether {words} is spread more evenly"
             f" {_under(other)} than {_under(one)}: the standard deviation of the nodes' means is"
             f" {after}, against {before}."
         )
-    by = f"the standard deviation of {use} differs by {other['change']}"
+    by = f"the standard deviation of {words} differs by {other['change']}"
     if not other["side"]:
         why = "but for too little to count" if other["apart"] else "within chance"
         return f"{begun} alike {_under(other)} and {_under(one)}, {why}: {by}."
@@ -215,12 +225,18 @@ def _under(row: dict[str, Any]) -> str:
     return "in production" if row["policy"] == OBSERVED else f"under {label(row['policy'])}"
 
 
-def _ends(rows: list[dict[str, Any]], words: str) -> str:
+def _ends(rows: list[dict[str, Any]], resource: str) -> str:
     """How many nodes are nearly full, and nearly empty, a sentence."""
+    nodes, words = count(rows[0]["of_nodes"], "node"), words_of(resource)
+    hot, idle = _each(rows, "hot"), _each(rows, "idle")
+    if resource in RESOURCES:
+        return (
+            f"{hot} of {nodes} use more than {percent(HOT)} of their {words} on average, {idle}"
+            f" less than {percent(IDLE)}."
+        )
     return (
-        f"{_each(rows, 'hot')} of {count(rows[0]['of_nodes'], 'node')} use more than"
-        f" {percent(HOT)} of their {words} on average, {_each(rows, 'idle')} less than"
-        f" {percent(IDLE)}."
+        f"On {hot} of {nodes} with {words} more than {percent(HOT)} of it is asked for on average,"
+        f" on {idle} less than {percent(IDLE)}."
     )
 
 
@@ -232,7 +248,8 @@ def _each(rows: list[dict[str, Any]], end: str) -> str:
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.group_by("resource", "policy", maintain_order=True).agg(
+    told = pl.col("resource").map_elements(words_of, pl.String)
+    return frame.group_by(told, "policy", maintain_order=True).agg(
         pl.col("of_nodes").first().alias("nodes"),
         pl.col("median").first().alias("median_use_fraction"),
         pl.col("std").first().alias("standard_deviation_of_use_fraction"),
@@ -247,7 +264,8 @@ FIGURE = Figure(
     how_to_read="Each line counts the nodes in every range of use, five points wide; its area is"
     " all nodes. A narrow hill is an even load. Nodes far to the right have no room for a burst;"
     " nodes far to the left could be emptied. Every container counts on the node where it was"
-    " last.",
+    " last. Of a further resource, as GPU, only nodes that have it count, and demand is the use"
+    " where it is recorded, else what is requested.",
     reads=("replay/nodes",),
     prepare=_prepare,
     draw=_draw,

@@ -1,8 +1,10 @@
 """What to ask after a run, each question with the command that answers it."""
 
 from tracekit.replay.answer.advice import keeps_production
+from tracekit.replay.answer.all_wait import fewest_waiting
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import above_on_average
+from tracekit.replay.answer.left_waiting import PENDING, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import standings
@@ -20,6 +22,14 @@ from tracekit.store.quantities import RECORDED
 ORDERS = 20
 
 
+#: The assumption by which no container leaves.
+_NONE_LEAVES = "departures=none"
+#: Containers times nodes up to which a search for more nodes ends in minutes: one of 12 million
+#: had not after seven.
+_MINUTES = 1_000_000
+#: So many policies of a run are named in a command; of more those that are common.
+_NAMED = 12
+
 #: One of these is set beside a policy that was replayed alone.
 _RIVALS = ("least_allocated", "most_allocated")
 
@@ -32,6 +42,8 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
         return [_more_orders(data)]
     varied = [_varied(data, told)] if _may_hang(data, told) else []
     varied += [_sized(data)] if _may_size(data) else []
+    if _all_wait(data, told):
+        return [*_alike(data, alone=alone), *_departing(data), *_more_nodes(data), *varied]
     if not told.chosen:
         needed = nodes_needed.following(data, told, told.subject or next(iter(in_turn(data)), ""))
         others = _stays(data, told) or ([] if alone else [_rebalanced(data)])
@@ -41,6 +53,55 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
         # whether the trade holds is asked before what it would need
         return [*_stays(data, told), *varied, *needed]
     return [*_stays(data, told), *needed, *varied]
+
+
+def _all_wait(data: Data, told: Decision) -> bool:
+    """Whether every policy leaves containers waiting, and production's placement is not known.
+
+    Then not even all nodes are enough.
+    """
+    found = data.results
+    if found is None or told.subject or OBSERVED in found.policies:
+        return False
+    return all(waits_too_much(found, name) for name in found.policies)
+
+
+def _alike(data: Data, *, alone: bool) -> list[tuple[str, str]]:
+    """More orders of arrival, for those that the orders met do not tell from the best."""
+    found = data.results
+    best = [] if found is None or alone else fewest_waiting(found, PENDING)[0]
+    if len(best) < 2 or (data.run or {}).get("repeats", 1) >= ORDERS:
+        return []
+    names = " ".join(f"--policy {data.paths.policy(name)}" for name in best)
+    out = data.paths.beside("more-orders")
+    command = f"{commands.asked(data, 'replay')} {names} --repeat {ORDERS} --out {out}"
+    return [("Which of those that are alike leaves fewest waiting, over more orders:", command)]
+
+
+def _departing(data: Data) -> list[tuple[str, str]]:
+    """A smaller load: containers leave as recorded, where it was assumed that none does."""
+    load = (data.run or {})["workload"]
+    kept = f"--assume {_NONE_LEAVES} "
+    asked = f"{commands.asked(data, 'replay')} "
+    if load.get("quantities", {}).get("departures") != RECORDED or kept not in asked:
+        return []
+    names = " ".join(f"--policy {data.paths.policy(name)}" for name in in_turn(data))
+    out = data.paths.beside("departing")
+    command = f"{asked.replace(kept, '')}{names} --out {out}"
+    return [("A smaller load: let containers leave when they did, as recorded:", command)]
+
+
+def _more_nodes(data: Data) -> list[tuple[str, str]]:
+    """More nodes for the policy that leaves fewest waiting, where that is searched in minutes."""
+    found, load = data.results, (data.run or {})["workload"]
+    if found is None or load["containers"] * load["nodes"] > _MINUTES:
+        return []
+    best = min(found.policies, key=lambda name: float(found.of(name, PENDING).mean()))
+    command = (
+        f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(best)} --repeat 1"
+        f" --out {data.paths.study('fewest')}"
+    )
+    return [(f"How many more nodes it takes until {best} leaves nobody waiting:", command)]
 
 
 def _may_hang(data: Data, told: Decision) -> bool:
@@ -93,10 +154,13 @@ def _stays(data: Data, told: Decision) -> list[tuple[str, str]]:
 
 
 def _rebalanced(data: Data) -> tuple[str, str]:
+    # whoever moves containers already cannot be told to do so twice
+    names = [name for name in in_turn(data) if "+" not in name]
     # who writes a policy asks about it, whatever else is common
     own = [one["policy"] for one in (data.run or {}).get("policies", ()) if one.get(FILES)]
-    names = " ".join(f"--policy {data.paths.policy(name)}" for name in ("common", *own))
-    words = f"{names} --rebalance load_spread --repeat {ORDERS}"
+    ours = names if 0 < len(names) <= _NAMED else ["common", *own]
+    policies = " ".join(f"--policy {data.paths.policy(name)}" for name in ours)
+    words = f"{policies} --rebalance load_spread --repeat {ORDERS}"
     command = f"{commands.asked(data, 'replay')} {words} --out {data.paths.beside('rebalanced')}"
     return "Replay policies that move containers later, too:", command
 

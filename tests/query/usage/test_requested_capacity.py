@@ -1,0 +1,68 @@
+"""Requests against capacity, against sums by hand; a store without use shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tracekit.ingest import ingest
+from tracekit.query import run
+from tracekit.report.contents import contents
+from tracekit.report.data import Data
+from tracekit.report.figures import get_figure
+from tracekit.store import open_store
+
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    """Two nodes, one with GPUs; the second container departs as the third arrives."""
+    folder = tmp_path_factory.mktemp("requested")
+    files = {
+        "nodes.csv": [
+            "node,cpu_milli,memory_bytes,gpu",
+            f"a,8000,{16 * GIB},4",
+            f"b,8000,{16 * GIB},0",
+        ],
+        "containers.csv": [
+            "container,node,arrival_ms,departure_ms,cpu_milli,memory_bytes,gpu",
+            f"one,a,0,,2000,{4 * GIB},1",
+            f"two,a,0,60000,4000,{4 * GIB},2",
+            f"three,a,60000,120000,1000,{8 * GIB},1",
+            "four,b,30000,,,,",
+        ],
+    }
+    path: Path = folder / "traces"
+    path.mkdir()
+    for name, lines in files.items():
+        (path / name).write_text("\n".join(lines) + "\n")
+    ingest(path, folder / "store")
+    return run(open_store(folder / "store"), "usage/requested_capacity")
+
+
+def test_the_most_at_one_time_and_all_together(found: pl.DataFrame) -> None:
+    rows = {row["resource"]: row for row in found.to_dicts()}
+    assert list(rows) == ["cpu", "gpu", "memory"]
+    cpu, gpu, memory = (rows[name] for name in rows)
+    assert (cpu["nodes"], cpu["capacity"], cpu["containers"]) == (2, 16, 3)
+    # two has left when three comes
+    assert (cpu["requested_at_once"], cpu["requested_in_all"]) == (6, 7)
+    assert (gpu["nodes"], gpu["capacity"], gpu["at_once_share"]) == (1, 4, 0.75)
+    assert gpu["in_all_share"] == 1
+    assert memory["requested_at_once"] == 12 * GIB
+    assert memory["in_all_share"] == pytest.approx(0.5)
+
+
+def test_the_report_shows_them_where_no_use_is_recorded(found: pl.DataFrame) -> None:
+    def fetch(name: str, _params: object) -> pl.DataFrame:
+        return found if name == "usage/requested_capacity" else pl.DataFrame()
+
+    data, figure = Data(fetch=fetch), get_figure("requested_capacity")
+    assert contents.requests_alone(data)
+    assert not contents.requests_alone(Data(fetch=lambda _name, _params: found))
+    assert not contents.requests_alone(Data())
+    said = figure.takeaway(figure.prepare(data)).replace("\u00a0", " ")
+    assert said.startswith("GPU is the scarcest: at most 75.0 % of what 1 node has is requested")

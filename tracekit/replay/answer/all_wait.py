@@ -1,0 +1,64 @@
+"""Where every policy leaves containers waiting: who leaves the fewest, and who is alike in that."""
+
+from collections.abc import Sequence
+
+from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.answer.standings import standings
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.shown import plain_number
+from tracekit.words import few, listed
+
+#: So many names stand in a sentence; of more the first.
+_NAMED = 6
+
+
+def all_wait(found: Results, policies: Sequence[str]) -> str:
+    """That containers wait under every policy, and how many under the best, a clause."""
+    known = [name for name in WAITING if name in found.measures]
+
+    def waiting(policy: str) -> list[float]:
+        return [float(found.of(policy, name).mean()) for name in known]
+
+    least = min(policies, key=waiting)
+    never, *steps = waiting(least) if known else [0.0]
+    if never:
+        return (
+            "every policy leaves containers without a node, the fewest"
+            f" {least}: {plain_number(never)} never placed{_beside(found, known[0])}"
+        )
+    if not steps:
+        return "every policy leaves containers waiting"
+    return (
+        "under every policy some containers wait before they get a node, the least under"
+        f" {least}: {plain_number(steps[0])} container-steps; in the end all are placed"
+    )
+
+
+def fewest_waiting(found: Results, measure: str) -> tuple[list[str], list[str]]:
+    """The policy that leaves fewest waiting and those within chance of it, and those that are not.
+
+    Both are empty where too few orders of arrival were met, or nothing tells policies apart.
+    """
+    ours = [names for names in found.groups if OBSERVED not in names]
+    stand = standings(found, measure, among=ours)
+    best = stand.best
+    alike = [name for row in best for name in row.names]
+    worse = [name for row in stand.rows if row.apart_from_best for name in row.names]
+    return (alike, worse) if alike else ([], [])
+
+
+def _beside(found: Results, measure: str) -> str:
+    """Who is within chance of the fewest, and who is worse, clauses; empty if nobody can tell."""
+    alike, worse = fewest_waiting(found, measure)
+    return told(alike[1:], worse)
+
+
+def told(alike: Sequence[str], worse: Sequence[str]) -> str:
+    """Who else is alike, and who is worse, clauses after what is said of the first."""
+    near = f"; within chance of that: {_names(alike)}" if alike else ""
+    return f"{near}; more, beyond chance: {_names(worse)}" if worse else near
+
+
+def _names(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= _NAMED else few(names)

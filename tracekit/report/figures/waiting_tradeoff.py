@@ -1,0 +1,232 @@
+"""Nodes in use against containers that wait: the trade-off where policies leave some waiting."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.replay.answer.all_wait import fewest_waiting
+from tracekit.replay.answer.left_waiting import PENDING
+from tracekit.replay.answer.preferred import NODES
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.colours import slot, slots
+from tracekit.report.data import Data
+from tracekit.report.drawing.labels import Label, placed
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import axis, blank, numbers
+from tracekit.report.figures import Figure
+from tracekit.report.policies import label
+from tracekit.report.words import count, number
+
+FRONT, BEATEN, PRODUCTION = "beaten by none", "beaten on both", "production"
+#: Symbol and size of each kind.
+_LOOKS = {FRONT: ("circle", 11), BEATEN: ("circle-open", 9), PRODUCTION: ("x", 11)}
+#: The room between the axes in a narrow window of each form, and how many names it has.
+_WIDE, _NARROW = (560, 340, 12), (250, 340, 4)
+_UP = "Containers never placed [containers]"
+_SCHEMA = {
+    "policy": pl.String,
+    "same": pl.Int64,
+    "nodes": pl.Float64,
+    "nodes_low": pl.Float64,
+    "nodes_high": pl.Float64,
+    "waiting": pl.Float64,
+    "waiting_low": pl.Float64,
+    "waiting_high": pl.Float64,
+    "of_nodes": pl.Int64,
+    "kind": pl.String,
+    "alike": pl.Boolean,
+    "named": pl.Boolean,
+    "shade": pl.String,
+}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    known = data.results.measures if data.results else {}
+    if data.results is None or not {NODES, PENDING} <= known.keys():
+        return pl.DataFrame(schema=_SCHEMA)
+    used, waiting = data.standings(NODES), data.standings(PENDING)
+    alike, colours = set(fewest_waiting(data.results, PENDING)[0]), slots(data)
+    rows: list[dict[str, Any]] = []
+    for row in used.rows:
+        other = waiting.row(row.names[0])
+        if other is not None:
+            rows.append(
+                {
+                    "policy": row.names[0],
+                    "same": len(row.names) - 1,
+                    "nodes": row.mean,
+                    "nodes_low": row.low,
+                    "nodes_high": row.high,
+                    "waiting": other.mean,
+                    "waiting_low": other.low,
+                    "waiting_high": other.high,
+                    "of_nodes": (data.run or {})["workload"]["nodes"],
+                    "alike": row.names[0] in alike,
+                    "shade": slot(row.names[0], colours),
+                }
+            )
+    if len(rows) < 2:
+        return pl.DataFrame(schema=_SCHEMA)
+    named = {row["policy"] for row in _named(rows)}
+    told = [
+        {
+            **row,
+            "kind": _kind(row, rows),
+            "named": row["policy"] in named or row["policy"] == OBSERVED,
+        }
+        for row in rows
+    ]
+    return pl.DataFrame(told, schema=_SCHEMA).sort("waiting", "nodes", "policy")
+
+
+def _named(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Who leaves fewest waiting, who of those within chance of it uses fewest nodes, who of all."""
+    ours = [row for row in rows if row["policy"] != OBSERVED]
+    if not ours:
+        return []
+
+    def least(some: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return min(some, key=lambda row: (row["nodes"], row["waiting"], row["policy"]))
+
+    calm = min(ours, key=lambda row: (row["waiting"], row["nodes"], row["policy"]))
+    return [calm, least([row for row in ours if row["alike"]] or [calm]), least(ours)]
+
+
+def _kind(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    if row["policy"] == OBSERVED:
+        return PRODUCTION
+    at = row["nodes"], row["waiting"]
+    points = [(one["nodes"], one["waiting"]) for one in rows]
+    return BEATEN if any(x <= at[0] and y <= at[1] and (x, y) != at for x, y in points) else FRONT
+
+
+def _plot(frame: pl.DataFrame, room: tuple[int, int, int]) -> go.Figure:
+    figure = blank(420)
+    x, y = _range(frame, "nodes"), _range(frame, "waiting")
+    for kind, (symbol, size) in _LOOKS.items():
+        for part in frame.filter(kind=kind).partition_by("shade", maintain_order=True):
+            shade = color(part["shade"][0])
+            figure.add_scatter(
+                x=numbers(part["nodes"]),
+                y=numbers(part["waiting"]),
+                mode="markers",
+                name=kind,
+                showlegend=kind == PRODUCTION,
+                customdata=[label(name) for name in part["policy"]],
+                marker={
+                    "color": shade,
+                    "symbol": symbol,
+                    "size": size,
+                    "line": {"width": 2, "color": shade},
+                },
+                error_x=_reach(part, "nodes"),
+                error_y=_reach(part, "waiting"),
+                hovertemplate="%{customdata}<br>%{x:,.1f} nodes, %{y:,.1f} containers never placed"
+                "<extra></extra>",
+            )
+    figure.update_layout(
+        margin={"l": 62, "r": 24, "t": 16, "b": 56},
+        xaxis=axis("Nodes in use on average [nodes]", range=x, zeroline=False),
+        yaxis=axis(_UP, range=y, zeroline=False),
+        annotations=_labels(frame, x, y, room),
+    )
+    return figure
+
+
+def _range(frame: pl.DataFrame, column: str) -> list[float]:
+    """From the lowest to the highest value, with their intervals and some room; 0 if near."""
+    values = [float(one) for one in _known(frame, column, f"{column}_low", f"{column}_high")]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    room = max(0.08 * (high - low), 1.0)
+    return [max(low - room, -0.05 * high), high + room]
+
+
+def _known(frame: pl.DataFrame, *columns: str) -> list[float]:
+    return [one for name in columns for one in frame[name].drop_nulls().to_list()]
+
+
+def _reach(part: pl.DataFrame, column: str) -> dict[str, Any] | None:
+    """The intervals of marks as lines; none where they met one order of arrival."""
+    low, high = part[f"{column}_low"], part[f"{column}_high"]
+    if high.null_count() == part.height:
+        return None
+    return {
+        "type": "data",
+        "array": numbers((high - part[column]).fill_null(0)),
+        "arrayminus": numbers((part[column] - low).fill_null(0)),
+        "thickness": 1,
+        "width": 3,
+    }
+
+
+def _labels(
+    frame: pl.DataFrame, x: list[float], y: list[float], room: tuple[int, int, int]
+) -> list[dict[str, Any]]:
+    """Names beside their marks, those of the title first, then who leaves fewest waiting."""
+    rows = sorted(frame.to_dicts(), key=lambda row: not row["named"])
+    every = [
+        ((row["nodes"] - x[0]) / (x[1] - x[0]), (row["waiting"] - y[0]) / (y[1] - y[0]))
+        for row in rows
+    ]
+    labels = [
+        Label(text=_text(row), x=at[0], y=at[1], must=row["named"])
+        for row, at in zip(rows, every, strict=True)
+    ]
+    spots = placed(labels, every, width_px=room[0], height_px=room[1], most=room[2])
+    where = {id(one): row for one, row in zip(labels, rows, strict=True)}
+    return [
+        {"x": where[id(one)]["nodes"], "y": where[id(one)]["waiting"], **drawn}
+        for one, drawn in spots
+    ]
+
+
+def _text(row: dict[str, Any]) -> str:
+    name = label(row["policy"])
+    return f"{name} +{row['same']}" if row["same"] else name
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    named = _named(frame.to_dicts())
+    if not named:
+        return "No policy was replayed."
+    calm, near, least = named
+    nodes = count(calm["of_nodes"], "node")
+    said = [
+        (
+            f"{calm['policy']} leaves fewest waiting: {number(calm['waiting'])} containers never"
+            f" placed, with {round(calm['nodes']):,} of {nodes} in use."
+        )
+    ]
+    if near["policy"] != calm["policy"]:
+        said.append(
+            f"Of those within chance of that {near['policy']} uses fewest nodes,"
+            f" {round(near['nodes']):,} ({number(near['waiting'])} never placed)."
+        )
+    if least["policy"] not in (calm["policy"], near["policy"]):
+        said.append(
+            f"{least['policy']} uses fewest of all, {round(least['nodes']):,}"
+            f" ({number(least['waiting'])} never placed)."
+        )
+    return " ".join(said)
+
+
+FIGURE = Figure(
+    title="Nodes in use against containers never placed",
+    question="What do fewer nodes cost in containers that find none?",
+    how_to_read="No more than one way to place carries the whole load here, so overload says"
+    " little: who leaves containers waiting has less to carry. Each mark is one way to place: the"
+    " further left, the fewer nodes in use on average over time; the further down, the fewer"
+    " containers never get a node. A full mark is one that no other beats on both, an open one is"
+    " beaten. Thin lines are 95 % intervals over the orders of arrival: where they overlap far, two"
+    " policies may be alike. Names stand where there is room.",
+    reads=("replay/summary", "replay/repeats"),
+    prepare=_prepare,
+    draw=lambda frame: _plot(frame, _WIDE),
+    narrow=lambda frame: _plot(frame, _NARROW),
+    takeaway=_takeaway,
+    table=lambda frame: frame.select("policy", "same", "nodes", "waiting", "kind"),
+    absent="One policy alone was replayed, or the run does not say who waits: nothing is traded.",
+    csv=("policy", "same", "nodes", "waiting", "kind"),
+)
