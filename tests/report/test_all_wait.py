@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tracekit.replay.answer.all_wait import fewest_waiting, told
-from tracekit.report.contents import replay
+from tracekit.report.contents.answer import told_apart
 from tracekit.report.contents.answer.next_steps import following
 from tracekit.report.contents.gaps import gap_table
 from tracekit.report.data import Data
@@ -65,7 +65,7 @@ def test_who_is_alike_and_who_is_worse_beyond_chance_is_said() -> None:
     assert worse == ["best_fit"]
     said = data.decision.answer
     assert f"; within chance of that: {alike[1]}; more, beyond chance: best_fit" in said
-    lead = replay.standing_sentence(data)
+    lead = told_apart.standing_sentence(data)
     assert lead.endswith(
         f"Containers never placed tells some of them apart: {alike[1]} is within chance of"
         f" {alike[0]}, best_fit worse beyond chance."
@@ -87,7 +87,7 @@ def test_clauses(alike: list[str], worse: list[str], said: str) -> None:
 
 def test_the_trade_off_is_that_of_nodes_and_of_who_waits() -> None:
     data = packed()
-    assert replay.wait_everywhere(data)
+    assert told_apart.wait_everywhere(data)
     figure = get_figure("waiting_tradeoff")
     frame = figure.prepare(data)
     assert sorted(frame["policy"]) == sorted(WAITS)
@@ -98,7 +98,7 @@ def test_the_trade_off_is_that_of_nodes_and_of_who_waits() -> None:
     texts = {one.text for one in figure.narrow(frame).layout.annotations}  # type: ignore[misc]
     assert "best_fit" in texts
     none = packed(one=(0, 9), other=(0, 8))
-    assert not replay.wait_everywhere(none)
+    assert not told_apart.wait_everywhere(none)
 
 
 def test_a_bound_that_holds_for_nobody_is_no_table() -> None:

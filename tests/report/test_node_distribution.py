@@ -94,7 +94,7 @@ def test_the_resource_that_binds_is_drawn_first_and_named() -> None:
     )
     assert frame["resource"].unique(maintain_order=True).to_list() == ["gpu_milli", "cpu"]
     said = figure.takeaway(frame).replace("\u00a0", " ")
-    assert said.startswith("GPU demand is spread more evenly under worst_fit than under best_fit")
+    assert "whether GPU demand is spread more evenly under worst_fit than under best_fit" in said
     assert (
         "On 1 (under best_fit) and 0 (under worst_fit) of 2 nodes with GPU more than 90 %" in said
     )

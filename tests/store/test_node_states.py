@@ -42,7 +42,7 @@ def test_a_file_without_times_adds_what_the_others_do_not_say() -> None:
 
 
 def test_nodes_are_as_they_were_when_use_begins() -> None:
-    """Lists of weeks, use of the last days: the size and state of the first list counted."""
+    """Lists of weeks, use of the last days: the state of then, and the size of the end."""
     nodes = pl.DataFrame(
         {
             "time_ms": [NOW, NOW + 10, NOW + 30, NOW + 5, NOW + 20, NOW, NOW + 40],
@@ -67,7 +67,7 @@ def test_nodes_are_as_they_were_when_use_begins() -> None:
         ("n0", "ready"), ("n1", "closed"), ("late", "ready"),
     ]  # fmt: skip
     amounts = dict(capacity.select("node", "amount").rows())
-    assert amounts == {"n0": 1.0, "n1": 8.0, "late": 3.0}
+    assert amounts == {"n0": 1.0, "n1": 16.0, "late": 3.0}
     early, _ = nodes_of(nodes, sizes, NOW - 1)
     assert early.equals(nodes_of(nodes, sizes)[0])
 

@@ -14,6 +14,7 @@ from tracekit.report.contents import (
     sizing,
     vary,
 )
+from tracekit.report.contents.answer import told_apart as told_apart
 from tracekit.report.contents.answer.next_steps import ORDERS
 from tracekit.report.contents.answer.of_run import of_run
 from tracekit.report.contents.first_screen import Answer
