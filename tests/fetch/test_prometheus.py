@@ -128,6 +128,43 @@ def test_where_no_container_is_seen_the_cgroup_of_the_pod_counts(tmp_path: Path)
     assert_frame_equal(found[0], found[1])
 
 
+def _without_honor_labels(lines: Iterable[str]) -> Iterator[str]:
+    """The same as Prometheus keeps it where the labels of the exporter's pod go first."""
+    own = 'namespace="monitoring",pod="cadvisor-x",container="cadvisor"'
+    for line in lines:
+        renamed = re.sub(r"(namespace|pod|container)=", r"exported_\1=", line)
+        yield line if line.startswith("#") else renamed.replace("{", f"{{{own},", 1)
+
+
+def _beside_the_machine(lines: Iterable[str]) -> Iterator[str]:
+    """With the cgroups of the machine and of each pod, as an exporter tells of them, too."""
+    for line in lines:
+        yield line
+        if not line.startswith("#"):
+            around = re.sub(r'container="[^"]*"', 'id="/kubepods/burstable/pod0a-1b"', line)
+            yield around
+    # samples of one series lie together: that of the machine comes last
+    for at in range(12):
+        time_s = START_S + at * STEP_S
+        yield f'container_memory_working_set_bytes{{id="/"}} 5e9 {time_s}\n'
+
+
+def test_use_that_was_scraped_without_honor_labels_is_that_of_its_pods(tmp_path: Path) -> None:
+    made = {
+        "honored": recorded(5, 12),
+        "renamed": _without_honor_labels(recorded(5, 12)),
+        "around": _without_honor_labels(_beside_the_machine(recorded(5, 12))),
+    }
+    found = {}
+    for name, lines in made.items():
+        with prometheus(tmp_path / name / "data", lines) as url:
+            _fetch(url, tmp_path / name / "out", end=str(START_S + 11 * STEP_S))
+        found[name] = _amounts(tmp_path / name / "out")
+    assert found["honored"].height == 5 * (2 * 12 - 1)
+    assert_frame_equal(found["honored"], found["renamed"])
+    assert_frame_equal(found["honored"], found["around"])
+
+
 def test_what_is_shown_can_be_asked_by_hand(
     server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
