@@ -15,7 +15,6 @@ import tracekit
 from tracekit.store import open_store
 from tracekit.store.left_out import told
 
-
 SAID = "partial response: store unavailable"
 REASON = f"is of an answer that came with a warning: {SAID}"
 SERIES = series(MEMORY, [(1_767_225_600, 7e8)], namespace="default", pod="web-1", container="main")
@@ -49,6 +48,8 @@ def test_ingest_and_the_store_say_so(tmp_path: Path) -> None:
     written(folder / "use.json", json.dumps({**answer(SERIES), "warnings": [SAID]}))
     tracekit.ingest(folder, tmp_path / "store")
     assert [one for one in told(open_store(tmp_path / "store")) if "Prometheus" in one] == [
-        "answers of Prometheus came with 1 warning, so that data may be missing in them: ask for"
-        " them anew; see the rejects of container_amount"
+        (
+            "answers of Prometheus came with 1 warning, so that data may be missing in them: ask"
+            " for them anew; see the rejects of container_amount"
+        )
     ]

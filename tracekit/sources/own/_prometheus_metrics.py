@@ -89,6 +89,7 @@ STATES: dict[str, str] = {
     "kube_node_spec_unschedulable": "whether a node takes new pods",
     "kube_pod_info": "node and owner of a pod, and the node's address",
     "kube_pod_created": "when a pod was created",
+    "kube_pod_status_scheduled_time": "when a pod was given its node",
     "kube_pod_completion_time": "when a pod ended",
     "kube_pod_status_phase": "whether a pod has failed or succeeded, and from when on",
     "kube_pod_container_resource_requests": "requests of a container",
@@ -195,6 +196,7 @@ QUERIES: tuple[Query, ...] = (
     _state("kube_replicaset_owner", "namespace", "replicaset", "owner_kind", "owner_name"),
     _state("kube_pod_info", *_POD, "node", "host_network", "created_by_kind", "created_by_name"),
     _state("kube_pod_created", *_POD),
+    _state("kube_pod_status_scheduled_time", *_POD),
     _state("kube_pod_completion_time", *_POD),
     Query(
         name="kube_pod_status_phase",
