@@ -128,6 +128,43 @@ def test_where_no_container_is_seen_the_cgroup_of_the_pod_counts(tmp_path: Path)
     assert_frame_equal(found[0], found[1])
 
 
+def _without_honor_labels(lines: Iterable[str]) -> Iterator[str]:
+    """The same as Prometheus keeps it where the labels of the exporter's pod go first."""
+    own = 'namespace="monitoring",pod="cadvisor-x",container="cadvisor"'
+    for line in lines:
+        renamed = re.sub(r"(namespace|pod|container)=", r"exported_\1=", line)
+        yield line if line.startswith("#") else renamed.replace("{", f"{{{own},", 1)
+
+
+def _beside_the_machine(lines: Iterable[str]) -> Iterator[str]:
+    """With the cgroups of the machine and of each pod, as an exporter tells of them, too."""
+    for line in lines:
+        yield line
+        if not line.startswith("#"):
+            around = re.sub(r'container="[^"]*"', 'id="/kubepods/burstable/pod0a-1b"', line)
+            yield around
+    # samples of one series lie together: that of the machine comes last
+    for at in range(12):
+        time_s = START_S + at * STEP_S
+        yield f'container_memory_working_set_bytes{{id="/"}} 5e9 {time_s}\n'
+
+
+def test_use_that_was_scraped_without_honor_labels_is_that_of_its_pods(tmp_path: Path) -> None:
+    made = {
+        "honored": recorded(5, 12),
+        "renamed": _without_honor_labels(recorded(5, 12)),
+        "around": _without_honor_labels(_beside_the_machine(recorded(5, 12))),
+    }
+    found = {}
+    for name, lines in made.items():
+        with prometheus(tmp_path / name / "data", lines) as url:
+            _fetch(url, tmp_path / name / "out", end=str(START_S + 11 * STEP_S))
+        found[name] = _amounts(tmp_path / name / "out")
+    assert found["honored"].height == 5 * (2 * 12 - 1)
+    assert_frame_equal(found["honored"], found["renamed"])
+    assert_frame_equal(found["honored"], found["around"])
+
+
 def test_what_is_shown_can_be_asked_by_hand(
     server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,6 +291,7 @@ class _Made:
     asked: list[str] = field(default_factory=list)
     url: str = ""
     moved_to: _Made | None = None
+    cut: bool = False
 
 
 def _some(query: str) -> tuple[int, bytes]:
@@ -281,6 +319,8 @@ def _serving(made: _Made) -> Iterator[_Made]:
                 return
             code, body = (made.replies.pop(0) if made.replies else _some)(asked["query"][0])
             self.send_response(code)
+            if made.cut:
+                self.send_header("Content-Length", str(2 * len(body)))
             self.end_headers()
             self.wfile.write(body)
 
@@ -366,6 +406,84 @@ def test_a_span_without_data_is_said_to_have_none(
     said = capsys.readouterr().out
     assert "the server has nothing of this span" in said
     assert "next:" not in said
+
+
+def _warning(**members: list[str]) -> Reply:
+    return lambda query: (200, json.dumps({**json.loads(_some(query)[1]), **members}).encode())
+
+
+def test_what_came_with_a_warning_of_missing_data_is_asked_for_again(tmp_path: Path) -> None:
+    """Thanos and Mimir answer with what they have where a store is away."""
+    said = "PromQL: partial response: store-1 unavailable"
+    with _serving(_Made(replies=[_some, _warning(warnings=[said])])) as made:
+        match = f"missing: {QUERIES[0].name}: {said}$"
+        with pytest.raises(TracekitError, match=match) as told:
+            _fetch(made.url, tmp_path)
+        assert "run the same command again" in str(told.value.hint)
+        kept = {path.name for path in tmp_path.glob("*.gz")}
+        asked = len(made.asked)
+        again = _fetch(made.url, tmp_path)
+    assert len(made.asked) - asked == 2
+    assert {one.outcome for one in again.queries[1:]} == {"known"}
+    assert all(one.warnings == () for one in again.queries)
+    assert {path.name for path in tmp_path.glob("*.gz")} == kept
+
+
+def test_a_slice_that_was_not_whole_makes_way_for_a_longer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned = _warning(warnings=["no store matched"])
+    with _serving(_Made(replies=[_some, *[warned] * 500])) as made:
+        monkeypatch.setattr(fetching, "_USUAL_SAMPLES", 2)
+        with pytest.raises(TracekitError, match="more warnings"):
+            _fetch(made.url, tmp_path)
+        few = len(list(tmp_path.glob("container_cpu_in_use*.gz")))
+        monkeypatch.undo()
+        made.replies.clear()
+        _fetch(made.url, tmp_path)
+    assert few > 1
+    assert len(list(tmp_path.glob("container_cpu_in_use*.gz"))) == 1
+
+
+REMARKS = [
+    ({"infos": ["PromQL info: metric might not be a counter"]}, ()),
+    ({"warnings": ["PromQL info: metric might not be a counter"]}, ()),
+    ({"warnings": ["PromQL warning: mixed\n histograms"]}, ("PromQL warning: mixed histograms",)),
+]
+
+
+@pytest.mark.parametrize(("members", "expected"), REMARKS)
+def test_a_remark_on_samples_leaves_an_answer_whole(
+    tmp_path: Path, members: dict[str, list[str]], expected: tuple[str, ...]
+) -> None:
+    with _serving(_Made(replies=[_some, _warning(**members)])) as made:
+        first = _fetch(made.url, tmp_path)
+        again = _fetch(made.url, tmp_path)
+    assert first.queries[0].warnings == again.queries[0].warnings == expected
+    assert again.queries[0].outcome == "known"
+
+
+def _half(query: str) -> tuple[int, bytes]:
+    whole = _some(query)[1]
+    return 200, whole[: len(whole) // 2]
+
+
+@pytest.mark.parametrize("length", [True, False], ids=["length", "no length"])
+@pytest.mark.parametrize("first", [[], [_some]], ids=["at the count", "at the answer"])
+def test_a_connection_that_is_cut_is_tried_again(
+    tmp_path: Path, first: list[Reply], length: bool
+) -> None:
+    waits: list[float] = []
+    tries = Retries(tries=3, sleep=waits.append)
+    replies = [*first, *[_half] * 3]
+    with (
+        _serving(_Made(replies=replies, cut=length and not first)) as made,
+        pytest.raises(TracekitError, match="the connection was cut before") as told,
+    ):
+        _fetch(made.url, tmp_path, retries=tries)
+    assert len(waits) == 2
+    assert "run the same command again" in str(told.value.hint)
+    assert not list(tmp_path.glob("*.gz"))
 
 
 BAD = [

@@ -24,6 +24,7 @@ from tracekit.read.parse import REJECTS_SCHEMA
         ("is cut off: the file ends before the value does", "unreadable_document"),
         ("is no JSON: expected { or [", "unreadable_document"),
         ("is an error of the watch (too old): what changed", "watch_error"),
+        ("is of an answer that came with a warning: at least 1 store", "partial_answer"),
     ],
 )
 def test_a_broken_row_is_of_a_kind(tmp_path: Path, reason: str, kind: str) -> None:

@@ -41,6 +41,8 @@ def command(asked: Asked, show: bool, json: JsonOption = False) -> None:
         return
     for one in summary.queries:
         print(f"# {one.name}\n{one.by_hand}")
+        for said in one.warnings:
+            print(f"# the server warned: {said}")
     if show:
         return
     print_table(

@@ -80,6 +80,7 @@ class Reply:
     def __init__(self, response: http.client.HTTPResponse, url: str) -> None:
         self._response, self._url = response, url
         self.start, self.remote = 0, _remote(response, response.headers.get("Content-Length"))
+        self._length, self._read, self._broke = self.remote.length, 0, False
         if response.status == HTTPStatus.PARTIAL_CONTENT:
             found = re.fullmatch(
                 r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "")
@@ -91,9 +92,16 @@ class Reply:
         """The bytes that have come, up to so many; none at the end of the content or the line."""
         with _as_fetch_error(self._url):
             try:
-                return self._response.read1(count_bytes)
+                found = self._response.read1(count_bytes)
             except http.client.IncompleteRead as error:
-                return error.partial
+                found, self._broke = error.partial, True
+        self._read += len(found)
+        return found
+
+    @property
+    def cut(self) -> bool:
+        """Whether the line ended before the content did, as far as the server said its length."""
+        return self._broke or (self._length is not None and self._read < self._length)
 
 
 def _remote(response: http.client.HTTPResponse, length: str | None) -> Remote:

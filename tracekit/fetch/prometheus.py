@@ -20,8 +20,11 @@ from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.shown import Shown
 from tracekit.sources.own._prometheus_metrics import QUERIES
+from tracekit.sources.own._prometheus_warnings import of_missing_data
 
 _RATE_S = 120
+#: So many warnings are quoted.
+_TOLD = 3
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -68,7 +71,8 @@ def fetch_prometheus(
     ------
     TracekitError
         For what cannot be read of these; when the folder holds what another fetch asked for; when
-        the server refuses. Slices that are whole are kept for the next call.
+        the server refuses, or warns that data is missing: what came is kept, and asked for again.
+        Slices that are whole are kept for the next call.
     """
     server = Server(
         url=address(url),
@@ -106,6 +110,10 @@ def fetch_prometheus(
             told, refused = _fetch_all(plans, folder, slices, server, task)
     if refused:
         raise _some_refused(refused, told, folder)
+    if missing := [
+        f"{one.name}: {said}" for one in told for said in one.warnings if of_missing_data(said)
+    ]:
+        raise _some_missing(missing)
     return _summary(server.url, folder, times, told)
 
 
@@ -131,6 +139,16 @@ def _some_refused(
         return TracekitError(f"{first.what}; {kept}", hint=first.hint)
     return TracekitError(
         f"{len(refused)} queries were refused; {kept}; the first: {first.what}", hint=first.hint
+    )
+
+
+def _some_missing(missing: Sequence[str]) -> TracekitError:
+    """``missing`` are the names of queries, each with a warning."""
+    more = f"; and {len(missing) - _TOLD} more warnings" if len(missing) > _TOLD else ""
+    return TracekitError(
+        f"the server warned that data is missing: {'; '.join(missing[:_TOLD])}{more}",
+        hint="what came is kept, but is not whole; run the same command again once all its stores"
+        " answer: it asks for these slices anew",
     )
 
 

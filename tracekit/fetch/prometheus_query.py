@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tracekit.fetch.kubernetes import packing, unpacked
 from tracekit.fetch.part import disk_error
@@ -15,6 +16,8 @@ from tracekit.fetch.spans import spelled_span, spelled_time
 from tracekit.progress import Task
 from tracekit.sources.own._json_items import Cut, pieces
 from tracekit.sources.own._prometheus_metrics import Query
+from tracekit.sources.own._prometheus_warnings import warnings_of
+from tracekit.sources.unreadable import LIST_CUT_OFF, VALUE_CUT_OFF
 
 #: Prometheus refuses more points of a series in one answer than 11,000.
 _MOST_POINTS = 10_000
@@ -37,6 +40,8 @@ class FetchedQuery:
         As it was asked; ``by_hand`` is the same as commands of promtool, a line each.
     outcome : {'fetched', 'resumed', 'known', 'shown'}
         Fetched now, in part before this call, there already, or not asked.
+    warnings : tuple of str
+        What the server warned of beside its answers, each once.
     """
 
     name: str
@@ -48,6 +53,7 @@ class FetchedQuery:
     size_bytes: int
     files: tuple[str, ...]
     outcome: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +118,7 @@ class QueryPlan:
             size_bytes=sum(one.size_bytes for one in slices),
             files=tuple(one.file for one in slices if one.file),
             outcome=outcome,
+            warnings=tuple(dict.fromkeys(said for one in slices for said in one.warnings)),
         )
 
 
@@ -123,8 +130,8 @@ def stamp(time_s: int) -> str:
 def fetch_query(
     plan: QueryPlan, folder: Path, slices: Slices, server: Server, task: Task
 ) -> FetchedQuery:
-    """All slices of a query that are not here yet."""
-    known = {one.start_s: one for one in slices.of(plan.name)}
+    """All slices of a query that are not here yet, or not as a whole."""
+    known = {one.start_s: one for one in slices.of(plan.name) if not one.partial}
     before, asked, points = len(known), 0, 0
     at = plan.start_s
     while at <= plan.end_s:
@@ -173,12 +180,14 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
     target = folder / f"{plan.name}-{stamp(start)}.json.gz"
     part = target.with_name(f".{target.name}.part")
 
-    def ask() -> tuple[int, int]:
+    def ask() -> tuple[int, int, tuple[str, ...]]:
         _write(plan, start, end, part, server)
         return _counted(part, server)
 
     try:
-        series, samples = server.tried(ask, plan.name, plan.by_hand[0], alone=end == start)
+        series, samples, warnings = server.tried(
+            ask, plan.name, plan.by_hand[0], alone=end == start
+        )
     except OSError as error:
         raise disk_error(error, target) from error
     except BaseException:
@@ -196,6 +205,7 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
         samples=samples,
         size_bytes=size if series else 0,
         file=target.name if series else "",
+        warnings=warnings,
     )
 
 
@@ -212,13 +222,16 @@ def _write(plan: QueryPlan, start: int, end: int, part: Path, server: Server) ->
             out.write(chunk)
 
 
-def _counted(part: Path, server: Server) -> tuple[int, int]:
-    """Series and samples of an answer; raises FetchError when it is not whole."""
+def _counted(part: Path, server: Server) -> tuple[int, int, tuple[str, ...]]:
+    """Series, samples and warnings of an answer; raises FetchError when it is cut off."""
     series = samples = 0
-    for item in pieces(unpacked(part)):
+    beside: list[dict[str, Any]] = []
+    for item in pieces(unpacked(part), beside=beside):
+        if isinstance(item, Cut) and item.reason in (LIST_CUT_OFF, VALUE_CUT_OFF):
+            raise server.cut()
         if isinstance(item, Cut):
             raise FetchError(f"the answer of {server.url} {item.reason}")
         if isinstance(item.value, dict) and "values" in item.value:
             series += 1
             samples += len(item.value["values"])
-    return series, samples
+    return series, samples, warnings_of(beside)

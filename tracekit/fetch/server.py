@@ -66,6 +66,8 @@ class Server:
                 self.heard.add(self.url)
                 while chunk := reply.read(CHUNK_BYTES):
                     yield chunk
+                if reply.cut:
+                    raise self.cut()
         except FetchError as error:
             what = error.what.replace(address, self.url)
             # a closed port where nothing ever answered is a wrong address, not a pause
@@ -95,8 +97,14 @@ class Server:
         try:
             result = json.loads(answer)["data"]["result"]
             return [float(value) for series in result for _, value in series["values"]]
-        except (ValueError, LookupError, TypeError):
-            raise self.strange(answer) from None
+        except (ValueError, LookupError, TypeError) as error:
+            # an answer that begins well was cut off, by a server that does not say how long it is
+            begun = isinstance(error, ValueError) and answer.startswith(b'{"status"')
+            raise (self.cut() if begun else self.strange(answer)) from None
+
+    def cut(self) -> FetchError:
+        """The error for an answer that ends too early."""
+        return FetchError(f"the connection was cut before the answer was whole: {self.url}")
 
     def strange(self, answer: bytes) -> FetchError:
         """The error for an answer that does not come from Prometheus."""

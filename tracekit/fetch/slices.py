@@ -8,6 +8,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.opened import read_text
+from tracekit.sources.own._prometheus_warnings import of_missing_data
 
 NAME = ".prometheus.json"
 SCHEMA = "tracekit/prometheus/1"
@@ -17,7 +18,7 @@ SCHEMA = "tracekit/prometheus/1"
 class Slice:
     """The answer to a query from one time to another, both included.
 
-    ``file`` is empty where there is no series.
+    ``file`` is empty where there is no series. ``warnings`` are those of the server.
     """
 
     start_s: int
@@ -26,6 +27,12 @@ class Slice:
     samples: int
     size_bytes: int
     file: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        """Whether the server warned that there is more: it is asked for again."""
+        return any(of_missing_data(one) for one in self.warnings)
 
 
 class Slices:
@@ -60,12 +67,25 @@ class Slices:
 
     def of(self, query: str) -> list[Slice]:
         """The slices of a query whose files are here, in the order of time."""
-        kept = [Slice(**one) for one in self._document["slices"].get(query, [])]
+        kept = [
+            Slice(**{**one, "warnings": tuple(one.get("warnings", ()))})
+            for one in self._document["slices"].get(query, [])
+        ]
         return [one for one in kept if not one.file or self._is_here(one)]
 
     def note(self, query: str, done: Slice) -> None:
-        """Keep that a slice is whole."""
-        others = [one for one in self.of(query) if one.start_s != done.start_s]
+        """Keep that a slice is here, in place of what was here of its time."""
+        before = self.of(query)
+        gone = [
+            one
+            for one in before
+            if one.start_s == done.start_s
+            or (one.partial and done.start_s < one.start_s <= done.end_s)
+        ]
+        for one in gone:
+            if one.file and one.file != done.file:
+                (self._folder / one.file).unlink(missing_ok=True)
+        others = [one for one in before if one not in gone]
         slices = sorted([*others, done], key=lambda one: one.start_s)
         self._document["slices"][query] = [asdict(one) for one in slices]
         self._write()

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.sources.unreadable import (
+    PARTIAL_ANSWER,
+    PARTIAL_DEFECT,
     UNREADABLE,
     UNREADABLE_DEFECT,
     WATCH_DEFECT,
@@ -95,9 +97,18 @@ class RejectsWriter:
 _UNKNOWN = (", which no file", "of the files beside", "expected a VM of ")
 
 
+#: What begins so is of the whole file, or of nothing that is known.
+_BEGINNINGS = {
+    **dict.fromkeys(UNREADABLE, UNREADABLE_DEFECT),
+    WATCH_ENDED: WATCH_DEFECT,
+    PARTIAL_ANSWER: PARTIAL_DEFECT,
+}
+
+
 def _kind(reason: str) -> str:
-    if reason.startswith((*UNREADABLE, WATCH_ENDED)):
-        return WATCH_DEFECT if reason.startswith(WATCH_ENDED) else UNREADABLE_DEFECT
+    for beginning, kind in _BEGINNINGS.items():
+        if reason.startswith(beginning):
+            return kind
     if "at least" in reason:
         return "out_of_range"
     if any(words in reason for words in _UNKNOWN):

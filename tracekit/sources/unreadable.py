@@ -12,7 +12,11 @@ NO_OBJECT = "is no object of Kubernetes"
 #: It is whole and of no object: the log lacks what changed until its next event.
 WATCH_ENDED = "is an error of the watch"
 
+#: It is read, and a store behind the server may have had more of it.
+PARTIAL_ANSWER = "is of an answer that came with a warning"
+
 UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, NO_OBJECT)
 
 #: The defects that such rejects are counted as.
 UNREADABLE_DEFECT, WATCH_DEFECT = "unreadable_document", "watch_error"
+PARTIAL_DEFECT = "partial_answer"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from tracekit.sources.unreadable import UNREADABLE_DEFECT, WATCH_DEFECT
+from tracekit.sources.unreadable import PARTIAL_DEFECT, UNREADABLE_DEFECT, WATCH_DEFECT
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.words import counted
@@ -23,6 +23,12 @@ def told(store: Store) -> Iterator[str]:
                 f" rejects of {table}"
             )
         yield from _of_nothing(unread, ended, table)
+    used = [one for one in store.manifest.parts("container_amount") if one.release == _OURS]
+    if warned := _count(used, PARTIAL_DEFECT):
+        yield (
+            f"answers of Prometheus came with {counted(warned, 'warning')}, so that data may be"
+            " missing in them: ask for them anew; see the rejects of container_amount"
+        )
 
 
 def _of_nothing(unread: int, ended: int, table: str) -> Iterator[str]:

@@ -57,3 +57,40 @@ HEADS: list[tuple[bytes, Known]] = [
 @pytest.mark.parametrize(("head", "expected"), HEADS)
 def test_names_of_any_letters_are_quoted(head: bytes, expected: Known) -> None:
     assert labels_of(head) == expected
+
+
+_OF_EXPORTER = {"namespace": "monitoring", "pod": "cadvisor-x", "container": "cadvisor"}
+_OF_WEB = {"exported_namespace": "shop", "exported_pod": "web"}
+_CGROUP = "/kubepods/burstable/pod0a-1b"
+MEASURED: list[tuple[str, dict[str, str], set[tuple[str, float]]]] = [
+    ("container", {**_OF_WEB, "exported_container": "main"}, {("shop/web", 7.0)}),
+    ("as before", {}, {("monitoring/cadvisor-x", 7.0)}),
+    # the cgroup around the containers would count as one of them, called as the exporter's
+    ("cgroup of the pod", {**_OF_WEB, "id": _CGROUP}, {("shop/web", 7.0)}),
+    ("machine", {"id": "/"}, set()),
+    ("service of the machine", {"id": "/system.slice/podman.service"}, set()),
+    ("own", {"id": f"{_CGROUP}/1f"}, {("monitoring/cadvisor-x", 7.0)}),
+]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"), [case[1:] for case in MEASURED], ids=[case[0] for case in MEASURED]
+)
+def test_use_is_of_whom_it_is_measured_and_not_of_its_exporter(
+    tmp_path: Path, more: dict[str, str], expected: set[tuple[str, float]]
+) -> None:
+    made: list[Made] = [(MEMORY, {**_OF_EXPORTER, **more}, at_times(7, 7))]
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump(made)))
+    measured = amounts_of(found) if expected else []
+    assert {(row[1], row[3]) for row in measured} == expected
+    assert bool(found.tables) == bool(expected)
+
+
+def test_a_cgroup_around_containers_is_no_container_of_its_own(tmp_path: Path) -> None:
+    web = {**_OF_EXPORTER, **_OF_WEB}
+    made: list[Made] = [
+        (MEMORY, {**web, "exported_container": "main", "id": f"{_CGROUP}/1f"}, at_times(7, 7)),
+        (MEMORY, {**web, "id": _CGROUP}, at_times(8, 8)),
+    ]
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump(made)))
+    assert {(row[1], row[3]) for row in amounts_of(found)} == {("shop/web", 7.0)}

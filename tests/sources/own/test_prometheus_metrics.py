@@ -24,7 +24,8 @@ def test_every_query_gives_what_the_table_of_metrics_knows() -> None:
     for query in QUERIES:
         text = query.promql(match='cluster="x"', rate="2m", span="5m")
         assert 'cluster="x"' in text
-        assert "$" not in text
+        # what is filled in by us, and not by Prometheus
+        assert "$" not in text.replace('"$1"', "")
         bare = query.promql(match="", rate="2m", span="5m")
         assert ",}" not in bare
 

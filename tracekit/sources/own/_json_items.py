@@ -58,10 +58,11 @@ class _WrongError(Exception):
     """No JSON from here on."""
 
 
-def items(opened: Opened) -> Iterator[Item | Cut]:
+def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
     """The items of a file: what ``items``, ``data`` or ``data.result`` lists, an array, documents.
 
-    After a broken document the next one that begins a line is read.
+    After a broken document the next one that begins a line is read. ``beside`` is given the members
+    of each document that are no such list, also of those that come after it.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def items(opened: Opened) -> Iterator[Item | Cut]:
         For a list that is cut off or broken, and for a broken document that is all there is: the
         rest is lost, and how much that was is unknown.
     """
-    for item in pieces(opened):
+    for item in pieces(opened, beside=beside):
         if isinstance(item, Cut) and item.last:
             raise TracekitError(
                 f"{opened.name}: object {item.number:,} {item.reason}: {item.text[:60]!r}",
@@ -78,7 +79,7 @@ def items(opened: Opened) -> Iterator[Item | Cut]:
         yield item
 
 
-def pieces(opened: Opened) -> Iterator[Item | Cut]:
+def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
     """The items up to where a list breaks off, which is a Cut then, the last one."""
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
@@ -86,7 +87,10 @@ def pieces(opened: Opened) -> Iterator[Item | Cut]:
         walk = _Walk(text)
         while text.peek():
             try:
-                yield from walk.document()
+                around: dict[str, Any] = {}
+                if beside is not None:
+                    beside.append(around)
+                yield from walk.document(around)
             except _WrongError as error:
                 number, shown, inside = walk.number + 1, text.shown(), walk.inside
                 more = not inside and text.skip_to_document()
@@ -214,13 +218,13 @@ class _Walk:
         self.number = 0
         self.inside = False
 
-    def document(self) -> Iterator[Item]:
-        """The items of the next document."""
+    def document(self, around: dict[str, Any]) -> Iterator[Item]:
+        """The items of the next document; ``around`` is given its other members."""
         self.inside = False
         if self._text.peek() == "[":
             yield from self._list({})
         elif self._text.peek() == "{":
-            yield from self._object({})
+            yield from self._object(around)
         else:
             raise _WrongError(f"{NO_JSON}: expected {{ or [")
 

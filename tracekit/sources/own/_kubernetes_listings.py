@@ -53,6 +53,7 @@ class _One:
     came_ms: int
     asked: Asked
     node: Thing | None = None
+    over: bool = False
 
 
 @dataclass(kw_only=True)
@@ -88,7 +89,7 @@ class Listing:
         space = str(meta.get("namespace") or "default")
         node = _slim(thing) if thing.kind == "Node" else None
         self.held[key_of(thing)] = _One(
-            space=space, service=service, came_ms=came, asked=asked, node=node
+            space=space, service=service, came_ms=came, asked=asked, node=node, over=_is_over(thing)
         )
 
     def of_one_cluster(self, other: Listing) -> bool:
@@ -144,6 +145,16 @@ def together(some: Iterable[Listing]) -> Together:
             if listing.time_ms > earlier_one.time_ms and listing.of_one_cluster(earlier_one):
                 _leave(found, earlier_one, listing)
     return found
+
+
+def _is_over(thing: Thing) -> bool:
+    """Whether it is a pod of a list that holds nothing any more."""
+    status = thing.value.get("status") if thing.kind == "Pod" else None
+    return (
+        thing.event is None
+        and isinstance(status, dict)
+        and status.get("phase") in ("Succeeded", "Failed")
+    )
 
 
 def _leave(found: Together, earlier: Listing, later: Listing) -> None:

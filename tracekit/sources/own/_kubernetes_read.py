@@ -9,10 +9,10 @@ from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_listings import Key, key_of
+from tracekit.sources.own._kubernetes_lives import end_ms, place_ms
 from tracekit.sources.own._kubernetes_node_changes import changed, dated, over_lists
 from tracekit.sources.own._kubernetes_objects import (
     Thing,
-    arrival_ms,
     check_not_empty,
     last_change_ms,
     things,
@@ -223,7 +223,7 @@ def _asked(pod: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None
 def _pod(thing: Thing, known: Roster) -> Rows:
     pod, line = thing.value, thing.number
     meta, spec = pod["metadata"], pod["spec"]
-    arrival, departure = arrival_ms(pod), _departure_ms(thing, known)
+    arrival, departure = place_ms(pod), end_ms(thing, known)
     left = known.together.left_ms.get(key_of(thing))
     if departure is None and left is not None:
         departure = max(left, arrival)
@@ -280,21 +280,3 @@ def _resource_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for name, (request, limit) in _asked(pod).items():
         found = resource(name)
         yield {"resource": found, "request": request, "limit": limit, "unit": unit(found)}
-
-
-def _departure_ms(thing: Thing, known: Roster) -> int | None:
-    """When a pod's last container ended; None for a pod that is still there.
-
-    An evicted pod may say only when it began: then when it was first seen to have failed.
-    """
-    pod = thing.value
-    status = pod.get("status") or {}
-    if status.get("phase") not in ("Succeeded", "Failed"):
-        return last_change_ms(thing) if thing.event == "DELETED" else None
-    ends = [
-        ((one.get("state") or {}).get("terminated") or {}).get("finishedAt")
-        for one in status.get("containerStatuses") or ()
-    ]
-    over = None if status.get("conditions") else known.state.over_ms(thing.name, thing.uid)
-    stated = [time_ms(one) for one in ends if one]
-    return max(stated) if stated else max(last_change_ms(thing), over or 0)

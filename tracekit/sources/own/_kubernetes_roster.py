@@ -16,7 +16,7 @@ from typing import Any
 from tracekit.sources._cluster import Opened
 from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
-from tracekit.sources.own._kubernetes_listings import Listing, Together, together
+from tracekit.sources.own._kubernetes_listings import Key, Listing, Together, together
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
 from tracekit.sources.own._kubernetes_requests import QuantityError, amount
 from tracekit.sources.own._kubernetes_rules import BUDGET
@@ -52,6 +52,8 @@ class Roster:
         The nodes that have an address, or a host's name.
     together : Together
         What several files of kubectl say of one thing.
+    over_by : dict
+        The time of the first file, no log of a watch, that has a pod as ended.
     """
 
     nodes: set[str] = field(default_factory=set)
@@ -65,6 +67,7 @@ class Roster:
     series: bool = False
     addresses: dict[str, set[str]] = field(default_factory=dict)
     together: Together = field(default_factory=Together)
+    over_by: dict[Key, int] = field(default_factory=dict)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
     _named: dict[tuple[str, str], str] = field(default_factory=dict)
     _order: dict[str, tuple[list[int], list[str]]] = field(default_factory=dict)
@@ -182,6 +185,10 @@ def roster_of(files: Files) -> Roster:
         elif word in SERIES:
             known.series = True
             read_state(known.state, one, word)
+    for listing in listings:
+        for key, held in listing.held.items():
+            if held.over:
+                known.over_by[key] = min(listing.time_ms, known.over_by.get(key, listing.time_ms))
     if len(listings) > 1:
         known.together = together(listings)
     for address, some in known.state.addresses.items():

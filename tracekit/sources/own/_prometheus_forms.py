@@ -1,16 +1,31 @@
 """Which form a file of series has: an answer, a print or dump of promtool, an export."""
 
 import re
+from pathlib import PurePath
 
-from tracekit.sources._cluster import Head
+from tracekit.sources._cluster import Head, Opened
 from tracekit.sources.own._json_items import first_members
 from tracekit.sources.own._prometheus_printed import is_printed
 
+#: So much of a file says what it is.
+HEAD_BYTES = 1 << 16
 _RANGE_ARRAY = re.compile(rb'\s*\[\s*\{\s*"(metric|values)"\s*:')
 _EXPORTED = re.compile(rb'\s*\{\s*"metric"\s*:\s*\{')
 _DUMPED = re.compile(r'\{[^{}=]+="|\{"[^"{}]+"\}$')
 _COMMENT = re.compile(r"# (TYPE|HELP|UNIT) \S+|# EOF$")
 _SAMPLE = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?(\{.*\})?\s+(\S+)(?:\s+(\S+))?\s*$"
+
+
+def head_of(opened: Opened) -> Head:
+    """How a file begins."""
+    with opened.stream() as stream:
+        return Head(name=PurePath(opened.name).name, start=stream.read(HEAD_BYTES))
+
+
+def stated_name(opened: Opened) -> str | None:
+    """The name that an answer has beside its series: ``fetch`` writes what it asked for."""
+    name = first_members(head_of(opened)).get("name")
+    return None if name is None else str(name)
 
 
 def holds_ranges(head: Head) -> bool:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tracekit.sources.own._prometheus_metrics import MACHINE_CGROUP, POD_CGROUP, USES
 from tracekit.units import SECONDS_UP_TO
 
 #: A label with its value; names that are none of before Prometheus 3 are quoted, and a name alone
@@ -27,11 +28,13 @@ NAMELESS = (
     " container_cpu_in_use.json"
 )
 
-#: Labels of what a metric of kube-state-metrics is about that Prometheus renames where it puts its
-#: own in their place, which it does unless ``honor_labels`` is set.
+#: Labels of what a metric is about that Prometheus renames where it puts those of the exporter in
+#: their place, which it does unless ``honor_labels`` is set.
 _RENAMED = "exported_"
 #: What the kubelet called these labels before Kubernetes 1.16.
 _BEFORE = {"pod_name": "pod", "container_name": "container"}
+#: Whose use it is; what else Prometheus renames (``exported_id``, ``exported_job``) is no name.
+_WHOSE = ("namespace", "pod", "container")
 
 
 def parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
@@ -117,17 +120,31 @@ def renamed(name: str, labels: dict[str, str]) -> dict[str, str]:
     """Labels of a metric by the names that its exporter gives them now."""
     if name.startswith("kube_"):
         return _as_exported(labels)
-    return _as_named_now(labels) if name.startswith("container_") else labels
+    if name in USES and USES[name].fills == "container":
+        return _as_measured(_as_named_now(labels))
+    return labels
 
 
-def _as_exported(labels: dict[str, str]) -> dict[str, str]:
-    """Labels as kube-state-metrics exports them, whatever Prometheus made of them."""
-    found = {
-        key.removeprefix(_RENAMED): value
-        for key, value in labels.items()
-        if key.startswith(_RENAMED) and value
-    }
-    kept = {key: value for key, value in labels.items() if not key.startswith(_RENAMED)}
+def _as_measured(labels: dict[str, str]) -> dict[str, str]:
+    """Labels of whose use it is, where those of the exporter's own pod stand in their place."""
+    group = labels.get("id", "")
+    if re.fullmatch(MACHINE_CGROUP, group):
+        # the whole machine is no pod's, whoever measures it
+        return {key: value for key, value in labels.items() if key not in _WHOSE}
+    found = _as_exported(labels, _WHOSE)
+    if found is not labels and re.fullmatch(POD_CGROUP, group):
+        # the cgroup around containers has no container: the one that is there is the exporter
+        return {**found, "container": labels.get(f"{_RENAMED}container", "")}
+    return found
+
+
+def _as_exported(labels: dict[str, str], only: Sequence[str] = ()) -> dict[str, str]:
+    """Labels as the exporter gave them, whatever Prometheus made of them; all, or those alone."""
+    old = [key for key in labels if key.startswith(_RENAMED)]
+    if only:
+        old = [key for key in old if key.removeprefix(_RENAMED) in only]
+    found = {key.removeprefix(_RENAMED): labels[key] for key in old if labels[key]}
+    kept = {key: value for key, value in labels.items() if key not in old}
     return {**kept, **found} if found else labels
 
 

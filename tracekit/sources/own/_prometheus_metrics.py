@@ -89,6 +89,7 @@ STATES: dict[str, str] = {
     "kube_node_spec_unschedulable": "whether a node takes new pods",
     "kube_pod_info": "node and owner of a pod, and the node's address",
     "kube_pod_created": "when a pod was created",
+    "kube_pod_status_scheduled_time": "when a pod was given its node",
     "kube_pod_completion_time": "when a pod ended",
     "kube_pod_status_phase": "whether a pod has failed or succeeded, and from when on",
     "kube_pod_container_resource_requests": "requests of a container",
@@ -127,11 +128,25 @@ class Query:
 
 #: Labels that Prometheus gives to whom it scrapes in a cluster.
 _TARGET = ("namespace", "pod", "container", "node")
-_IN_POD = 'pod!="",$match'
-_REAL = f'container!="",container!="POD",{_IN_POD}'
 #: The cgroup around the containers of a pod, which is all that some runtimes tell of.
-_WHOLE = f'container="",id=~".*pod[0-9a-fA-F_-]+([.]slice)?",{_IN_POD}'
+POD_CGROUP = ".*pod[0-9a-fA-F_-]+([.]slice)?"
+#: The cgroups of a machine, of its services, and around all pods. They have the name of the
+#: exporter's pod where Prometheus puts that in.
+MACHINE_CGROUP = (
+    "/|/(user|init)[.](slice|scope)(/.*)?|/system[.]slice(/[^/:]*)?"
+    "|/kubepods([.]slice)?(/(kubepods-)?(burstable|besteffort)([.]slice)?)?"
+)
+_IN_POD = f'pod!="",id!~"{MACHINE_CGROUP}",$match'
+_REAL = f'container!="",container!="POD",exported_container!="POD",id!~"{POD_CGROUP}",{_IN_POD}'
+_WHOLE = f'id=~"{POD_CGROUP}",pod!="",$match'
 _NAMED = "on (instance) group_left (nodename) max by (instance, nodename) (node_uname_info{$match})"
+
+
+def _measured(series: str) -> str:
+    """Series with the names of whose use it is, where Prometheus put the exporter's before them."""
+    for label in ("namespace", "pod", "container"):
+        series = f'label_replace({series}, "{label}", "$$1", "exported_{label}", "(.+)")'
+    return series
 
 
 def _of_pods(
@@ -139,19 +154,22 @@ def _of_pods(
 ) -> Query:
     """Each container, or interface, once: by however many scrapers or replicas it is seen."""
     series = f"rate({metric}{{{filters}}}[$rate])" if rate else f"{metric}{{{filters}}}"
-    once = f"max by (namespace, pod, {part}) ({series})"
+    once = f"max by (namespace, pod, {part}) ({_measured(series)})"
     return Query(name=name, template=f"sum by (namespace, pod) ({once}){but}")
 
 
 def _of_containers(name: str, metric: str, *, rate: bool) -> Query:
     """The containers of each pod; of a pod of which none is seen, the cgroup around them."""
     whole = f"rate({metric}{{{_WHOLE}}}[$rate])" if rate else f"{metric}{{{_WHOLE}}}"
-    return _of_pods(name, metric, _REAL, rate=rate, but=f" or max by (namespace, pod) ({whole})")
+    return _of_pods(
+        name, metric, _REAL, rate=rate, but=f" or max by (namespace, pod) ({_measured(whole)})"
+    )
 
 
 def _net(name: str, metric: str) -> Query:
     """Not of pods on their host's network: theirs is the host's."""
-    hosts = 'max by (namespace, pod) (kube_pod_info{host_network="true",$match})'
+    on_host = _measured('kube_pod_info{host_network="true",$match}')
+    hosts = f"max by (namespace, pod) ({on_host})"
     but = f" unless on (namespace, pod) {hosts}"
     return _of_pods(name, metric, _IN_POD, rate=True, part="interface", but=but)
 
@@ -178,6 +196,7 @@ QUERIES: tuple[Query, ...] = (
     _state("kube_replicaset_owner", "namespace", "replicaset", "owner_kind", "owner_name"),
     _state("kube_pod_info", *_POD, "node", "host_network", "created_by_kind", "created_by_name"),
     _state("kube_pod_created", *_POD),
+    _state("kube_pod_status_scheduled_time", *_POD),
     _state("kube_pod_completion_time", *_POD),
     Query(
         name="kube_pod_status_phase",

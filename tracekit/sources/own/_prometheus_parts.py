@@ -22,8 +22,9 @@ from tracekit.sources.own._kubernetes_roster import (
     roster,
     roster_of,
 )
+from tracekit.sources.own._prometheus_forms import stated_name
 from tracekit.sources.own._prometheus_metrics import QUERIES, USES, Use
-from tracekit.sources.own._prometheus_series import Series, read_series, stated_name
+from tracekit.sources.own._prometheus_series import Series, read_series
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
 #: start of a container they saw.

@@ -118,7 +118,10 @@ def _departure_ms(seen: PodSeen, known: Roster) -> int | None:
 
 
 def _arrival_ms(seen: PodSeen) -> int:
-    return seen.first_ms if seen.created_ms is None else seen.created_ms
+    """When it took its place; one without a node waits for it since it was created."""
+    created = seen.first_ms if seen.created_ms is None else seen.created_ms
+    waited = seen.node[1] and seen.owner[0] != "Node"
+    return max(created, seen.scheduled_ms or 0) if waited else created
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tracekit.errors import TracekitError
-from tracekit.sources._cluster import Broken, Head, Opened
+from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
-from tracekit.sources.own._prometheus_forms import holds_prints
+from tracekit.sources.own._prometheus_forms import HEAD_BYTES, head_of, holds_prints
 from tracekit.sources.own._prometheus_lines import (
     CUT_AT_LINE,
     CUT_IN_LINE,
@@ -31,9 +31,9 @@ from tracekit.sources.own._prometheus_lines import (
 )
 from tracekit.sources.own._prometheus_metrics import name_in
 from tracekit.sources.own._prometheus_printed import Unread, printed
+from tracekit.sources.own._prometheus_warnings import warned
 
 _BLOCK_BYTES = 4 << 20
-_HEAD_BYTES = 1 << 16
 #: A dump begins so, and each of its lines with the brace.
 _DUMPED = b"{__name__="
 #: Rejects of series without a known meaning go to this table.
@@ -94,36 +94,21 @@ def read_series(
     return forms[word](opened, _Asked(wanted=wanted, parts=parts))
 
 
-def stated_name(opened: Opened) -> str | None:
-    """The name that an answer has beside its series: ``fetch`` writes what it asked for."""
-    name = first_members(_head(opened)).get("name")
-    return None if name is None else str(name)
-
-
-def _head(opened: Opened) -> Head:
-    with opened.stream() as stream:
-        return Head(name=PurePath(opened.name).name, start=stream.read(_HEAD_BYTES))
-
-
 def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
-    head = _head(opened)
+    head = head_of(opened)
     if holds_prints(head):
         yield from _prints(opened, asked)
         return
     name = first_members(head).get("name")
     if name is not None and not asked.may_be_in(str(name).encode()):
         return
-    for item in items(opened):
+    beside: list[dict[str, Any]] = []
+    for item in items(opened, beside=beside):
         if isinstance(item, Cut):
             yield _broken(item.number, item.reason, item.text)
             continue
         value = item.value
-        if isinstance(value, dict) and value.get("status") == "error":
-            raise TracekitError(
-                f"{opened.name}: Prometheus answered with an error: {value.get('error')}",
-                hint="ask again, and keep the answer to a query that works",
-            )
-        if isinstance(value, dict) and value.get("status") == "success":
+        if _is_answer(value, opened.name):
             continue
         try:
             labels = dict(value["metric"])
@@ -137,6 +122,19 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             yield _broken(item.number, NAMELESS, labels)
         elif asked.wanted(name):
             yield from _answered(name, labels, item.number, samples, file=opened.name, raw=raw)
+    for number, (reason, said) in enumerate(warned(beside), start=1):
+        yield _broken(number, reason, said)
+
+
+def _is_answer(value: Any, file: str) -> bool:
+    """Whether it is an answer without series; raises TracekitError for one that is an error."""
+    status = value.get("status") if isinstance(value, dict) else None
+    if status == "error":
+        raise TracekitError(
+            f"{file}: Prometheus answered with an error: {value.get('error')}",
+            hint="ask again, and keep the answer to a query that works",
+        )
+    return bool(status == "success")
 
 
 def _answered(
@@ -249,7 +247,7 @@ def _series(
 
 def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     known: dict[bytes, Known] = {}
-    asked = replace(asked, dumped=_head(opened).start.lstrip().startswith(_DUMPED))
+    asked = replace(asked, dumped=head_of(opened).start.lstrip().startswith(_DUMPED))
     first, rest, last = 1, b"", b""
     with opened.stream() as stream:
         while data := stream.read(_BLOCK_BYTES):
@@ -257,7 +255,7 @@ def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             block, rest = (rest + data[:cut], data[cut:]) if cut else (b"", rest + data)
             yield from _block(opened.name, block, first, known, asked)
             first += block.count(b"\n")
-            last = block.rstrip()[-_HEAD_BYTES:].rpartition(b"\n")[2] or last
+            last = block.rstrip()[-HEAD_BYTES:].rpartition(b"\n")[2] or last
     if asked.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
         yield _broken(first, CUT_IN_LINE, as_text(rest))
     elif not rest.strip() and is_open_metrics(last):

@@ -58,6 +58,7 @@ class PodSeen(Seen):
     node: tuple[int, str] = (-1, "")
     owner: tuple[str, str] = ("", "")
     created_ms: int | None = None
+    scheduled_ms: int | None = None
     completed_ms: int | None = None
     over_ms: int | None = None
     requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
@@ -218,6 +219,8 @@ class _Reader:
                 pod.owner = labels.get("created_by_kind", ""), labels["created_by_name"]
         elif name == "kube_pod_created":
             pod.created_ms = round(self._last[1] * 1000)
+        elif name == "kube_pod_status_scheduled_time":
+            pod.scheduled_ms = round(self._last[1] * 1000)
         elif name == "kube_pod_completion_time":
             pod.completed_ms = round(self._last[1] * 1000)
         elif name == "kube_pod_status_phase":
@@ -254,19 +257,16 @@ class _Reader:
         own[what] = max(self._last, own.get(what, self._last))
 
     def _seen_node(self) -> NodeSeen:
-        node = self._labels["node"]
-        if node not in self._state.nodes:
-            self._state.nodes[node] = self._begun(NodeSeen)
-        self._state.nodes[node].widen(self._series)
-        return self._state.nodes[node]
+        found = self._state.nodes.setdefault(self._labels["node"], self._begun(NodeSeen))
+        found.widen(self._series)
+        return found
 
     def _seen_pod(self) -> PodSeen:
         pod = f"{self._labels.get('namespace') or 'default'}/{self._labels['pod']}"
         key = pod, self._labels.get("uid", "")
-        if key not in self._state.pods:
-            self._state.pods[key] = self._begun(PodSeen)
-        self._state.pods[key].widen(self._series)
-        return self._state.pods[key]
+        found = self._state.pods.setdefault(key, self._begun(PodSeen))
+        found.widen(self._series)
+        return found
 
     def _begun(self, kind: type[_S]) -> _S:
         times = self._series.times_ms

@@ -1,0 +1,34 @@
+"""What a server warns of beside an answer: Thanos and Mimir say so that stores did not answer."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tracekit.sources.unreadable import PARTIAL_ANSWER
+
+#: Remarks on a query, which Prometheus 2 puts among its warnings and Prometheus 3 beside them.
+_REMARK = "PromQL info:"
+#: What is wrong with samples that are there; any other warning is of what is not.
+_OF_SAMPLES = "PromQL warning:"
+
+
+def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The warnings of answers, each once and in one line; ``beside`` is what has no series."""
+    found = []
+    for members in beside:
+        said = members.get("warnings")
+        for one in said if isinstance(said, list) else [said] if said else []:
+            text = " ".join(str(one).split())
+            if text and not text.startswith(_REMARK):
+                found.append(text)
+    return tuple(dict.fromkeys(found))
+
+
+def of_missing_data(warning: str) -> bool:
+    """Whether a warning is that the answer is not whole."""
+    return not warning.startswith(_OF_SAMPLES)
+
+
+def warned(beside: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Why an answer in a file is not to be trusted, and the warning itself."""
+    for warning in warnings_of(beside):
+        yield f"{PARTIAL_ANSWER}: {warning}", warning
