@@ -11,21 +11,23 @@ from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
 from tracekit.sources.own._folder_checks import (
     LIVES,
-    check_arrivals,
-    check_node_sizes,
-    check_requests,
-    check_steps,
     ended_early,
     known_ids,
     no_amounts,
     no_numbers,
-    sizes_of_nodes,
     unknown,
     with_amounts,
     with_lives,
 )
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
+from tracekit.sources.own._folder_units import (
+    check_arrivals,
+    check_node_sizes,
+    check_requests,
+    check_steps,
+    known_sizes,
+)
 from tracekit.sources.own._impossible_use import MILLICORES, possible
 from tracekit.tables import all_tables
 
@@ -87,11 +89,11 @@ def read_nodes(opened: Opened) -> Read:
 def read_containers(opened: Opened) -> Read:
     """Containers in the order of the file, and what they ask for."""
     columns = _columns_of("container") | {"arrival_ms"}
+    check_requests(opened)
     nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
-        check_requests(opened.name, frame)
         # a container of which a size or a time is unreadable is none: one reject, and no half
         rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
@@ -116,8 +118,7 @@ def read_usage(opened: Opened) -> Read:
     TracekitError
         For use that no node could give, and for times in seconds.
     """
-    nodes = {**opened.stored_sizes, **sizes_of_nodes(opened)}
-    yield from possible(_usage(opened), opened.name, nodes, MILLICORES)
+    yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES)
 
 
 def _usage(opened: Opened) -> Read:

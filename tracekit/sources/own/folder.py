@@ -17,9 +17,10 @@ from tracekit.sources._cluster import (
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
-from tracekit.sources.own._folder_checks import check_spelling, check_steps
+from tracekit.sources.own._folder_checks import check_spelling
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
+from tracekit.sources.own._folder_units import check_steps
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
