@@ -1,11 +1,9 @@
 """What is checked across a folder's files: ids that another one holds, lives and amounts."""
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 import polars as pl
 
-from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, emptied
@@ -121,16 +119,6 @@ def with_amounts(
 ) -> tuple[pl.DataFrame, list[Broken]]:
     """The frame without values that are no amounts, and a reject for each of them."""
     return emptied(frame, no_amounts(columns), table)
-
-
-def check_spelling(name: str, frame: pl.DataFrame, table: str, columns: AbstractSet[str]) -> None:
-    """Raise TracekitError for a column of the table that is written with other letters."""
-    for one in frame.columns:
-        if one not in columns and one.lower() in columns:
-            raise TracekitError(
-                f"{name} has a column '{one}'; that of the table {table} is '{one.lower()}'",
-                hint="rename it; nothing of the file was taken in",
-            )
 
 
 def priced_twice(frame: pl.DataFrame) -> list[Rule]:

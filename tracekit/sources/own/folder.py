@@ -14,10 +14,9 @@ from tracekit.sources._cluster import (
     Opened,
     Read,
 )
-from tracekit.sources._columns import named_frames
+from tracekit.sources._columns import named_frames, spelled
 from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
-from tracekit.sources.own._folder_checks import check_spelling
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
 from tracekit.sources.own._folder_units import check_steps
@@ -39,7 +38,8 @@ def _lacks(stem: str, needed: tuple[str, ...]) -> Callable[[Head], tuple[str, ..
     def lacks(head: Head) -> tuple[str, ...] | None:
         if not pattern.fullmatch(head.name):
             return None
-        there = set(head.fields())
+        found = head.fields()
+        there = {*found, *spelled(found, set(needed)).values()}
         return tuple(name for name in needed if name not in there)
 
     return lacks
@@ -57,7 +57,6 @@ def _table_file(table: Table) -> ClusterFile:
         places = listed_places(opened) if table.name == "container_usage" else None
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
-            check_spelling(opened.name, frame, table.name, columns)
             if table.step and table.entity:
                 check_steps(opened.name, frame, table.entity)
             rows, wrong = _in_form(frame, table)
