@@ -102,6 +102,15 @@ def test_small_requests_are_taken(
     assert len(_read_containers(_asking(tmp_path, cores, asked, used_milli))) == len(asked)
 
 
+def test_what_fits_no_node_in_a_larger_unit_is_taken(tmp_path: Path) -> None:
+    path = _asking(tmp_path, 8, ["100"], None)
+    path.write_text(path.read_text().replace("1e9", "2000"))
+    with pytest.raises(TracekitError, match="the largest memory_bytes of 1 containers is 2,000"):
+        _read_containers(path)
+    written(tmp_path, "nodes.csv", "node,cpu_milli,memory_bytes\nn,8000,8000\n")
+    assert len(_read_containers(path)) == 1
+
+
 def test_a_small_request_of_memory_beside_a_large_one_is_taken(tmp_path: Path) -> None:
     head = "container,arrival_ms,cpu_milli,memory_bytes"
     path = written(tmp_path, "containers.csv", f"{head}\na,0,100,4096\nb,0,100,1048576\n")

@@ -21,6 +21,7 @@ from tracekit.sources.own._folder_checks import (
 )
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
+from tracekit.sources.own._folder_repeats import Repeats
 from tracekit.sources.own._folder_units import (
     check_arrivals,
     check_node_sizes,
@@ -71,6 +72,7 @@ class _Measure:
 def read_nodes(opened: Opened) -> Read:
     """Nodes and what they have; further columns of texts are labels."""
     columns = _columns_of("node")
+    repeats = Repeats("node", ("node", "time_ms"))
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
@@ -78,6 +80,8 @@ def read_nodes(opened: Opened) -> Read:
         yield from wrong
         measures, labels = _further(kept, columns)
         kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
+        yield from wrong
+        kept, wrong = repeats.apart(kept)
         yield from wrong
         kept = timed(kept)
         own = [name for name in kept.columns if name in columns]
@@ -91,6 +95,7 @@ def read_containers(opened: Opened) -> Read:
     columns = _columns_of("container") | {"arrival_ms"}
     check_requests(opened)
     nodes = known_nodes(opened)
+    repeats = Repeats("container", ("container",))
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
@@ -99,6 +104,8 @@ def read_containers(opened: Opened) -> Read:
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
         rules += [*no_amounts(_columns(_further(frame, columns)[0])), *in_form(frame, "container")]
         kept, wrong = refuse(frame, rules, "container")
+        yield from wrong
+        kept, wrong = repeats.apart(kept)
         yield from wrong
         kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
         if "position" not in kept.columns:
@@ -122,6 +129,7 @@ def read_usage(opened: Opened) -> Read:
 
 
 def _usage(opened: Opened) -> Read:
+    repeats = Repeats("container_amount", ("container", "time_ms"), everywhere=False)
     containers = known_ids(opened, ("containers", "container"), "container")
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
@@ -134,11 +142,14 @@ def _usage(opened: Opened) -> Read:
         measures, _ = _further(kept, {"container", "time_ms"})
         kept, wrong = with_amounts(kept, _columns(measures), "container_amount")
         yield from wrong
+        kept, wrong = repeats.apart(kept)
+        yield from wrong
         yield Batch(table="container_amount", rows=_long(kept, ("container", *_KEYS), measures))
 
 
 def read_background(opened: Opened) -> Read:
     """What runs beside the containers: resources of their own names, on the node."""
+    repeats = Repeats("node_amount", ("node", "time_ms"), everywhere=False)
     nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
@@ -147,6 +158,8 @@ def read_background(opened: Opened) -> Read:
         yield from wrong
         measures, _ = _further(kept, {"node", "time_ms"})
         kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
+        yield from wrong
+        kept, wrong = repeats.apart(kept)
         yield from wrong
         rows = _long(kept, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")

@@ -33,9 +33,13 @@ _ROUND_MILLI = 5
 _TIMES_ASKED = 50
 #: No process makes do with a request of so little, if it is the largest of all.
 _LEAST_MOST_BYTES = BYTES_PER_MIB
-#: The largest request in GiB, and in MiB; what is more is in KiB.
-_MOST_GIB_ASKED = 64
-_MOST_MIB_ASKED = 2**17
+#: Units that it may be in, how many bytes each is, and up to how many of them are asked for where
+#: no node is known that they would have to fit.
+_LARGER = (
+    ("GiB", BYTES_PER_GIB, 64),
+    ("MiB", BYTES_PER_MIB, 2**17),
+    ("KiB", BYTES_PER_KIB, 2**20),
+)
 #: What is read of containers to tell.
 _ASKED = {"container": pl.String, "cpu_milli": pl.Float64, "memory_bytes": pl.Float64}
 _NOTHING_TAKEN = "nothing of the file was taken in"
@@ -131,7 +135,7 @@ def check_requests(opened: Opened) -> None:
     asked = pl.concat([pl.DataFrame(schema=_ASKED), *_asked(opened)])
     _check_fractions(opened.name, asked)
     _check_cores(opened, asked)
-    _check_bytes(opened.name, asked["memory_bytes"])
+    _check_bytes(opened, asked["memory_bytes"])
 
 
 def _asked(opened: Opened) -> Iterator[pl.DataFrame]:
@@ -210,21 +214,25 @@ def _times_asked(opened: Opened, asked: pl.DataFrame) -> float | None:
     return None if times is None else float(times)  # type: ignore[arg-type]
 
 
-def _check_bytes(name: str, values: pl.Series) -> None:
-    """The largest request of memory is less than a process takes."""
+def _check_bytes(opened: Opened, values: pl.Series) -> None:
+    """The largest request of memory is less than a process takes, and fits in a larger unit."""
     asked = values.drop_nulls()
     if not len(asked):
         return
     most = float(asked.max())  # type: ignore[arg-type]
-    if most < _LEAST_MOST_BYTES:
-        likely, per = _likely_bytes(most)
+    likely = _larger_unit(most, known_sizes(opened)) if most < _LEAST_MOST_BYTES else None
+    if likely is not None:
+        unit, per = likely
         raise TracekitError(
-            f"{name}: the largest memory_bytes of {len(asked):,} containers is {most:,.10g}",
-            hint=f"it looks like {likely}: multiply them by {per:,}; {_NOTHING_TAKEN}",
+            f"{opened.name}: the largest memory_bytes of {len(asked):,} containers is {most:,.10g}",
+            hint=f"it looks like {unit}: multiply them by {per:,}; {_NOTHING_TAKEN}",
         )
 
 
-def _likely_bytes(most: float) -> tuple[str, int]:
-    if most <= _MOST_GIB_ASKED:
-        return "GiB", BYTES_PER_GIB
-    return ("MiB", BYTES_PER_MIB) if most <= _MOST_MIB_ASKED else ("KiB", BYTES_PER_KIB)
+def _larger_unit(most: float, nodes: Mapping[str, Mapping[str, float]]) -> tuple[str, int] | None:
+    """The largest unit in which a node has room for so many; None for none."""
+    bytes_of = max((one.get("memory", 0.0) for one in nodes.values()), default=0.0)
+    for unit, per, usual in _LARGER:
+        if (most * per <= bytes_of) if bytes_of else (most <= usual):
+            return unit, per
+    return None

@@ -19,6 +19,7 @@ from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
+from tracekit.sources.own._folder_repeats import Repeats
 from tracekit.sources.own._folder_units import check_steps
 from tracekit.tables import Table, all_tables
 
@@ -54,6 +55,7 @@ def _table_file(table: Table) -> ClusterFile:
         needed = tuple(name for name in needed if name != "time_ms")
 
     def read(opened: Opened) -> Read:
+        repeats = Repeats(table.name, () if table.step else table.key)
         places = listed_places(opened) if table.name == "container_usage" else None
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
@@ -61,6 +63,9 @@ def _table_file(table: Table) -> ClusterFile:
                 check_steps(opened.name, frame, table.entity)
             rows, wrong = _in_form(frame, table)
             yield from wrong
+            rows, wrong = repeats.apart(rows)
+            yield from wrong
+            rows = timed(rows) if table.entity == "node" and not table.step else rows
             rows = rows if places is None else places.of(rows)
             kept = [name for name in rows.columns if name in columns or name == "line"]
             yield Batch(table=table.name, rows=rows.select(kept))
@@ -76,12 +81,11 @@ def _table_file(table: Table) -> ClusterFile:
 
 
 def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows that have the form of the table, with times, and the rejects."""
+    """The rows that have the form of the table, and the rejects."""
     if table.step or not table.entity:
         return frame, []
     if table.entity == "node":
-        rows, wrong = kept_nodes(frame, table.name)
-        return timed(rows), wrong
+        return kept_nodes(frame, table.name)
     return refuse(frame, in_form(frame, table.name), table.name)
 
 
