@@ -8,6 +8,8 @@ from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, emptied
 
+#: A million cores, and an EiB: more is a slip of the pen, and would be all that a figure shows.
+_MOST_OF_A_MACHINE = {"_milli": 10**9, "_bytes": 2**60}
 _PRICE = "price_per_hour"
 #: What samples are given of their container, while they are looked at; no column of a file.
 LIVES = ("arrival\0", "departure\0")
@@ -105,13 +107,22 @@ def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
 
 
 def no_amounts(columns: Sequence[str]) -> list[Rule]:
-    """The rules that what these columns hold as numbers is an amount."""
+    """The rules that what these columns hold as numbers is an amount that a machine may have."""
     found = []
     for one in columns:
         value = pl.col(one).cast(pl.Float64, strict=False)
         broken = (value < 0) | ~value.is_finite()
         found.append(Rule(column=one, broken=broken, expected="0 or more"))
+        most = most_of(one)
+        if most is not None:
+            said = f"no more than {most:,}, as no machine has more"
+            found.append(Rule(column=one, broken=value > most, expected=said))
     return found
+
+
+def most_of(column: str) -> int | None:
+    """What no machine has more of, in the unit that the end of a column's name says."""
+    return next((most for end, most in _MOST_OF_A_MACHINE.items() if column.endswith(end)), None)
 
 
 def with_amounts(

@@ -9,6 +9,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Opened
 from tracekit.sources._columns import named_frames
+from tracekit.sources.own._folder_checks import most_of
 from tracekit.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB
 
 #: No monitoring samples so often; so many samples tell.
@@ -56,13 +57,19 @@ def _sizes_of_nodes(opened: Opened) -> dict[str, dict[str, float]]:
     columns = {"cpu_milli": ("cpu", 1000.0), "memory_bytes": ("memory", 1.0)}
     for file in opened.beside.get("nodes", ()):
         for frame, _ in named_frames(file, "node", needed=("node", *columns)):
-            rows = frame.select(
-                "node", *(pl.col(c).cast(pl.Float64, strict=False) for c in columns)
-            )
+            rows = frame.select("node", *map(_amount, columns))
             for node, *amounts in rows.iter_rows():
                 pairs = zip(columns.values(), amounts, strict=True)
-                found[str(node)] = {what: (one or 0.0) / per for (what, per), one in pairs}
+                sizes = {what: (one or 0.0) / per for (what, per), one in pairs}
+                found.setdefault(str(node), sizes)
     return found
+
+
+def _amount(column: str) -> pl.Expr:
+    """What a column holds, where that is more than 0 and something that a machine may have."""
+    value = pl.col(column).cast(pl.Float64, strict=False)
+    most = most_of(column)
+    return pl.when((value > 0) & (value <= (float("inf") if most is None else most))).then(value)
 
 
 def check_steps(name: str, frame: pl.DataFrame, entity: str) -> None:
@@ -141,12 +148,9 @@ def check_requests(opened: Opened) -> None:
 def _asked(opened: Opened) -> Iterator[pl.DataFrame]:
     for file in opened.beside.get("containers", (opened,)):
         for frame, _ in named_frames(file, "container", needed=tuple(_ASKED)):
-            rows = frame.select(
-                pl.col(one).cast(kind, strict=False) for one, kind in _ASKED.items()
-            )
             # nobody asks for 0 or less: it is no request
-            yield rows.with_columns(
-                pl.when(pl.col(one) > 0).then(pl.col(one)) for one in ("cpu_milli", "memory_bytes")
+            yield frame.select(
+                pl.col("container").cast(pl.String), *map(_amount, ("cpu_milli", "memory_bytes"))
             )
 
 
