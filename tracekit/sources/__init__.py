@@ -35,6 +35,7 @@ from tracekit.sources._release import (
     TableFormat,
     Unpivot,
 )
+from tracekit.tables import all_tables
 
 __all__ = [
     "Archives",
@@ -102,14 +103,19 @@ def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | 
     return None
 
 
-def lacking(head: Head, *, release: str = "auto") -> MissingColumnError | None:
-    """Why a file named like a table of one's own is none; None for any other file."""
+def lacking(head: Head, *, release: str = "auto") -> TracekitError | None:
+    """Why a file named like a table of one's own is none; None for any other file.
+
+    A Parquet file named like a table of the store has a header of its own: it is another table.
+    """
     sources = all_sources().values() if release == "auto" else [get_source(release)]
     for source in sources:
         for file in source.files if isinstance(source, ClusterSource) else ():
             missing = file.lacks(head)
             if missing:
-                return _no_table(head, file, missing)
+                found = _no_table(head, file, missing)
+                other = bool(head.columns) and file.word in all_tables()
+                return TracekitError(found.what, hint=found.hint) if other else found
     return None
 
 

@@ -220,8 +220,9 @@ def test_a_file_with_the_name_of_a_table_that_is_none_ends_the_ingest(
 def test_files_of_other_names_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "containers.csv").write_text(CONTAINERS_CSV)
     (tmp_path / "nodes_old.csv").write_text("n1;8000\n")
+    pl.DataFrame({"path": [1]}).write_parquet(tmp_path / "call.parquet")
     summary = ingest(tmp_path, tmp_path / "store")
-    assert [name for name, _ in summary.passed_over] == ["nodes_old.csv"]
+    assert [name for name, _ in summary.passed_over] == ["call.parquet", "nodes_old.csv"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
