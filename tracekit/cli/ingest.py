@@ -92,9 +92,7 @@ def _files(summary: IngestSummary) -> None:
 
 def _passed_over(name: str, reason: str) -> str:
     """Why nothing was read from a file; all is told where a list of one's own may be meant."""
-    from tracekit.sources import OWN_TABLE
-
-    if name.removesuffix(".gz").endswith(".json") or reason.startswith(OWN_TABLE):
+    if name.removesuffix(".gz").endswith(".json"):
         return f"passed over, nothing of it is in the store: {reason}"
     return f"{reason if reason.startswith('is ') else 'not a trace table'}, passed over"
 

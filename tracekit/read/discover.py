@@ -215,7 +215,11 @@ def identify(path: Path, name: str, release: str = "auto") -> TraceFile:
     for head, (header, *rows) in _heads(path, kind):
         match = recognise(header, rows=rows, release=release)
         if not isinstance(match, Match):
-            match = recognise_by_reader(head, release=release) or lacking(head) or match
+            match = (
+                recognise_by_reader(head, release=release)
+                or lacking(head, release=release)
+                or match
+            )
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
         problem = match

@@ -26,6 +26,7 @@ from tracekit.sources._cluster import (
 from tracekit.sources._recognise import (
     MissingColumnError,
     recognise_among,
+    utf_16,
 )
 from tracekit.sources._release import (
     Archives,
@@ -34,9 +35,9 @@ from tracekit.sources._release import (
     TableFormat,
     Unpivot,
 )
+from tracekit.tables import all_tables
 
 __all__ = [
-    "OWN_TABLE",
     "Archives",
     "Batch",
     "Broken",
@@ -58,10 +59,6 @@ __all__ = [
     "recognise",
     "recognise_by_reader",
 ]
-
-
-#: How the reason begins why a file is none of the tables that one writes oneself.
-OWN_TABLE = "no table of"
 
 
 @functools.cache
@@ -106,28 +103,65 @@ def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | 
     return None
 
 
-def lacking(head: Head) -> TracekitError | None:
-    """The columns missing in a file named like a table of one's own; None for any other file."""
-    for source in all_sources().values():
+def lacking(head: Head, *, release: str = "auto") -> TracekitError | None:
+    """Why a file named like a table of one's own is none; None for any other file.
+
+    A Parquet file named like a table of the store has a header of its own: it is another table.
+    """
+    sources = all_sources().values() if release == "auto" else [get_source(release)]
+    for source in sources:
         for file in source.files if isinstance(source, ClusterSource) else ():
             missing = file.lacks(head)
             if missing:
-                found = ", ".join(head.fields()[:12])[:120]
-                other = next(
-                    (one for one in ";\t|" if file.lacks(_with_commas(head, one)) == ()), ""
-                )
-                if other:
-                    return TracekitError(
-                        f"{OWN_TABLE} {file.word} of your own, but its columns are separated by"
-                        f" {other!r}; expected commas",
-                        hint="write it with commas, and numbers with a decimal point",
-                    )
-                return TracekitError(
-                    f"{OWN_TABLE} {file.word} of your own, for want of the"
-                    f" column{'s' * bool(missing[1:])} {', '.join(missing)}; found: {found}",
-                    hint="rename or add them: docs/sources/folder.md says which there are",
-                )
+                found = _no_table(head, file, missing)
+                other = bool(head.columns) and file.word in all_tables()
+                return TracekitError(found.what, hint=found.hint) if other else found
     return None
+
+
+def _no_table(head: Head, file: ClusterFile, missing: tuple[str, ...]) -> MissingColumnError:
+    """What a file is that has the name of a table, and not its columns."""
+    of = f"no table of {file.word} of your own"
+    first = head.lines[0] if head.lines else ""
+    if "\0" in first:
+        coded = utf_16()
+        return MissingColumnError(f"{of}: {coded.what}", hint=coded.hint)
+    if not first.strip() and not head.columns:
+        return MissingColumnError(
+            f"{of}: its first line is empty, expected {_example(missing)}",
+            hint="write the names of its columns there, or take the file away",
+        )
+    other = next((one for one in ";\t|" if file.lacks(_with_commas(head, one)) == ()), "")
+    if other:
+        return MissingColumnError(
+            f"{of}, but its columns are separated by {other!r}; expected commas",
+            hint="write it with commas, and numbers with a decimal point",
+        )
+    found = ", ".join(head.fields()[:12])[:120]
+    # a number names no column
+    if not head.columns and any(_is_number(one) for one in head.fields()):
+        return MissingColumnError(
+            f"{of}: its first line is no header: {found}; expected {_example(missing)}",
+            hint="write the names of its columns as its first line",
+        )
+    return MissingColumnError(
+        f"{of}, for want of the column{'s' * bool(missing[1:])} {', '.join(missing)};"
+        f" found: {found}",
+        hint="rename or add them: docs/sources/folder.md says which there are; or give the file"
+        " another name",
+    )
+
+
+def _example(missing: tuple[str, ...]) -> str:
+    return f"the names of columns, with {', '.join(missing)} among them"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _with_commas(head: Head, separator: str) -> Head:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from io import BufferedIOBase
 
 import polars as pl
@@ -15,11 +16,14 @@ import pyarrow.parquet as pq
 from tracekit.errors import TracekitError, nearest
 from tracekit.opened import PARQUET_MAGIC
 from tracekit.sources._cluster import Broken, Opened
+from tracekit.tables import all_tables
 
 _BLOCK_BYTES = 8 << 20
 #: How Arrow reads a file: every byte is a character, so that no line is too strange to be told of.
 _BYTE_FOR_BYTE = "latin-1"
 _BLOCK_ROWS = 1 << 17
+#: Columns of tables that one writes oneself which no table of the store has.
+_AMOUNTS = ("arrival_ms", "cpu_milli", "memory_bytes", "cpu_limit_milli", "memory_limit_bytes")
 #: Integer times of other resolutions become milliseconds.
 _TEMPORAL = (pl.Datetime, pl.Date)
 
@@ -30,8 +34,9 @@ def named_frames(
     """The file's rows in blocks, with ``line``; broken lines beside them.
 
     Columns of a CSV are texts, NULL where empty; those of Parquet are of the file's types, a point
-    in time as ms since 1970. A line with another number of fields, or with undecodable bytes, is a
-    broken one of ``table``.
+    in time as ms since 1970. A column that differs from one that is ``needed``, or is of the table,
+    by case or spaces around alone, is that one. A line with another number of fields, or with
+    undecodable bytes, is a broken one of ``table``.
 
     Raises
     ------
@@ -41,8 +46,39 @@ def named_frames(
     stream = opened.stream()
     with stream:
         start = stream.read(4)
-    read = _parquet(opened, needed) if start == PARQUET_MAGIC else _csv(opened, table, needed)
+    read = (
+        _parquet(opened, table, needed) if start == PARQUET_MAGIC else _csv(opened, table, needed)
+    )
     yield from read
+
+
+def spelled(names: Sequence[str], known: AbstractSet[str]) -> dict[str, str]:
+    """Which columns are known ones in other letters; none of those that two may be meant by."""
+    likely = {one: one.strip().casefold() for one in names if one not in known}
+    meant = [one for one in likely.values() if one in known and one not in names]
+    return {one: as_known for one, as_known in likely.items() if meant.count(as_known) == 1}
+
+
+def _known(table: str, needed: Sequence[str]) -> set[str]:
+    of_table = all_tables()[table].columns if table in all_tables() else ()
+    return {*needed, *_AMOUNTS, *(column.name for column in of_table)}
+
+
+def _named(name: str, columns: Sequence[str], table: str, needed: Sequence[str]) -> list[str]:
+    """The columns as they are known; raises TracekitError where some lack or are there twice."""
+    known = _known(table, needed)
+    found = spelled(columns, known)
+    likely = [one.strip().casefold() for one in columns if one not in known and one not in found]
+    named = [found.get(one, one) for one in columns]
+    for one in likely:
+        if one in known and one not in named:
+            same = [f"'{other}'" for other in columns if other.strip().casefold() == one]
+            raise TracekitError(
+                f"{name} has the columns {' and '.join(same)}, each of which may be '{one}'",
+                hint=f"name one of them {one}, and the other otherwise",
+            )
+    _check(name, named, needed)
+    return named
 
 
 def _check(name: str, columns: Sequence[str], needed: Sequence[str]) -> None:
@@ -58,14 +94,16 @@ def _check(name: str, columns: Sequence[str], needed: Sequence[str]) -> None:
             )
 
 
-def _parquet(opened: Opened, needed: Sequence[str]) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+def _parquet(
+    opened: Opened, table: str, needed: Sequence[str]
+) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
     with opened.stream() as stream:
         try:
             file = pq.ParquetFile(_seekable(stream))
-            _check(opened.name, file.schema_arrow.names, needed)
+            names = _named(opened.name, file.schema_arrow.names, table, needed)
             line = 1
             for batch in file.iter_batches(batch_size=_BLOCK_ROWS):
-                frame = pl.DataFrame(batch)
+                frame = pl.DataFrame(batch.rename_columns(names))
                 numbered = pl.int_range(line, line + frame.height, dtype=pl.Int64).alias("line")
                 yield _plain(frame).with_columns(numbered), []
                 line += frame.height
@@ -94,8 +132,8 @@ def _plain(frame: pl.DataFrame) -> pl.DataFrame:
 def _csv(
     opened: Opened, table: str, needed: Sequence[str]
 ) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-    names, more = _header(opened)
-    _check(opened.name, names, needed)
+    stated, more = _header(opened)
+    names = _named(opened.name, stated, table, needed)
     broken: list[tuple[int, str, int]] = []
 
     def skipped(row: arrow_csv.InvalidRow) -> str:

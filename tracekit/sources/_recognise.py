@@ -36,11 +36,7 @@ def recognise_among(
             hint="a server or a proxy answered in place of what was asked for: fetch it again",
         )
     if _UTF_16.match(names[0]):
-        return TracekitError(
-            "is text in UTF-16, expected UTF-8",
-            hint="write it anew: iconv -f UTF-16 -t UTF-8 FILE, or in PowerShell"
-            " Out-File -Encoding utf8 in place of >",
-        )
+        return utf_16()
     second = next((",".join(row).strip() for row in rows if any(row)), "")
     if second.startswith(_JSON) and not names[0].startswith(_JSON):
         return TracekitError(
@@ -48,6 +44,15 @@ def recognise_among(
             hint="take the line away; a message stands in the file where 2>&1 was written",
         )
     return _mismatch(names, sources)
+
+
+def utf_16() -> TracekitError:
+    """What is said of a file in UTF-16."""
+    return TracekitError(
+        "is text in UTF-16, expected UTF-8",
+        hint="write it anew: iconv -f UTF-16 -t UTF-8 FILE, or in PowerShell"
+        " Out-File -Encoding utf8 in place of >",
+    )
 
 
 def _matches(sources: Sequence[Source], header: tuple[str, ...]) -> Iterable[Match]:

@@ -264,13 +264,17 @@ def seconds(*columns: str) -> list[Rule]:
 def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
     value = row.get(f"{rule.column}\0", row[rule.column])
     shown = "empty" if value is None else f"'{str(value)[:60]}'"
-    # a name that ends so was added by a reader: the row stands in the file without it
-    own = [one for name, one in row.items() if name != "line" and not name.endswith("\0")]
-    made = ",".join("" if one is None else str(one) for one in own)
     return Broken(
         table=table,
         line=int(str(row["line"])),
         column=rule.column,
         reason=f"is {shown}, expected {rule.expected}",
-        text=str(row.get(_STOOD, made)),
+        text=row_text(row),
     )
+
+
+def row_text(row: Mapping[str, object]) -> str:
+    """The row as it stood, which is made up of its columns where its line is not kept."""
+    # a name that ends so was added by a reader: the row stands in the file without it
+    own = [one for name, one in row.items() if name != "line" and not name.endswith("\0")]
+    return str(row.get(_STOOD, ",".join("" if one is None else str(one) for one in own)))

@@ -158,7 +158,7 @@ def test_a_table_of_the_store_is_taken_as_it_is(tmp_path: Path) -> None:
 
 BROKEN_CONTAINERS = (
     b"container,node,arrival_ms,departure_ms,cpu_milli,memory_bytes\n"
-    b"a,n1,0,,1000,1\n"
+    b"a,n1,0,,1000,1073741824\n"
     b"b,n9,0,,1000,1\n"
     b"\n"
     b"c,n1,500,400,1000,1\n"
@@ -187,33 +187,78 @@ def test_what_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
     assert 8 not in found.tables["container_resource"]["line"]
 
 
+NODES_CSV = "node,cpu_milli,memory_bytes\nn1,8000,34359738368\n"
+CONTAINERS_CSV = "container,arrival_ms,cpu_milli,memory_bytes\na,0,1000,1073741824\n"
+
+
 @pytest.mark.parametrize(
-    ("name", "lines", "likely"),
+    ("name", "content", "said"),
     [
-        ("containers.csv", [f"c{at},{1767225600 + at},500,1e9" for at in range(3)], "seconds"),
-        ("containers.csv", [f"c{at},0,0.{at}5,1e9" for at in range(3)], "cores"),
-        ("nodes.csv", [f"n{at},16,68719476736" for at in range(3)], "cores"),
-        ("nodes.csv", [f"n{at},16000,64" for at in range(3)], "GiB"),
+        ("nodes", NODES_CSV.replace(",", ";").encode(), "separated by ';'; expected commas"),
+        ("nodes", NODES_CSV.replace(",", "\t").encode(), r"separated by '\t'; expected commas"),
+        ("nodes", b"n1,8000,34359738368\n", "is no header: n1, 8000, 34359738368; expected"),
+        ("usage", b"a,0,300\n", "with container, time_ms, cpu_milli among them"),
+        ("nodes", NODES_CSV.encode("utf-16"), "is text in UTF-16, expected UTF-8"),
+        ("nodes", NODES_CSV.encode("utf-16-le"), "is text in UTF-16, expected UTF-8"),
+        ("nodes", b"\n", "its first line is empty, expected the names of columns"),
+        ("background", b"host,cpu\nn1,5\n", "columns node, time_ms, cpu_milli; found: host, cpu"),
+        ("call", b"a;b\n", "no table of call of your own"),
     ],
 )
-def test_times_and_sizes_of_another_unit_are_refused(
-    tmp_path: Path, name: str, lines: list[str], likely: str
+def test_a_file_with_the_name_of_a_table_that_is_none_ends_the_ingest(
+    tmp_path: Path, name: str, content: bytes, said: str
 ) -> None:
-    headers = {
-        "containers.csv": "container,arrival_ms,cpu_milli,memory_bytes",
-        "nodes.csv": "node,cpu_milli,memory_bytes",
-    }
-    path = tmp_path / name
-    path.write_text("\n".join([headers[name], *lines]) + "\n")
+    (tmp_path / "containers.csv").write_text(CONTAINERS_CSV)
+    (tmp_path / f"{name}.csv").write_bytes(content)
     with pytest.raises(TracekitError) as raised:
-        read("folder", path)
-    assert f"it looks like {likely}" in str(raised.value.hint)
+        ingest(tmp_path, tmp_path / "store")
+    assert raised.value.what.startswith(f"{name}.csv: no table of {name} of your own")
+    assert said in raised.value.what
+    assert not (tmp_path / "store").exists()
 
 
-def test_another_separator_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "containers.csv"
-    path.write_text("container;arrival_ms;cpu_milli;memory_bytes\nc1;0;500,5;1073741824\n")
-    with pytest.raises(TracekitError, match="its columns are separated by ';'; expected commas"):
+def test_files_of_other_names_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "containers.csv").write_text(CONTAINERS_CSV)
+    (tmp_path / "nodes_old.csv").write_text("n1;8000\n")
+    pl.DataFrame({"path": [1]}).write_parquet(tmp_path / "call.parquet")
+    summary = ingest(tmp_path, tmp_path / "store")
+    assert [name for name, _ in summary.passed_over] == ["call.parquet", "nodes_old.csv"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_columns_in_other_letters_are_taken(tmp_path: Path, ending: str) -> None:
+    frames = {
+        "nodes": pl.DataFrame(
+            {"Node": ["n1"], "CPU_milli ": [8000], "memory_bytes": [2**34], "Zone": ["a"]}
+        ),
+        "containers": pl.DataFrame(
+            {
+                "CONTAINER": ["a"],
+                "node": ["n1"],
+                "Arrival_ms": [0],
+                "Departure_ms": [90_000],
+                "cpu_milli": [1000],
+                " memory_bytes": [2**30],
+            }
+        ),
+        "usage": pl.DataFrame({"Container": ["a"], "Time_ms": [100_000], "cpu_milli": [500.0]}),
+    }
+    paths = {word: tmp_path / f"{word}.{ending}" for word in frames}
+    for word, frame in frames.items():
+        frame.write_csv(paths[word]) if ending == "csv" else frame.write_parquet(paths[word])
+    beside = {word: (opened(path),) for word, path in paths.items()}
+    node = read("folder", paths["nodes"], beside).rows("node", "node", "zone")
+    assert node == [("n1", "a")]
+    container = read("folder", paths["containers"], beside)
+    assert container.rows("container", "container", "node") == [("a", "n1")]
+    assert read("folder", paths["usage"], beside).reasons == [
+        (2 if ending == "csv" else 1, "time_ms", "is '100000', expected no time after departure_ms")
+    ]
+
+
+def test_two_columns_that_may_be_the_same_are_told(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(f"Node,NODE,{NODES_CSV.partition(',')[2]}")
+    with pytest.raises(TracekitError, match="for want of the column node; found: Node, NODE"):
         ingest(tmp_path, tmp_path / "store")
 
 
@@ -234,8 +279,8 @@ def test_points_in_time_and_booleans_of_parquet_are_read(tmp_path: Path) -> None
         {
             "container": ["a"],
             "arrival_ms": pl.Series(["2026-01-01 00:00:00.5"]).str.to_datetime(),
-            "cpu_milli": [1],
-            "memory_bytes": [1],
+            "cpu_milli": [100],
+            "memory_bytes": [2**30],
             "daemon": [True],
         }
     ).write_parquet(path)
@@ -370,13 +415,16 @@ def test_prices_alone_need_no_time_and_no_node_has_two(tmp_path: Path) -> None:
     [
         ("name,price_per_hour", "for want of the column node; found: name, price_per_hour"),
         ("node;price_per_hour", "its columns are separated by ';'; expected commas"),
-        ("node,Price_per_hour", "has a column 'Price_per_hour'; that of the table node is"),
+        (
+            "node,Price_per_hour,PRICE_PER_HOUR",
+            "'Price_per_hour' and 'PRICE_PER_HOUR', each of which may be 'price_per_hour'",
+        ),
     ],
 )
 def test_a_table_of_the_store_with_other_columns_says_which(
     tmp_path: Path, header: str, said: str
 ) -> None:
-    (tmp_path / "node.csv").write_text(f"{header}\nn1,0.4\n")
+    (tmp_path / "node.csv").write_text(f"{header}\nn1,0.4,0.4\n")
     with pytest.raises(TracekitError) as raised:
         ingest(tmp_path, tmp_path / "store")
     assert said in str(raised.value)

@@ -11,21 +11,24 @@ from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
 from tracekit.sources.own._folder_checks import (
     LIVES,
-    check_arrivals,
-    check_node_sizes,
-    check_requests,
-    check_steps,
     ended_early,
     known_ids,
     no_amounts,
     no_numbers,
-    sizes_of_nodes,
     unknown,
     with_amounts,
     with_lives,
 )
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
+from tracekit.sources.own._folder_repeats import Repeats
+from tracekit.sources.own._folder_units import (
+    check_arrivals,
+    check_node_sizes,
+    check_requests,
+    check_steps,
+    known_sizes,
+)
 from tracekit.sources.own._impossible_use import MILLICORES, possible
 from tracekit.tables import all_tables
 
@@ -69,6 +72,7 @@ class _Measure:
 def read_nodes(opened: Opened) -> Read:
     """Nodes and what they have; further columns of texts are labels."""
     columns = _columns_of("node")
+    repeats = Repeats("node", ("node", "time_ms"))
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
@@ -76,6 +80,8 @@ def read_nodes(opened: Opened) -> Read:
         yield from wrong
         measures, labels = _further(kept, columns)
         kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
+        yield from wrong
+        kept, wrong = repeats.apart(kept)
         yield from wrong
         kept = timed(kept)
         own = [name for name in kept.columns if name in columns]
@@ -87,16 +93,19 @@ def read_nodes(opened: Opened) -> Read:
 def read_containers(opened: Opened) -> Read:
     """Containers in the order of the file, and what they ask for."""
     columns = _columns_of("container") | {"arrival_ms"}
+    check_requests(opened)
     nodes = known_nodes(opened)
+    repeats = Repeats("container", ("container",))
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
-        check_requests(opened.name, frame)
         # a container of which a size or a time is unreadable is none: one reject, and no half
         rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
         rules += [*no_amounts(_columns(_further(frame, columns)[0])), *in_form(frame, "container")]
         kept, wrong = refuse(frame, rules, "container")
+        yield from wrong
+        kept, wrong = repeats.apart(kept)
         yield from wrong
         kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
         if "position" not in kept.columns:
@@ -116,11 +125,11 @@ def read_usage(opened: Opened) -> Read:
     TracekitError
         For use that no node could give, and for times in seconds.
     """
-    nodes = {**opened.stored_sizes, **sizes_of_nodes(opened)}
-    yield from possible(_usage(opened), opened.name, nodes, MILLICORES)
+    yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES)
 
 
 def _usage(opened: Opened) -> Read:
+    repeats = Repeats("container_amount", ("container", "time_ms"), everywhere=False)
     containers = known_ids(opened, ("containers", "container"), "container")
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
@@ -133,11 +142,14 @@ def _usage(opened: Opened) -> Read:
         measures, _ = _further(kept, {"container", "time_ms"})
         kept, wrong = with_amounts(kept, _columns(measures), "container_amount")
         yield from wrong
+        kept, wrong = repeats.apart(kept)
+        yield from wrong
         yield Batch(table="container_amount", rows=_long(kept, ("container", *_KEYS), measures))
 
 
 def read_background(opened: Opened) -> Read:
     """What runs beside the containers: resources of their own names, on the node."""
+    repeats = Repeats("node_amount", ("node", "time_ms"), everywhere=False)
     nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
@@ -146,6 +158,8 @@ def read_background(opened: Opened) -> Read:
         yield from wrong
         measures, _ = _further(kept, {"node", "time_ms"})
         kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
+        yield from wrong
+        kept, wrong = repeats.apart(kept)
         yield from wrong
         rows = _long(kept, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")

@@ -14,12 +14,13 @@ from tracekit.sources._cluster import (
     Opened,
     Read,
 )
-from tracekit.sources._columns import named_frames
+from tracekit.sources._columns import named_frames, spelled
 from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
-from tracekit.sources.own._folder_checks import check_spelling, check_steps
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
+from tracekit.sources.own._folder_repeats import Repeats
+from tracekit.sources.own._folder_units import check_steps
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -38,7 +39,8 @@ def _lacks(stem: str, needed: tuple[str, ...]) -> Callable[[Head], tuple[str, ..
     def lacks(head: Head) -> tuple[str, ...] | None:
         if not pattern.fullmatch(head.name):
             return None
-        there = set(head.fields())
+        found = head.fields()
+        there = {*found, *spelled(found, set(needed)).values()}
         return tuple(name for name in needed if name not in there)
 
     return lacks
@@ -53,14 +55,17 @@ def _table_file(table: Table) -> ClusterFile:
         needed = tuple(name for name in needed if name != "time_ms")
 
     def read(opened: Opened) -> Read:
+        repeats = Repeats(table.name, () if table.step else table.key)
         places = listed_places(opened) if table.name == "container_usage" else None
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
-            check_spelling(opened.name, frame, table.name, columns)
             if table.step and table.entity:
                 check_steps(opened.name, frame, table.entity)
             rows, wrong = _in_form(frame, table)
             yield from wrong
+            rows, wrong = repeats.apart(rows)
+            yield from wrong
+            rows = timed(rows) if table.entity == "node" and not table.step else rows
             rows = rows if places is None else places.of(rows)
             kept = [name for name in rows.columns if name in columns or name == "line"]
             yield Batch(table=table.name, rows=rows.select(kept))
@@ -76,12 +81,11 @@ def _table_file(table: Table) -> ClusterFile:
 
 
 def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows that have the form of the table, with times, and the rejects."""
+    """The rows that have the form of the table, and the rejects."""
     if table.step or not table.entity:
         return frame, []
     if table.entity == "node":
-        rows, wrong = kept_nodes(frame, table.name)
-        return timed(rows), wrong
+        return kept_nodes(frame, table.name)
     return refuse(frame, in_form(frame, table.name), table.name)
 
 

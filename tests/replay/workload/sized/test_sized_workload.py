@@ -19,6 +19,12 @@ from tracekit.replay.workload.sized import tables
 from tracekit.store import Store
 from tracekit.store.views import read
 
+#: Where no node is known, requests of 2,000 bytes are taken for MiB: these are of megabytes.
+_OF_MB = [
+    line.removesuffix("000") + "000000" if line.endswith("000") else line
+    for line in CLUSTER["containers.csv"]
+]
+
 
 def test_sizes_are_those_recorded(tmp_path: Path) -> None:
     made = workload(stored(tmp_path))
@@ -173,7 +179,7 @@ def test_what_cannot_be_replayed(
     tmp_path: Path, changed: dict[str, None], assume: tuple[str, ...], message: str
 ) -> None:
     usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
-             for line in CLUSTER["containers.csv"]]  # fmt: skip
+             for line in _OF_MB]  # fmt: skip
     files = {**changed, "containers.csv": usual} if changed else changed
     with pytest.raises(TracekitError, match=message):
         workload(stored(tmp_path, files), *assume)
@@ -199,7 +205,7 @@ def test_most_containers_that_ask_for_something_have_to_be_listed(
 
 def test_nodes_may_be_assumed(tmp_path: Path) -> None:
     usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
-             for line in CLUSTER["containers.csv"]]  # fmt: skip
+             for line in _OF_MB]  # fmt: skip
     store = stored(tmp_path, {"nodes.csv": None, "containers.csv": usual})
     made = workload(store, "nodes=12", "node_cpu_cores=2", "node_memory_bytes=4KiB")
     assert made.node_ids[:2] == ("node-00", "node-01")
@@ -256,7 +262,9 @@ def test_what_fits_on_no_node_is_set_aside(tmp_path: Path) -> None:
 
 def test_where_nothing_fits_it_is_told_why(tmp_path: Path) -> None:
     header = CLUSTER["containers.csv"][0]
-    store = stored(tmp_path, {"containers.csv": [header, "b,web,n1,0,,9e9,1"], "usage.csv": None})
+    store = stored(
+        tmp_path, {"containers.csv": [header, "b,web,n1,0,,9e8,2000"], "usage.csv": None}
+    )
     made = workload(store)
     assert len(made.too_large()) == 1
 

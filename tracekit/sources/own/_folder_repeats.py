@@ -1,0 +1,140 @@
+"""Rows of a folder's files that state otherwise what an earlier one stated: rejects, told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from tracekit.sources._cluster import Broken
+from tracekit.sources._rows import row_text
+
+#: So many of the columns in which two rows differ are named, and so much of each value.
+_COLUMNS_TOLD = 3
+_CHARACTERS_TOLD = 60
+#: Columns that rows are given while they are compared, and the end of their names of earlier rows.
+_HASH, _FIRST, _EARLIER = "hash\0", "first\0", "\0"
+
+
+class Repeats:
+    """Finds the rows with the key of an earlier one and other values; the first is kept.
+
+    Equal rows stay: the store counts them and keeps one.
+
+    Parameters
+    ----------
+    table : str
+        The base table whose rejects take such rows.
+    keys : sequence of str
+        The columns that are the key together; those that a file has not are left out.
+    everywhere : bool
+        Whether rows are held against all earlier ones of the file, of which the keys are kept in
+        memory; else against those of the same block.
+    """
+
+    def __init__(self, table: str, keys: Sequence[str], *, everywhere: bool = True) -> None:
+        self._table = table
+        self._keys = keys
+        self._everywhere = everywhere
+        self._earlier: pl.DataFrame | None = None
+
+    def apart(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
+        """The rows of a block without those that state otherwise, and a reject for each of them."""
+        keys = [one for one in self._keys if one in frame.columns]
+        if not keys or not frame.height:
+            return frame, []
+        found = self._of_block(frame, keys)
+        if self._everywhere:
+            found += self._of_earlier(frame, keys, {one.line for one in found})
+        if found:
+            frame = frame.filter(~pl.col("line").is_in([one.line for one in found]))
+        return frame, sorted(found, key=lambda one: one.line)
+
+    def _of_block(self, frame: pl.DataFrame, keys: Sequence[str]) -> list[Broken]:
+        values = [one for one in frame.columns if one != "line"]
+        different = frame.filter(
+            pl.col(keys[0]).is_not_null() & pl.struct(values).is_first_distinct()
+        )
+        # few are left, of which each is looked at
+        different = different.filter(pl.struct(list(keys)).is_duplicated())
+        firsts: dict[tuple[object, ...], dict[str, object]] = {}
+        said: dict[tuple[object, ...], str] = {}
+        for row in different.iter_rows(named=True):
+            first = firsts.setdefault(tuple(row[one] for one in keys), dict(row))
+            other = [
+                one for one in values if one not in keys and not _is_same(first[one], row[one])
+            ]
+            if other:
+                said[tuple(row[one] for one in values)] = _told(row, first, keys, other)
+            else:
+                first.update({one: row[one] for one in values if first[one] is None})
+        if not said:
+            return []
+        # an equal of what is rejected is rejected, too
+        again = frame.filter(pl.struct(list(keys)).is_duplicated())
+        return [
+            self._broken(row, reason)
+            for row in again.iter_rows(named=True)
+            if (reason := said.get(tuple(row[one] for one in values)))
+        ]
+
+    def _of_earlier(
+        self, frame: pl.DataFrame, keys: Sequence[str], known: set[int]
+    ) -> list[Broken]:
+        """Those that an earlier block has otherwise; of its rows no values are kept."""
+        values = [one for one in frame.columns if one != "line"]
+        hashed = frame.with_columns(
+            pl.struct(values).hash().alias(_HASH), pl.col("line").alias(_FIRST)
+        )
+        rows = hashed.filter(~pl.col("line").is_in(sorted(known))) if known else hashed
+        own = rows.select(*keys, _HASH, _FIRST).unique(list(keys), keep="first")
+        found: list[Broken] = []
+        if self._earlier is None:
+            self._earlier = own
+            return found
+        both = hashed.join(self._earlier, on=list(keys), how="inner", suffix=_EARLIER)
+        otherwise = pl.col(_HASH) != pl.col(f"{_HASH}{_EARLIER}")
+        for row in both.filter(otherwise).iter_rows(named=True):
+            if row["line"] not in known:
+                first = f"the first (line {row[_FIRST + _EARLIER]}) is kept"
+                found.append(self._broken(row, f"{_again(row, keys)}, otherwise; {first}"))
+        new = own.join(self._earlier, on=list(keys), how="anti")
+        self._earlier = pl.concat([self._earlier, new])
+        return found
+
+    def _broken(self, row: dict[str, object], reason: str) -> Broken:
+        return Broken(
+            table=self._table, line=int(str(row["line"])), reason=reason, text=row_text(row)
+        )
+
+
+def _again(row: dict[str, object], keys: Sequence[str]) -> str:
+    entity, *more = keys
+    beside = "".join(f", {one} {_shown(row[one])}," for one in more if row[one] is not None)
+    return f"states {entity} {_shown(row[entity])}{beside} again"
+
+
+def _told(
+    row: dict[str, object], first: dict[str, object], keys: Sequence[str], other: Sequence[str]
+) -> str:
+    shown = other[:_COLUMNS_TOLD]
+    more = f" and {len(other) - len(shown)} more" if len(other) > len(shown) else ""
+    said = ", ".join(f"{one} {_shown(row[one])}" for one in shown)
+    kept = ", ".join(_shown(first[one]) for one in shown)
+    return (
+        f"{_again(row, keys)}, with {said}{more}; the first (line {first['line']}), {kept}, is kept"
+    )
+
+
+def _shown(value: object) -> str:
+    return "empty" if value is None else str(value)[:_CHARACTERS_TOLD]
+
+
+def _is_same(first: object, later: object) -> bool:
+    """Whether a later value says nothing else: one of them is none, or they are the same."""
+    if first is None or later is None or first == later:
+        return True
+    try:
+        return float(str(first)) == float(str(later))
+    except ValueError:
+        return False
