@@ -251,7 +251,7 @@ def test_long_use_has_steps_of_several_samples(tmp_path: Path) -> None:
 
 def test_what_fits_on_no_node_is_set_aside(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
-    store = stored(tmp_path, {"containers.csv": [header, *rows, "huge,web,n1,0,,1e30,1"]})
+    store = stored(tmp_path, {"containers.csv": [header, *rows, "huge,web,n1,0,,9e8,1"]})
     made = workload(store)
     assert sorted(made.container_ids) == ["a", "b", "c"]
     assert made.facts["containers_set_aside_too_large"] == 1
