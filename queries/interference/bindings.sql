@@ -39,7 +39,7 @@ sizes AS (
         node_key,
         max_by(amount, time_ms) AS cores
     FROM node_resource_keyed
-    WHERE resource = 'cpu' AND unit = 'cores' AND cell IS NULL
+    WHERE resource = 'cpu' AND unit = 'cores' AND cell IS NULL AND amount > 0
     GROUP BY node_key
 ),
 

@@ -41,7 +41,7 @@ sizes AS (
         amount,
         row_number() OVER (PARTITION BY node_key, resource ORDER BY time_ms DESC) AS back
     FROM node_resource_keyed
-    WHERE cell IS NULL
+    WHERE cell IS NULL AND amount > 0
 ),
 
 nodes AS (

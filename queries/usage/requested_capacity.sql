@@ -2,7 +2,8 @@
 -- description: What all nodes have of each resource that containers request, and how much of it is
 --   requested: the most at any one time by recorded arrivals and departures, and by all containers
 --   together, as if none departed. Of a container the requests of its life count, each from the
---   time on when it was made; of a node its last size. Nodes that are gone at the end are left out.
+--   time on when it was made; of a node its last size above 0. Nodes that are gone at the end are
+--   left out.
 -- reads: container_keyed, container_resource_keyed, node_keyed, node_resource_keyed
 -- column: resource VARCHAR The resource.
 -- column: unit VARCHAR The unit of its amounts.
@@ -31,7 +32,7 @@ sizes AS (
         amount,
         row_number() OVER (PARTITION BY node_key, resource, unit ORDER BY time_ms DESC) AS back
     FROM node_resource_keyed
-    WHERE cell IS NULL
+    WHERE cell IS NULL AND amount > 0
 ),
 
 whole AS (
@@ -42,7 +43,7 @@ whole AS (
         sum(sizes.amount) AS capacity
     FROM sizes
     LEFT JOIN states ON sizes.node_key = states.node_key AND states.back = 1
-    WHERE sizes.back = 1 AND sizes.amount > 0 AND coalesce(states.state, 'ready') <> 'gone'
+    WHERE sizes.back = 1 AND coalesce(states.state, 'ready') <> 'gone'
     GROUP BY sizes.resource, sizes.unit
 ),
 

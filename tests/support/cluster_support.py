@@ -33,11 +33,22 @@ CLUSTER: Mapping[str, Sequence[str]] = {
 
 def cluster(folder: Path, changed: Mapping[str, Sequence[str] | None] | None = None) -> Path:
     """The folder; a file that is changed to None is left out."""
+    files = {**CLUSTER, **(changed or {})}
+    return written(folder, {name: lines for name, lines in files.items() if lines is not None})
+
+
+def written(folder: Path, files: Mapping[str, Sequence[str]]) -> Path:
+    """A folder of files of these lines."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, lines in {**CLUSTER, **(changed or {})}.items():
-        if lines is not None:
-            (folder / name).write_text("\n".join(lines) + "\n")
+    for name, lines in files.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
     return folder
+
+
+def store_of(tmp_path: Path, files: Mapping[str, Sequence[str]]) -> Store:
+    """The store of a folder of files of these lines."""
+    ingest(written(tmp_path / "traces", files), tmp_path / "store")
+    return open_store(tmp_path / "store")
 
 
 def stored(tmp_path: Path, changed: Mapping[str, Sequence[str] | None] | None = None) -> Store:

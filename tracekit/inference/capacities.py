@@ -36,9 +36,9 @@ class Capacities:
 
 
 def capacities(database: AnyDatabase) -> dict[str, Capacities]:
-    """Capacities of the resources of which they are recorded in one unit, at the first time."""
+    """Capacities of the resources of which they are recorded in one unit, the last of each node."""
     rows = database.frame(_ROWS).sort("time_ms", "amount")
-    rows = rows.unique(["node_key", "resource"], keep="first", maintain_order=True)
+    rows = rows.unique(["node_key", "resource"], keep="last", maintain_order=True)
     found = {}
     for (name,), part in rows.group_by("resource", maintain_order=True):
         if part["unit"].n_unique() != 1:

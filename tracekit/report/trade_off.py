@@ -1,6 +1,7 @@
 """The ways to place as points: nodes in use, overload, and what each is to a reader."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -8,10 +9,11 @@ import polars as pl
 from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.overload import OVERLOAD, most_overload, node_steps
 from tracekit.replay.answer.preferred import NODES, USUAL
-from tracekit.replay.answer.standings import Standings, difference
+from tracekit.replay.answer.standings import Standing, Standings, difference
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.measures import named
+from tracekit.report.policies import label
 from tracekit.words import agreeing, few
 
 FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL, FEWEST, CALMEST = (
@@ -74,11 +76,7 @@ def points(data: Data) -> pl.DataFrame:
         if other is not None and not row.waited:
             rows.append(
                 {
-                    "policy": row.names[0],
-                    "same": len(row.names) - 1,
-                    "nodes": row.mean,
-                    "nodes_low": row.low,
-                    "nodes_high": row.high,
+                    **in_use(row),
                     "overload_share": other.mean / samples,
                     "overload_low": None if other.low is None else other.low / samples,
                     "overload_high": None if other.high is None else other.high / samples,
@@ -96,6 +94,23 @@ def points(data: Data) -> pl.DataFrame:
         for one, kind in zip(rows, kinds, strict=True)
     ]
     return pl.DataFrame(told, schema=_SCHEMA)
+
+
+def in_use(row: Standing) -> dict[str, Any]:
+    """A way to place as a mark: its policy, how many others place alike, and its nodes in use."""
+    return {
+        "policy": row.names[0],
+        "same": len(row.names) - 1,
+        "nodes": row.mean,
+        "nodes_low": row.low,
+        "nodes_high": row.high,
+    }
+
+
+def name_of(mark: Mapping[str, Any]) -> str:
+    """What stands beside a mark: its policy, and how many others place alike."""
+    name = label(mark["policy"])
+    return f"{name} +{mark['same']}" if mark["same"] else name
 
 
 def _recommended(data: Data) -> tuple[str, ...]:

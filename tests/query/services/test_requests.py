@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from cluster_support import store_of
 from kubernetes_support import answer, container, listed, node, pod, series, written
 
 from tracekit.ingest import ingest
@@ -38,12 +39,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
             *(f"{at * 60_000},c1,5000,{3 * GIB}" for at in range(4)),
         ],
     }
-    path = folder / "traces"
-    path.mkdir()
-    for name, lines in files.items():
-        (path / name).write_text("\n".join(lines) + "\n")
-    ingest(path, folder / "store")
-    return run(open_store(folder / "store"), "services/requests")
+    store = store_of(folder, files)
+    return run(store, "services/requests")
 
 
 def test_amounts_are_weighted_by_time_and_summed_over_containers(found: pl.DataFrame) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
+from cluster_support import store_of
 
-from tracekit.ingest import ingest
 from tracekit.query import run
 from tracekit.report.contents import contents
 from tracekit.report.data import Data
-from tracekit.store import open_store
 
 GIB = 2**30
 
@@ -44,12 +41,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
             *(f"{at * 60_000},four,500,{GIB}" for at in range(4)),
         ],
     }
-    path: Path = folder / "traces"
-    path.mkdir()
-    for name, lines in files.items():
-        (path / name).write_text("\n".join(lines) + "\n")
-    ingest(path, folder / "store")
-    return run(open_store(folder / "store"), "usage/availability_zones")
+    store = store_of(folder, files)
+    return run(store, "usage/availability_zones")
 
 
 def test_requests_count_while_containers_have_samples(found: pl.DataFrame) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from cluster_support import store_of
 
-from tracekit.ingest import ingest
 from tracekit.query import run
 from tracekit.report.contents import contents
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
-from tracekit.store import open_store
+from tracekit.store.node_states import nodes_of
+from tracekit.store.views import read
 
 GIB = 2**30
 
@@ -35,12 +36,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
             "four,b,30000,,,,",
         ],
     }
-    path: Path = folder / "traces"
-    path.mkdir()
-    for name, lines in files.items():
-        (path / name).write_text("\n".join(lines) + "\n")
-    ingest(path, folder / "store")
-    return run(open_store(folder / "store"), "usage/requested_capacity")
+    store = store_of(folder, files)
+    return run(store, "usage/requested_capacity")
 
 
 def test_the_most_at_one_time_and_all_together(found: pl.DataFrame) -> None:
@@ -66,3 +63,27 @@ def test_the_report_shows_them_where_no_use_is_recorded(found: pl.DataFrame) -> 
     assert not contents.requests_alone(Data())
     said = figure.takeaway(figure.prepare(data)).replace("\u00a0", " ")
     assert said.startswith("GPU is the scarcest: at most 75.0 % of what 1 node has is requested")
+
+
+def test_a_node_has_the_last_size_that_is_none_of_nothing(tmp_path: Path) -> None:
+    """As a replay has it: a node was resized, and its device plugin restarts at the end."""
+    files = {
+        "node_resource.csv": [
+            "time_ms,node,resource,cell,amount,unit",
+            "0,a,cpu,,16,cores",
+            "60000,a,cpu,,4,cores",
+            "0,a,gpu,,2,devices",
+            "60000,a,gpu,,0,devices",
+        ],
+        "container_resource.csv": [
+            "time_ms,container,resource,request,limit,unit",
+            "0,one,cpu,1,,cores",
+            "0,one,gpu,1,,devices",
+        ],
+        "container.csv": ["time_ms,container,node", "0,one,a"],
+    }
+    store = store_of(tmp_path, files)
+    found = run(store, "usage/requested_capacity")
+    _, sizes = nodes_of(read(store, "node"), read(store, "node_resource"))
+    assert dict(found.select("resource", "capacity").rows()) == {"cpu": 4.0, "gpu": 2.0}
+    assert dict(sizes.select("resource", "amount").rows()) == {"cpu": 4.0, "gpu": 2.0}

@@ -203,6 +203,17 @@ def drawn_of(frame: pl.DataFrame, group: str) -> str:
     )
 
 
+def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
+    """Intervals of marks as thin lines; none where a mark has none."""
+    return {
+        "type": "data",
+        "array": numbers(up.fill_null(0)),
+        "arrayminus": numbers(down.fill_null(0)),
+        "thickness": 1,
+        "width": 3,
+    }
+
+
 def whisker(mean: float | None, low: float | None, high: float | None) -> dict[str, object] | None:
     """An interval as a line across; None where there is none, or it has no width."""
     if mean is None or low is None or high is None or low == high:

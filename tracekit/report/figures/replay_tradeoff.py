@@ -11,7 +11,7 @@ from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import axis, blank, numbers
+from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
@@ -24,6 +24,7 @@ from tracekit.report.trade_off import (
     PRODUCTION,
     RIVAL,
     TITLED,
+    name_of,
     points,
     why_none,
 )
@@ -143,14 +144,8 @@ def _reach(
         return None
     ends = part.select(
         high=place(f"{stem}_high") - place(mean), low=place(mean) - place(f"{stem}_low")
-    ).fill_null(0)
-    return {
-        "type": "data",
-        "array": numbers(ends["high"]),
-        "arrayminus": numbers(ends["low"]),
-        "thickness": 1,
-        "width": 3,
-    }
+    )
+    return whiskers(ends["high"], ends["low"])
 
 
 def _allowed(frame: pl.DataFrame) -> float:
@@ -205,7 +200,7 @@ def _labels(
     rows.sort(key=lambda one: (_rank(one[0], order), one[0]["nodes"], one[0]["policy"]))
     labels = [
         Label(
-            text=_text(row), x=at[0], y=at[1], must=row["kind"] in _NAMED or row["also"],
+            text=name_of(row), x=at[0], y=at[1], must=row["kind"] in _NAMED or row["also"],
             bold=row["kind"] == CHOSEN,
         )
         for row, at in rows
@@ -227,11 +222,6 @@ def _rank(row: dict[str, Any], order: Mapping[str, int]) -> float:
     return (
         order[PRODUCTION] + 0.5 if row["also"] and row["kind"] not in _NAMED else order[row["kind"]]
     )
-
-
-def _text(row: dict[str, Any]) -> str:
-    name = label(row["policy"])
-    return f"{name} +{row['same']}" if row["same"] else name
 
 
 def _narrow(frame: pl.DataFrame) -> go.Figure:

@@ -14,9 +14,10 @@ from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import axis, blank, numbers
+from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
 from tracekit.report.policies import label
+from tracekit.report.trade_off import in_use, name_of
 from tracekit.report.words import count, number
 
 FRONT, BEATEN, PRODUCTION = "beaten by none", "beaten on both", "production"
@@ -54,11 +55,7 @@ def _prepare(data: Data) -> pl.DataFrame:
         if other is not None:
             rows.append(
                 {
-                    "policy": row.names[0],
-                    "same": len(row.names) - 1,
-                    "nodes": row.mean,
-                    "nodes_low": row.low,
-                    "nodes_high": row.high,
+                    **in_use(row),
                     "waiting": other.mean,
                     "waiting_low": other.low,
                     "waiting_high": other.high,
@@ -152,13 +149,7 @@ def _reach(part: pl.DataFrame, column: str) -> dict[str, Any] | None:
     low, high = part[f"{column}_low"], part[f"{column}_high"]
     if high.null_count() == part.height:
         return None
-    return {
-        "type": "data",
-        "array": numbers((high - part[column]).fill_null(0)),
-        "arrayminus": numbers((part[column] - low).fill_null(0)),
-        "thickness": 1,
-        "width": 3,
-    }
+    return whiskers(high - part[column], part[column] - low)
 
 
 def _labels(
@@ -171,7 +162,7 @@ def _labels(
         for row in rows
     ]
     labels = [
-        Label(text=_text(row), x=at[0], y=at[1], must=row["named"])
+        Label(text=name_of(row), x=at[0], y=at[1], must=row["named"])
         for row, at in zip(rows, every, strict=True)
     ]
     spots = placed(labels, every, width_px=room[0], height_px=room[1], most=room[2])
@@ -180,11 +171,6 @@ def _labels(
         {"x": where[id(one)]["nodes"], "y": where[id(one)]["waiting"], **drawn}
         for one, drawn in spots
     ]
-
-
-def _text(row: dict[str, Any]) -> str:
-    name = label(row["policy"])
-    return f"{name} +{row['same']}" if row["same"] else name
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
