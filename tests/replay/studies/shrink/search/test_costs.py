@@ -17,8 +17,11 @@ from replay_support import workload
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import replay_one
+from tracekit.replay.studies.shrink.search import fewest
 from tracekit.replay.studies.shrink.search.fewest import fewest_nodes
+from tracekit.replay.studies.shrink.search.found import Fewest
 from tracekit.replay.studies.shrink.search.limits import parse_limits
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import shrink_cluster
 from tracekit.replay.studies.shrink.words import costs, drains_told
@@ -155,8 +158,8 @@ def test_no_set_is_cheaper_than_the_bound_and_the_set_found_holds(
         return
     kept = tuple(np.sort(found.place[: found.nodes]).tolist())
     paid = sum(prices[at] for at in kept)
-    fewest = fewest_nodes(load, policy, limits, seed=0, repeats=1)
-    assert paid <= sum(prices[at] for at in fewest.place[: fewest.nodes])
+    few = fewest_nodes(load, policy, limits, seed=0, repeats=1)
+    assert paid <= sum(prices[at] for at in few.place[: few.nodes])
     every = (some_ for size in range(1, 6) for some_ in itertools.combinations(range(5), size))
     by_price = sorted((sum(prices[at] for at in one), one) for one in every)
     least = next(price for price, one in by_price if holds(one))
@@ -233,3 +236,20 @@ def test_the_nodes_to_add_are_the_fewest_or_the_cheapest(
     assert (kinds == [None]) == bool(small)
     assert ("all of one kind, which takes the least" in said) == (not small)
     assert "Instead of these are enough:" in said
+
+
+def test_the_cheapest_stands_where_the_fewest_are_not_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The search by number goes through fewer orders of nodes, so that it may end without one."""
+    policy, limits = parse_policy("least_allocated"), parse_limits([LIMIT], ["least_allocated"])
+    usual = fewest._found
+
+    def found(*given_: Any, by: str, **more: Any) -> Fewest:
+        if by == COST:
+            return usual(*given_, by=by, **more)
+        raise TooFewError("a limit breaks on all of them")
+
+    monkeypatch.setattr(fewest, "_found", found)
+    cheap = fewest.fewest_nodes(MIXED, policy, limits, seed=0, repeats=1, by=COST)
+    assert cheap.nodes == 6

@@ -33,6 +33,7 @@ That fewer still would hold again, or another choice of so many nodes, is not ru
 Where what nodes cost is to be least, the fewest are searched for, too: they may be the cheapest.
 """
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Sequence
@@ -95,7 +96,9 @@ def fewest_nodes(
     orders = range(repeats)
     found = _found(tried, orders, beside, by=by, on_fewer=on_fewer)
     if by == COST:
-        found = _cheaper(tried, found, _found(tried, orders, beside, by=NODES), orders)
+        # by number fewer orders of nodes are tried: where a limit breaks on all, none may hold
+        with contextlib.suppress(TooFewError):
+            found = _cheaper(tried, found, _found(tried, orders, beside, by=NODES), orders)
     tried.check_at_the_end(found.at(found.nodes), found.place, by)
     # only then all orders were replayed on all nodes
     known = orders if limits.speak_of("base", str(policy)) else orders[:1]
