@@ -19,11 +19,11 @@ $(VENV)/.user: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.user
-	$(BIN)/pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt
+	$(BIN)/pip install --quiet --no-compile --constraint constraints.txt --requirement requirements-dev.txt
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.user
-	$(BIN)/pip install --quiet --constraint constraints.txt 'tracekit[docs]'
+	$(BIN)/pip install --quiet --no-compile --constraint constraints.txt 'tracekit[docs]'
 	@touch $@
 
 demo: setup ## make up a small trace and take it all the way to demo/report.html
