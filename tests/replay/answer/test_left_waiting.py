@@ -83,6 +83,23 @@ def test_who_waits_in_other_orders_than_the_first_is_told_as_not_noted() -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("production", "told"),
+    [
+        ({"observed": (0,)}, "; production placed all."),
+        ({"observed": (4,)}, "; production left 4."),
+    ],
+)
+def test_who_waits_stands_beside_who_waits_in_production(
+    production: dict[str, tuple[int, ...]], told: str
+) -> None:
+    """It said that production placed all, whatever it did."""
+    middles = {"observed": 0.9, "a": 0.5, "b": 0.9}
+    found = run({**production, "a": (3, 4), "b": (0,)}, middles=middles, measure=STRANDED)
+    said = f"a leaves up to 4 of 1,000 containers without a node{told}"
+    assert sentence(found, decision(found)).endswith(said)
+
+
 def test_the_answer_says_how_many() -> None:
     middles = {"observed": 0.9, "a": 0.5, "b": 0.9}
     found = run({"observed": (0,), "a": (3, 4), "b": (0,)}, middles=middles, measure=STRANDED)

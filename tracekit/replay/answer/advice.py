@@ -10,7 +10,7 @@ import numpy as np
 
 from tracekit.replay.answer.amounts import difference_text, standing_text
 from tracekit.replay.answer.decision import Decision, runner_up
-from tracekit.replay.answer.left_waiting import leaves
+from tracekit.replay.answer.left_waiting import leaves, left
 from tracekit.replay.answer.may_answer import CONDITIONS
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.prices import cost, gains, price, verb
@@ -55,9 +55,15 @@ def keeps_production(found: Results, told: Decision) -> bool:
 
 
 def _waits(found: Results, policy: str) -> str:
-    """That the policy leaves containers waiting that production placed, a sentence; or nothing."""
+    """That the policy leaves containers waiting, beside production, a sentence; or nothing."""
     clause = leaves(found, policy) if policy else ""
-    return f" {policy} {clause}; production placed all." if clause else ""
+    if not clause:
+        return ""
+    usual = left(found, OBSERVED) if OBSERVED in found.policies else None
+    beside = "" if usual is None else "; production placed all"
+    if usual:
+        beside = f"; production left {usual:,}"
+    return f" {policy} {clause}{beside}."
 
 
 def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str:

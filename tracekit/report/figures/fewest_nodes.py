@@ -5,9 +5,10 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.studies.shrink.frames import COST_KEPT
+from tracekit.replay.studies.shrink.frames import ADDED, COST_KEPT
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.told import span, told
 from tracekit.report.colours import slot, slots
@@ -24,6 +25,7 @@ _SCHEMA = {
     "nodes_low": pl.Int64,
     "nodes_high": pl.Int64,
     "of": pl.Int64,
+    ADDED: pl.Int64,
     "bound": pl.Int64,
     COST_KEPT: pl.Float64,
 }
@@ -46,6 +48,8 @@ def _prepare(data: Data) -> pl.DataFrame:
     names = [named(about, name) for name in known["policy"]]
     if COST_KEPT not in known.columns or about.get("least") != COST:
         known = known.with_columns(pl.lit(None, pl.Float64).alias(COST_KEPT))
+    if ADDED not in known.columns:
+        known = known.with_columns(pl.lit(None, pl.Int64).alias(ADDED))
     return known.select(list(_SCHEMA)).with_columns(
         pl.Series("policy", names, dtype=pl.String), pl.Series("shade", shades, dtype=pl.String)
     )
@@ -56,7 +60,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     places = list(range(frame.height))
     best = [color(shade) for shade in frame["shade"]]
     # where no node can go, a bar of all of them would tell nothing
-    stay = (frame["nodes"] == frame["of"]).to_list()
+    stay = [row["nodes"] == row["of"] and not added(row) for row in frame.to_dicts()]
     for at, row in enumerate(frame.iter_rows(named=True)):
         if stay[at]:
             _stays(figure, at, row, best[at])
@@ -149,13 +153,13 @@ def _mark(figure: go.Figure, at: int, nodes: int, name: str) -> None:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     best = frame.row(0, named=True)
-    if best["nodes"] > best["of"]:
-        more = best["nodes"] - best["of"]
+    more, going = added(best), gone(best)
+    if more:
+        then = f"; {going:,} that are there can go then" if going else ""
         return (
             f"The {best['of']:,} nodes are too few; {count(more, 'more node')}"
-            f" {'is' if more == 1 else 'are'} enough for {best['policy']}."
+            f" {'is' if more == 1 else 'are'} enough for {best['policy']}{then}."
         )
-    going = best["of"] - best["nodes"]
     if not going:
         return f"No node can go under {best['policy']}: it keeps all {best['of']:,}."
     return (

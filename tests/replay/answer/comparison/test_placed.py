@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -66,3 +67,16 @@ def test_what_is_missing_is_counted_by_policy() -> None:
     said = fewer_placed(pl.DataFrame(rows))
     assert "that had one in the base, under a (12 more): what looks better there" in said
     assert not fewer_placed(pl.DataFrame(rows).filter(policy="b"))
+
+
+@pytest.mark.parametrize(("more", "placed"), [(3, 0.0), (2, -1.0), (9, 0.0), (-3, -3.0)])
+def test_who_was_not_in_the_base_is_not_missing(tmp_path: Path, more: int, placed: float) -> None:
+    """Three wait in the new run alone, of which so many were not in the base at all."""
+    runs = made(tmp_path / "base", [0] * 6, 0), made(tmp_path / "new", [3] * 6, 0)
+    path = runs[1] / "manifest.json"
+    about = json.loads(path.read_text())
+    about["workload"]["containers"] += more
+    path.write_text(json.dumps(about))
+    found = compare_runs(*runs)
+    assert set(found.frames["changes"].filter(policy="lra")["placed_change"]) == {placed}
+    assert bool(found.about["fewer_placed"]) == (placed < 0)

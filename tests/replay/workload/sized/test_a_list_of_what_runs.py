@@ -120,6 +120,10 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
     assert told.startswith("2 containers may run on no node, however empty, and are set aside: ")
     assert sorted(load.container_ids) == ["default/free", "default/let-in"]
     assert load.facts["containers_set_aside_shut_out"] == 2
+    # nothing stands in for the use of who is not replayed
+    assert (
+        load.facts["containers_with_request_as_use"] == load.facts["containers_without_usage"] == 2
+    )
     picky = "1 node lacks the label disk=ssd, 1 node has the taint own:NoSchedule"
     # the one that has it is too small, and is not counted among those that lack it
     lost = "2 nodes lack the label disk=tape, 1 node has the taint own:NoSchedule"

@@ -49,6 +49,11 @@ class ComparedRun:
     summary: pl.DataFrame
     repeats: pl.DataFrame | None
 
+    @property
+    def containers(self) -> int:
+        """How many containers the workload has; 0 where the run does not say it."""
+        return int(self.manifest.get("workload", {}).get("containers") or 0)
+
     def rows(self) -> dict[str, dict[str, Any]]:
         """Rows of the summary by policy, without the bound; means over orders of arrival."""
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}

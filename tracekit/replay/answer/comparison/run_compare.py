@@ -131,24 +131,28 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
     ]
     looks = max(looks_of(before.manifest), looks_of(after.manifest))
     found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
-    placed = _placed(rows, found, met)
+    placed = _placed(rows, found, met, after.containers - before.containers)
     rows = [{**row, "placed_change": placed.get(row["policy"], 0.0)} for row in rows]
     changes = [{**row, **_change(row, found, at, orders=met[at])} for at, row in enumerate(rows)]
     return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
 
 
 def _placed(
-    rows: Sequence[Mapping[str, Any]], found: Compared, met: Sequence[int]
+    rows: Sequence[Mapping[str, Any]], found: Compared, met: Sequence[int], more_containers: int
 ) -> dict[str, float]:
     """How many containers more the new run placed, by policy; 0 where chance may explain it.
 
-    ``pending`` is judged as every measure is, and this is read off its verdict.
+    ``pending`` is judged as every measure is, and this is read off its verdict. Who waits in one
+    run and was not in the other at all is missing in neither.
     """
     placed = {}
     for at, row in enumerate(rows):
         if row["measure"] == PENDING:
             verdict = _change(row, found, at, orders=met[at])["verdict"]
             more = float(row["base"] - row["new"])
+            if more * more_containers < 0:
+                most = abs(more)
+                more += float(np.clip(more_containers, -most, most))
             placed[row["policy"]] = 0.0 if verdict in AS_MANY else more
     return placed
 

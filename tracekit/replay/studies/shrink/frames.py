@@ -33,11 +33,17 @@ BREAKS_WITH_ALL = ("breaks_with_all_measure", "breaks_with_all_value")
 #: The columns of what keeps containers waiting with one node fewer, if that is known, and of how
 #: many nodes rules on who shares one need alone.
 STOPS, APART = "stops", "apart_nodes"
+#: The column of how many further nodes are needed; these are among the nodes that are enough.
+ADDED = "added_nodes"
+#: The column of the measure whose limit breaks on all nodes there are, where some are added.
+TOO_FEW = "too_few_measure"
 
 _POLICIES = {
     "policy": pl.String,
     "nodes": pl.Int64,
     "of": pl.Int64,
+    ADDED: pl.Int64,
+    TOO_FEW: pl.String,
     "bound": pl.Int64,
     "nodes_low": pl.Int64,
     "nodes_high": pl.Int64,
@@ -166,6 +172,8 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
         "policy": name,
         "nodes": one.nodes - one.left,
         "of": len(one.place) - one.left - len(one.like),
+        ADDED: len(one.like),
+        TOO_FEW: one.too_few or None,
         "bound": None if one.bound is None else max(one.bound - one.left, 0),
         "nodes_low": min(one.by_order) - one.left,
         "nodes_high": max(one.by_order) - one.left,

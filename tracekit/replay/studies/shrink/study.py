@@ -101,10 +101,11 @@ def shrink_cluster(
         over the orders, from replays on exactly these nodes; ``tightest`` the limit that comes
         closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
         it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null
-        where the bound is reached). ``nodes`` above ``of`` are enough where all there are are too
-        few; where prices are known, ``cost_kept_per_hour`` is what the nodes that are kept cost,
-        and ``cost_bound_per_hour`` what no placement gets below. A policy under which sixteen times
-        as many are too few, or that cannot run here, has its problem there.
+        where the bound is reached). Where all there are are too few, ``added_nodes`` of the
+        ``nodes`` are further ones, and others that are there may go then; where prices are known,
+        ``cost_kept_per_hour`` is what the nodes that are kept cost, and ``cost_bound_per_hour``
+        what no placement gets below. A policy under which sixteen times as many are too few, or
+        that cannot run here, has its problem there.
         ``kinds``: where nodes are to be added, how many ``more`` of one kind alone are enough, by a
         node that they are like, or evenly over the sizes there are (null); ``chosen``: the answer.
         ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.

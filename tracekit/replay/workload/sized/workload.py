@@ -102,7 +102,11 @@ def workload_from_sizes(
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         told=(*told, *unpriced_told(rules.price_per_hour)),
         left_out=_left_out(who, shut_out),
-        facts={**_facts(who, used, assumptions), **_set_aside(shut_out), **short_gangs(who.rows)},
+        facts={
+            **_facts(who, used, assumptions, _kept(who, shut_out)),
+            **_set_aside(shut_out),
+            **short_gangs(who.rows),
+        },
     )
     return _without(with_node_lives(load, store, who.found.nodes, life), shut_out)
 
@@ -148,6 +152,11 @@ def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tupl
         if (pinned is None or pinned[at] < 0) and (rules.gang is None or rules.gang[at] < 0)
     ]
     return found if len(found) < who.rows.height else []
+
+
+def _kept(who: Replayed, shut_out: list[tuple[int, str]]) -> IntArray:
+    """The positions of those that are replayed."""
+    return np.setdiff1d(np.arange(who.rows.height), [at for at, _ in shut_out])
 
 
 def _set_aside(shut_out: list[tuple[int, str]]) -> dict[str, int]:
@@ -207,7 +216,7 @@ def _further_told(
 
 def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]:
     """Sentences on containers that are not replayed, and on those that production left waiting."""
-    kept = who.rows[np.setdiff1d(np.arange(who.rows.height), [at for at, _ in shut_out])]
+    kept = who.rows[_kept(who, shut_out)]
     return (
         *too_large_told(who.found, who.amounts, who.too_large),
         *lacking_told(who.found, who.lacking),
@@ -217,8 +226,10 @@ def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]
     )
 
 
-def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str, int]:
-    """Counts of what was left out, and of what stands in for unknown values."""
+def _facts(
+    who: Replayed, used: Used, assumptions: SizedAssumptions, kept: IntArray
+) -> dict[str, int]:
+    """Counts of what was left out, and of what stands in for unknown values of who is ``kept``."""
     found = who.found
     return {
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
@@ -233,10 +244,10 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
         "containers_departed_before": who.life.over,
         "containers_set_aside_too_large": len(who.too_large),
         **({"containers_set_aside_lacking": len(who.lacking)} if who.lacking else {}),
-        **_unknown(who, used.silent),
+        **_unknown(who, used.silent[kept]),
         "container_steps_held": used.held,
         **({"steps_without_any_sample": used.blank} if used.blank else {}),
-        **_stand_ins(used.unknown),
+        **_stand_ins(used.unknown[:, kept]),
         **(not_held(found.nodes, who.rows) if assumptions.groups == "keep" else {}),
     }
 

@@ -13,6 +13,7 @@ from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import costs, drains_told, margin, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.broken import why_none
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
@@ -21,7 +22,7 @@ from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
-from tracekit.report.contents.fewest.listed import adds, hottest, removed
+from tracekit.report.contents.fewest.listed import hottest, removed, to_add
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.words import MINUS, count, spaced
@@ -29,7 +30,7 @@ from tracekit.store.manifest import MADE_UP
 from tracekit.study import Study
 from tracekit.words import counted
 
-__all__ = ["adds", "answer", "hottest", "policies", "removed"]
+__all__ = ["answer", "hottest", "policies", "removed", "to_add"]
 
 #: Of these one is shown; others are there when somebody chooses them.
 _GOING = ("nodes_that_can_go", "nodes_to_add")
@@ -225,8 +226,8 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
         "nodes": row["nodes"],
         "over_orders": span(row["nodes_low"], row["nodes_high"]) if known else "\u2013",
         "lower_bound": row["bound"],
-        "nodes_that_can_go": max(row["of"] - row["nodes"], 0) if known else None,
-        "nodes_to_add": max(row["nodes"] - row["of"], 0) if known else None,
+        "nodes_that_can_go": gone(row) if known else None,
+        "nodes_to_add": added(row) if known else None,
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
         "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),

@@ -14,20 +14,26 @@ _HOTTEST = 10
 _SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
 
 
+def to_add(data: Data) -> Table:
+    """The nodes that are to be added for the best policy, by what they have; no row for none."""
+    found = shrink_told.told(data.studies[NAME])
+    added = None if found is None else _whole(found.nodes.filter(pl.col(LIKE).is_not_null()))
+    if found is None or added is None or added.is_empty():
+        return Table(caption="Nodes to add", columns=[], rows=[])
+    has = [name for name in _SHAPE if name in added.columns]
+    kinds = added.group_by(has, maintain_order=True).agg(
+        pl.len().alias("nodes"), pl.col(LIKE).first().alias("like")
+    )
+    more = count(added.height, "node")
+    caption = f"{more} to add for {found.best['policy']}, by what they have"
+    return table(kinds.select("nodes", "like", *has), caption)
+
+
 def removed(data: Data) -> Table:
-    """The nodes that can go under the best policy, the first to go first; or those to add."""
+    """The nodes that can go under the best policy, the first to go first."""
     found = shrink_told.told(data.studies[NAME])
     if found is None:
         return Table(caption="Nodes that can go", columns=[], rows=[])
-    added = _whole(found.nodes.filter(pl.col(LIKE).is_not_null()))
-    if added.height:
-        has = [name for name in _SHAPE if name in added.columns]
-        kinds = added.group_by(has, maintain_order=True).agg(
-            pl.len().alias("nodes"), pl.col(LIKE).first().alias("like")
-        )
-        more = count(added.height, "node")
-        caption = f"{more} to add for {found.best['policy']}, by what they have"
-        return table(kinds.select("nodes", "like", *has), caption)
     going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
     shape = [name for name in (*_SHAPE, BARRED_BY) if name in going.columns]
     shown = going.select(
@@ -35,12 +41,6 @@ def removed(data: Data) -> Table:
     )
     caption = f"{count(shown.height, 'node')} that can go under {found.best['policy']}"
     return table(shown, caption)
-
-
-def adds(data: Data) -> bool:
-    """Whether nodes are to be added, so that none can go."""
-    found = shrink_told.told(data.studies[NAME])
-    return found is not None and bool(found.best["nodes"] > found.best["of"])
 
 
 def hottest(data: Data) -> Table:

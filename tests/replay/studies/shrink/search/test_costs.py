@@ -213,21 +213,29 @@ def test_a_limit_on_cost_is_on_all_nodes_that_are_kept() -> None:
 #: 3 nodes of 4 for 0.20, 2 of 16 for 0.90; 30 containers of 3: 13 have a place, 17 lack one.
 LACKING = priced(
     workload([(4, 64)] * 3 + [(16, 64)] * 2, [(0, 9000, 3, 1)] * 30, used_share=1.0),
-    (0.2,) * 3 + (0.9,) * 2,
+    (0.2,) * 3 + (1.3,) * 2,
 )
 
 
-@pytest.mark.parametrize(("least", "large", "small"), [("nodes", 4, 0), (COST, 3, 2)])
+@pytest.mark.parametrize(
+    ("least", "large", "small", "kept", "paid"),
+    [("nodes", 4, 0, 6, 6 * 1.3), (COST, 3, 2, 10, 5 * 1.3 + 5 * 0.2)],
+)
 def test_the_nodes_to_add_are_the_fewest_or_the_cheapest(
-    least: str, large: int, small: int
+    least: str, large: int, small: int, kept: int, paid: float
 ) -> None:
-    """4 large ones are the fewest; 3 large and 2 small ones cost 3.10, the least there is."""
+    """With 4 large ones more the 3 small ones can go: 6 nodes for 7.80.
+
+    With 3 large and 2 small ones all 10 stay, for 7.50.
+    """
     found = shrunk(LACKING, "cpu_max_fraction <= 1", least=least, policies=["best_fit"])
     added = found.frames["nodes"].filter(pl.col("like_node").is_not_null())
     like = added["like_node"].replace_strict({f"n{at}": at > 2 for at in range(5)}).to_list()
     assert (sum(like), len(like) - sum(like)) == (large, small)
-    assert row(found)["nodes"] == 5 + large + small
-    assert row(found)["fails"] is not None
+    assert (row(found)["added_nodes"], row(found)["nodes"]) == (large + small, kept)
+    assert row(found)["cost_kept_per_hour"] == pytest.approx(paid)
+    # with fewer a limit breaks, or it is proven that no fewer are enough
+    assert (row(found)["fails"] is None) == (row(found)["bound"] == kept)
     assert row(found)["bound"] <= 9
     best = told(found)
     assert best is not None

@@ -12,11 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.studies.shrink.search.bisection import fewest_from
+from tracekit.replay.studies.shrink.search.few_nodes import Ask
 from tracekit.replay.studies.shrink.search.found import MIXED, Fewest, Option, found_on
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost, least_nodes
-from tracekit.replay.studies.shrink.search.trials import COST, Trials
-from tracekit.replay.workload.changed.more_nodes import kinds_of, sizes_of, spread_over, with_more
+from tracekit.replay.studies.shrink.search.limits import Limits
+from tracekit.replay.studies.shrink.search.staying import fixed_nodes
+from tracekit.replay.studies.shrink.search.trials import COST, LESS, ONE_BY_ONE, Trials
+from tracekit.replay.workload.changed.more_nodes import (
+    kinds_among,
+    kinds_of,
+    sizes_of,
+    spread_over,
+    with_more,
+)
 from tracekit.replay.workload.workload import Workload
 
 #: So many kinds of nodes are asked about by themselves; of so many more a few nodes, which may be
@@ -24,6 +34,9 @@ from tracekit.replay.workload.workload import Workload
 _KINDS, _RARE = 3, 9
 #: So many nodes are a few.
 _FEW = 4
+#: Of so many choices it is asked which nodes that are there can go then; of the first alone where
+#: there are many nodes.
+_OPTIONS = 4
 #: With more nodes than these no bound is worked out.
 _MOST_NODES = 20_000
 
@@ -52,14 +65,35 @@ class Adding:
         On the nodes there are, which are too few.
     by : {'nodes', 'cost'}
         What is to be least.
-    begin : function(like) -> Trials
-        Replays of the workload with ever more of these.
+    repeats : int
+        In so many orders of arrival the limits hold.
+    search : function(load, limits=, ask=) -> Fewest
+        The fewest nodes of a cluster, or the cheapest.
+    asks : callable, optional
+        Who replays a workload; this process if not given.
     """
 
     load: Workload
-    orders: Sequence[int]
+    policy: Entrant
+    limits: Limits
     by: str
-    begin: Callable[[IntArray], Trials]
+    seed: int
+    repeats: int
+    search: Callable[..., Fewest]
+    asks: Callable[[Workload], Ask] | None
+
+    @property
+    def orders(self) -> Sequence[int]:
+        """The orders of arrival."""
+        return range(self.repeats)
+
+    def begin(self, like: IntArray) -> Trials:
+        """Replays on all nodes and on ever more of these."""
+        larger = with_more(self.load, like)
+        ask = None if self.asks is None else self.asks(larger)
+        tried = Trials(larger, self.policy, self.limits, self.seed, ask, repeats=self.repeats)
+        tried.start(np.arange(larger.nodes), "added")
+        return tried
 
     def least(self, like: IntArray, tried: Trials) -> Fewest:
         """The fewest nodes to add, or the cheapest, of the choices that are asked about.
@@ -93,13 +127,24 @@ class Adding:
         """The answer of those that are enough, with the others beside it."""
         each = self._each()
         options.sort(key=lambda one: float(each[one.like].sum()))
-        best, *others = options
+        few = options[: _OPTIONS if self.load.nodes <= ONE_BY_ONE else 1]
+        answers = [(self._with(one), one) for one in few]
+        found, best = min(answers, key=lambda one: self._kept(one[0]))
+        beside = tuple(Option(one.kind, len(one.like)) for one in options if one is not best)
         tried = self.begin(best.like)
-        nodes, by_order = self._first(tried, self.load.nodes + len(best.like))
-        found = self._found(tried, best.like, nodes, by_order)
-        beside = tuple(Option(one.kind, len(one.like)) for one in others)
-        bound, cheapest = self._bounds(tried, kinds, nodes)
+        bound, cheapest = self._bounds(tried, kinds, self.load.nodes + len(best.like))
         return replace(found, kind=best.kind, options=beside, bound=bound, cheapest=cheapest)
+
+    def _with(self, one: _Enough) -> Fewest:
+        """The answer with these added."""
+        tried = self.begin(one.like)
+        nodes, by_order = self._first(tried, self.load.nodes + len(one.like))
+        return self._found(tried, one.like, nodes, by_order)
+
+    def _kept(self, found: Fewest) -> float:
+        """What the nodes count, or cost, that are kept."""
+        each = self._each()
+        return float(np.append(each, each[found.like])[found.place[: found.nodes]].sum())
 
     def _each(self) -> FloatArray:
         """What each node counts, or costs."""
@@ -130,8 +175,28 @@ class Adding:
     def _found(self, tried: Trials, like: IntArray, nodes: int, by_order: Sequence[int]) -> Fewest:
         bound = least_nodes(tried.load, tried.policy, tried.limits)
         found = found_on(tried, nodes, bound, by_order)
+        like = like[: nodes - self.load.nodes]
+        every = replace(found, place=found.place[:nodes], like=like)
+        fewer = None if nodes == bound and self.by != COST else self._others_go(like)
+        if fewer is not None and self._kept(fewer) < self._kept(every) * LESS:
+            return fewer
         tried.check_at_the_end(found.at(nodes), found.place, self.by)
-        return replace(found, place=found.place[:nodes], like=like[: nodes - self.load.nodes])
+        return every
+
+    def _others_go(self, like: IntArray) -> Fewest | None:
+        """The answer where nodes of other kinds may go once these are added; None for no other.
+
+        Nobody adds a node of a kind and gives another of that kind back.
+        """
+        larger = with_more(self.load, like)
+        stays = fixed_nodes(larger)
+        for kind in kinds_among(larger, np.arange(larger.nodes), None):
+            stays[kind] |= bool((kind >= self.load.nodes).any())
+        if stays.all():
+            return None
+        larger = replace(larger, stays=stays)
+        ask = None if self.asks is None else self.asks(larger)
+        return replace(self.search(larger, limits=self.limits, ask=ask), like=like)
 
     def _without_unneeded(self, like: IntArray, kinds: Sequence[IntArray]) -> IntArray:
         """The same without the nodes of any kind of which fewer are enough."""

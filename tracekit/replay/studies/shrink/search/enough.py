@@ -5,9 +5,6 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
-from tracekit.arrays import IntArray
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.may_wait import most_waiting
 from tracekit.replay.studies.shrink.search.added import Adding
@@ -20,7 +17,7 @@ from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import NODES, Trials
-from tracekit.replay.workload.changed.more_nodes import like_nodes, with_more
+from tracekit.replay.workload.changed.more_nodes import like_nodes
 from tracekit.replay.workload.workload import Workload
 
 #: So many times the nodes are tried at most.
@@ -50,7 +47,8 @@ def enough_nodes(
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
 
     Twice as many are tried, four times and so on up to ``MOST`` times, as long as that brings the
-    limit that breaks nearer.
+    limit that breaks nearer. Where nodes are to be added, others that are there may go once these
+    are: a node with what was lacking makes ordinary ones free.
 
     Parameters
     ----------
@@ -74,23 +72,17 @@ def enough_nodes(
     """
     ask = None if asks is None else asks(load)
     search = functools.partial(
-        fewest_nodes,
-        load,
-        policy,
-        seed=seed,
-        repeats=repeats,
-        by=by,
-        ask=ask,
-        beside=beside,
+        fewest_nodes, policy=policy, seed=seed, repeats=repeats, by=by, beside=beside
     )
+    here = functools.partial(search, load, ask=ask)
     try:
-        return search(limits=limits, on_fewer=not as_a_run)
+        return here(limits=limits, on_fewer=not as_a_run)
     except TooFewError as error:
         if may_wait:
             error.where_production_placed_all(int(limits.observed["nodes_used_max"]))
         most = most_waiting(load) if may_wait and error.only_waits else 0
         if most:
-            found = _with_some_waiting(search, load, policy, limits, most)
+            found = _with_some_waiting(here, load, policy, limits, most)
             if found is not None:
                 return found
         if as_a_run and repeats > 1:
@@ -98,23 +90,16 @@ def enough_nodes(
             as_far = at_the_mean(limits, rows)
             if as_far is not None:
                 with contextlib.suppress(TooFewError):
-                    return search(limits=as_far)
+                    return here(limits=as_far)
         if not further:
             raise
         if as_a_run:
             with contextlib.suppress(TooFewError):
-                return search(limits=limits)
+                return here(limits=limits)
 
-        def begin(like: IntArray) -> Trials:
-            """Replays on all nodes and on ever more of others."""
-            larger = with_more(load, like)
-            replays = None if asks is None else asks(larger)
-            tried = Trials(larger, policy, limits, seed, replays, repeats=repeats)
-            tried.start(np.arange(larger.nodes), "added")
-            return tried
-
-        nobody_waits = limits.nobody_waits(str(policy))
-        return _with_more(Adding(load, range(repeats), by, begin), error, nobody_waits)
+        adding = Adding(load, policy, limits, by, seed, repeats, search, asks)
+        found = _with_more(adding, error, limits.nobody_waits(str(policy)))
+        return replace(found, too_few="" if error.broken is None else error.broken.measure)
 
 
 def _with_some_waiting(

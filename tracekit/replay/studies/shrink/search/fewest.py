@@ -52,11 +52,9 @@ from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.on_fewer import fullest_first, held_on_fewer
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
-from tracekit.replay.studies.shrink.search.trials import COST, LESS, NODES, Trials
+from tracekit.replay.studies.shrink.search.trials import COST, LESS, NODES, ONE_BY_ONE, Trials
 from tracekit.replay.workload.workload import Workload
 
-#: Of more nodes than these none is tried by itself: each costs a replay.
-ONE_BY_ONE = 50
 #: So many nodes in a row that cannot go end the search.
 _TRIED = 24
 

@@ -62,7 +62,7 @@ class Fewest:
         How many others would be enough instead.
     like : int64, shape (more,)
         Where all nodes are too few: which node each further one is like. They come after all
-        others in every array.
+        others in every array, and all of them are among the ``nodes``, which others need not be.
     waits_with_all : int, optional
         Where containers wait with all nodes already, how many never find a node, in the worst
         order: no more of them do on those that stay. None where nothing waits.
@@ -72,6 +72,8 @@ class Fewest:
         Who they are and why, in the order of arrival as given: see ``runs.waiting.waiting_on``.
     broken_with_all : Broken, optional
         The limit that breaks on all nodes, where it holds on fewer.
+    too_few : str
+        Where nodes are added: the measure of the limit that breaks on all there are.
     apart : int
         So many nodes are needed by rules on who shares one alone.
     """
@@ -96,6 +98,7 @@ class Fewest:
     waiting: Mapping[str, Any] = field(default_factory=dict)
     broken_with_all: Broken | None = None
     apart: int = 0
+    too_few: str = ""
 
     def at(self, nodes: int) -> list[Trial]:
         """The replays on so many nodes, by order of arrival."""

@@ -36,6 +36,8 @@ COST_MEASURE = "cost_per_hour"
 AT_MEAN = "at the mean of the orders of arrival"
 #: What is less by rounding alone is not less.
 LESS = 1 - 1e-9
+#: Of more nodes than these none is tried by itself: each costs a replay.
+ONE_BY_ONE = 50
 
 
 class Trials:

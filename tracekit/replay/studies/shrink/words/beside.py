@@ -8,6 +8,7 @@ import numpy as np
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.runs.shown import few
+from tracekit.replay.studies.shrink.words.added import added
 from tracekit.replay.studies.shrink.words.broken import why_none
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.study import Study
@@ -45,11 +46,11 @@ def _other(study: Study, row: Mapping[str, Any], way: int | None) -> str:
     known = f"{name}, what clusters run already," if name == USUAL else name
     if row["nodes"] is None:
         return f"Not even all are enough for {name}: {why_none(row)}."
-    all_ = "all " if row["nodes"] == row["of"] else ""
+    more = added(row)
+    all_ = "all " if row["nodes"] == row["of"] and not more else ""
     sure = {0: "; that may be chance", 1: ", more beyond chance", -1: ", fewer beyond chance"}
     told = "" if way is None else sure[way]
-    more = max(row["nodes"] - row["of"], 0)
-    there = f", {more:,} more than there are" if more else ""
+    there = f", with {more:,} more than there are" if more else ""
     return f"{known} needs {all_}{row['nodes']:,}{there}{told}."
 
 

@@ -43,9 +43,8 @@ def left_waiting(load: Mapping[str, Any]) -> str:
     )
     if large == count:
         return f" {said}: {'it is' if count == 1 else 'they are'} too large for any node there is."
-    some = f"{count - large:,} of them" if large else "it" if count == 1 else "them"
-    others = f", {large:,} {'is' if large == 1 else 'are'} too large for any" if large else ""
-    return f" {said}: nodes that go may be needed for {some}{others}."
+    others = f", {large:,} of them too large for any" if large else ""
+    return f" {said}{others}: with --assume waiting=place they are."
 
 
 def nobody_leaves(load: Mapping[str, Any]) -> str:

@@ -60,11 +60,11 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
         return ""
     there = prices.sum()
     said = f"Those that stay cost {cost:,.2f} per hour, of {there:,.2f} now"
-    if cost > there:
+    if nodes[LIKE].count():
         said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} now"
     if least != COST:
         cheaper = f": fewer nodes were searched for, not cheaper ones (--least {COST} does that)"
-        return f"{said}{cheaper if unlike(nodes) and cost <= there else ''}."
+        return f"{said}{cheaper if unlike(nodes) and not nodes[LIKE].count() else ''}."
     proven = ""
     if bound is not None:
         least_of_all = _down(bound)

@@ -44,7 +44,14 @@ def goes(found: Told) -> str:
         how, others = _options(found)
         each = " Each has the labels and taints of the node that it is like."
         said = f"{added.height:,} to add, {how}: {_listed(added)}{cost}."
-        return f"{said}{others}{each}{_open(found)}"
+        more = f"{said}{others}{each}{_open(found)}"
+        then = _gone(found)
+        return f"{more} Then {then}" if then else more
+    return _gone(found)
+
+
+def _gone(found: Told) -> str:
+    """Which nodes go, by shape, and what they cost; empty for none."""
     gone = found.nodes.filter(~pl.col("kept"))
     if gone.is_empty():
         return ""
@@ -62,10 +69,10 @@ def goes(found: Told) -> str:
 
 
 def _open(found: Told) -> str:
-    """Which nodes are cordoned at the end and carry load here, a sentence; empty for none."""
+    """Which nodes that stay are cordoned at the end, a sentence; empty for none."""
     if CORDONED not in found.nodes.columns:
         return ""
-    names = found.nodes.filter(CORDONED)["node"].to_list()
+    names = found.nodes.filter(pl.col(CORDONED) & pl.col("kept"))["node"].to_list()
     if not names:
         return ""
     are, count = ("is", "counts") if len(names) == 1 else ("are", "count")

@@ -10,6 +10,7 @@ from tracekit.replay.policy.own_files import FILES, as_given, by_name
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
+from tracekit.replay.studies.shrink.words.added import added
 from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.study import Where, beside
 
@@ -59,7 +60,7 @@ def _following(found: Told, to: Where, own: Mapping[str, str]) -> list[tuple[str
         why = "See how far the count moves over orders of arrival:"
         said.append((why, f"--repeat {FEWEST}", f"fewest-{FEWEST}-orders"))
     scale = round(about["scale"] * MORE, 6)
-    if _fewer(found) or found.best["nodes"] == found.best["of"]:
+    if not added(found.best):
         why = f"See how many it takes for {scale:g} times the load:"
         said.append((why, f"--scale {scale:g}", AT_MORE.format(scale)))
     again = partial(command, about, [asked_of])
@@ -99,7 +100,7 @@ def may_be_cheaper(found: Told) -> bool:
 
 def _fewer(found: Told) -> bool:
     """Whether nodes can go."""
-    return bool(found.best["nodes"] < found.best["of"])
+    return bool(found.best["nodes"] < found.best["of"]) and not added(found.best)
 
 
 def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool = True) -> str:

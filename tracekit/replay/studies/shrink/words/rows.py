@@ -10,6 +10,7 @@ from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.measures import FULLEST
 from tracekit.replay.studies.shrink.search.broken_limit import number
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
+from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.study import Study
 from tracekit.words import counted
@@ -71,8 +72,12 @@ def _row(row: Mapping[str, Any], by_cost: bool) -> list[Any]:
 
 def _can_go(row: Mapping[str, Any]) -> str:
     """How many nodes can go, or have to be added."""
-    low, high = row["of"] - row["nodes"], row["of"] - row["nodes_low"]
-    return f"+{_between(max(-high, 0), -low)}" if low < 0 else _between(low, high)
+    low, high = gone(row), gone({**row, "nodes": row["nodes_low"]})
+    if not added(row):
+        return _between(low, high)
+    if low:
+        return f"{_between(low, high)}, +{added(row):,}"
+    return f"+{_between(max(added(row) - high, 0), added(row))}"
 
 
 def _between(low: int, high: int) -> str:
@@ -96,7 +101,7 @@ def _use(row: Mapping[str, Any]) -> Sequence[str]:
 
 def _to_add(study: Study) -> str:
     found = study.frames["policies"].filter(study.frames["policies"]["problem"].is_null())
-    more = any(row["nodes"] > row["of"] for row in found.to_dicts())
+    more = any(added(row) for row in found.to_dicts())
     return "; can go: +N are nodes to add" if more else ""
 
 

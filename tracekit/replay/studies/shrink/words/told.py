@@ -14,6 +14,7 @@ from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.studies.shrink.frames import APART, LIKE, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs, waits
+from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to
 from tracekit.replay.studies.shrink.words.cautions import (
@@ -118,7 +119,7 @@ def _enough(found: Told) -> str:
     bound = row["bound"]
     cost = costs.kept(row, found.nodes, about.get("least", NODES))
     known = [
-        cost if cheap or row["nodes"] > row["of"] else "",
+        cost if cheap or added(row) else "",
         *(
             [f"Production's containers are on {usual:,}{unscaled(about)}."]
             if usual < row["of"]
@@ -138,7 +139,7 @@ def _enough(found: Told) -> str:
         if orders > 1
         else " in one order of arrival"
     )
-    if row["nodes"] > row["of"]:
+    if added(row):
         too_few = f"{_too_few(found, load, every)}{waits.by_choice_of_nodes(row, about)}"
         return f"{too_few}{use_there(row, about)}{beside}"
     if row["nodes"] == row["of"]:
@@ -149,7 +150,7 @@ def _enough(found: Told) -> str:
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
-        f" {row['of'] - row['nodes']:,} can go.{'' if cheap or not cost else f' {cost}'}"
+        f" {gone(row):,} can go.{'' if cheap or not cost else f' {cost}'}"
         f"{aside}{not_counted(about['workload'])}{left_waiting(about['workload'])}"
         f"{breaks_with_all(row)}{waits.either(row, about)}{use_there(row, about)}"
         f"{beside}{_beyond(found)}"
@@ -177,7 +178,11 @@ def _scaled(about: Mapping[str, Any]) -> str:
 def _too_few(found: Told, load: str, every: str) -> str:
     """That there are too few nodes, and how many more are enough, a sentence."""
     row = found.best
-    more = row["nodes"] - row["of"]
+    more, goes = added(row), gone(row)
+    then = ""
+    if goes:
+        some = f"{goes:,} of the {row['of']:,} can go, so that"
+        then = f" With {'it' if more == 1 else 'them'} {some} {row['nodes']:,} are enough."
     kept = ""
     if found.about.get("kept_placement") and found.about["scale"] == 1:
         kept = "Production ran on its nodes, and its placement is kept. Were all placed anew: the"
@@ -185,13 +190,13 @@ def _too_few(found: Told, load: str, every: str) -> str:
         f"{kept or 'The'} {count(row['of'], 'node')} {'is' if row['of'] == 1 else 'are'} too few"
         f" for {named(found.about, row['policy'])}{load}:"
         f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every}, which makes"
-        f" {row['nodes']:,}."
+        f" {row['of'] + more:,}.{then}"
     )
 
 
 def _like_these(row: Mapping[str, Any]) -> str:
     """Of which nodes the bound speaks where some are added: larger ones could be fewer."""
-    return " like these" if row["nodes"] > row["of"] else ""
+    return " like these" if added(row) else ""
 
 
 def _not_all(row: Mapping[str, Any], *, cheap: bool, at_mean: bool) -> str:
