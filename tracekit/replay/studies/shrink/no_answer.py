@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.shrink.search.broken_limit import plain
+from tracekit.replay.studies.shrink.search.broken_limit import Broken, plain
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.words import counted
 
@@ -45,14 +45,26 @@ def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, An
     if not told:
         return None
     measure = max({one.measure for one in told}, key=[one.measure for one in told].count)
-    nearest = min((one.value or 0, name) for name, one in broken.items() if one.measure == measure)
-    value, name = nearest
+    value, name, where = min(
+        _nearest(name, one, problems[name])
+        for name, one in broken.items()
+        if one.measure == measure
+    )
     usual = observed.get(measure)
     beside = "" if usual is None else f"; production itself reaches {measure} {plain(usual)}"
     return (
-        f"{name} comes nearest, with {measure} {_up(value)} in its worst order of arrival: loosen"
+        f"{name} comes nearest, with {measure} {_up(value)} {where}: loosen"
         f" the limit to that, lower the load with --scale, or try another policy{beside}"
     )
+
+
+def _nearest(name: str, broken: Broken, problem: TracekitError) -> tuple[float, str, str]:
+    """The value nearest to the limit, the policy, and where it comes to that."""
+    nearer = problem.nearer if isinstance(problem, TooFewError) else None
+    if nearer is None:
+        return broken.value or 0.0, name, "in its worst order of arrival"
+    nodes, value = nearer
+    return value, name, f"on {counted(nodes, 'node')} in the worst order of arrival"
 
 
 def _up(value: float) -> str:

@@ -102,11 +102,7 @@ def workload_from_sizes(
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         told=(*told, *unpriced_told(rules.price_per_hour)),
         left_out=_left_out(who, shut_out),
-        facts={
-            **_facts(who, used, assumptions, _kept(who, shut_out)),
-            **_set_aside(shut_out),
-            **short_gangs(who.rows),
-        },
+        facts=_facts(who, used, assumptions, shut_out),
     )
     return _without(with_node_lives(load, store, who.found.nodes, life), shut_out)
 
@@ -157,10 +153,6 @@ def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tupl
 def _kept(who: Replayed, shut_out: list[tuple[int, str]]) -> IntArray:
     """The positions of those that are replayed."""
     return np.setdiff1d(np.arange(who.rows.height), [at for at, _ in shut_out])
-
-
-def _set_aside(shut_out: list[tuple[int, str]]) -> dict[str, int]:
-    return {"containers_set_aside_shut_out": len(shut_out)} if shut_out else {}
 
 
 def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
@@ -227,10 +219,13 @@ def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]
 
 
 def _facts(
-    who: Replayed, used: Used, assumptions: SizedAssumptions, kept: IntArray
+    who: Replayed,
+    used: Used,
+    assumptions: SizedAssumptions,
+    shut_out: list[tuple[int, str]],
 ) -> dict[str, int]:
-    """Counts of what was left out, and of what stands in for unknown values of who is ``kept``."""
-    found = who.found
+    """Counts of what was left out, and of what stands in for unknown values of those replayed."""
+    found, kept = who.found, _kept(who, shut_out)
     return {
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
         **({"nodes_without_own_use": found.unmeasured} if found.unmeasured else {}),
@@ -249,6 +244,8 @@ def _facts(
         **({"steps_without_any_sample": used.blank} if used.blank else {}),
         **_stand_ins(used.unknown[:, kept]),
         **(not_held(found.nodes, who.rows) if assumptions.groups == "keep" else {}),
+        **({"containers_set_aside_shut_out": len(shut_out)} if shut_out else {}),
+        **short_gangs(who.rows),
     }
 
 

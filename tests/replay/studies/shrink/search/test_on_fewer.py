@@ -115,3 +115,15 @@ def test_what_is_found_is_one_of_the_choices_that_hold(
     assert kept in fewer or kept == tuple(range(len(nodes)))
     every = holds(tuple(range(len(nodes))))
     assert (found.broken_with_all is None) is every
+
+
+def test_the_hint_is_of_the_fewer_nodes_that_come_nearest() -> None:
+    """Without the small node 45 % is reached, with it 50 %: a limit of 45 % has an answer."""
+    asked = {"policies": ["first_fit"], "repeats": 1}
+    with pytest.raises(TracekitError) as told:
+        shrink_cluster(given_source(LOAD), limits=["cpu_max_fraction <= 0.44"], **asked)  # type: ignore[arg-type]
+    hint = str(told.value.hint).replace("\N{NO-BREAK SPACE}", " ")
+    assert hint.startswith("first_fit comes nearest, with cpu_max_fraction 0.45 on ")
+    assert "in the worst order of arrival: loosen the limit to that" in hint
+    found = shrink_cluster(given_source(LOAD), limits=["cpu_max_fraction <= 0.45"], **asked)  # type: ignore[arg-type]
+    assert found.frames["policies"]["nodes"].to_list() == [2]

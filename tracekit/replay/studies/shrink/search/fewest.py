@@ -200,6 +200,7 @@ def _on_fewer(
     if held is None and first.load.nodes <= ONE_BY_ONE:
         held = lighter(first, first.place, orders, by)
     if held is None:
+        error.nearer = first.nearest(error.broken, orders)
         raise error
     tried, most = held
     holds = functools.partial(tried.hold_all, orders=orders)

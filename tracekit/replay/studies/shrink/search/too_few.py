@@ -23,6 +23,9 @@ class TooFewError(TracekitError):
     """A limit breaks on all nodes already."""
 
     broken: Broken | None = None
+    #: On how many fewer nodes, of those tried, the limit is nearest to holding, and its value there
+    #: in the worst order of arrival; None where it is no nearer than on all.
+    nearer: tuple[int, float] | None = None
     #: That one container by itself breaks a limit, on every node; empty where none does.
     alone: str = ""
     #: Whether containers wait, which nobody spoke of, and nothing else is wrong.
@@ -38,7 +41,7 @@ class TooFewError(TracekitError):
             hint=f"try another policy, or loosen the limit{f'; {self.allow}' * bool(self.allow)}",
         )
         error.broken, error.alone, error.only_waits = self.broken, self.alone, self.only_waits
-        error.allow = self.allow
+        error.allow, error.nearer = self.allow, self.nearer
         return error
 
     def where_production_placed_all(self, nodes: int) -> TooFewError:

@@ -34,8 +34,7 @@ NODES, COST = "nodes", "cost"
 COST_MEASURE = "cost_per_hour"
 #: Of which value a limit is, where it is not each order's.
 AT_MEAN = "at the mean of the orders of arrival"
-#: What is less by rounding alone is not less.
-LESS = 1 - 1e-9
+LESS = 1 - 1e-9  # what is less by rounding alone is not less
 #: Of more nodes than these none is tried by itself: each costs a replay.
 ONE_BY_ONE = 50
 
@@ -73,6 +72,8 @@ class Trials:
         self._rank[left_nodes(load)] = 0
         self.cheapest = least_cost(load, policy, limits)
         self._done: dict[tuple[int, int], Trial] = {}
+        # of all orders of nodes: by limit, the least value that breaks it on fewer, and where
+        self._nearest: dict[str, tuple[float, int, Trials]] = {}
         whole = self._ask(0, None)
         assert whole.node is not None  # noqa: S101 - it is the order as given
         node = whole.node
@@ -221,6 +222,21 @@ class Trials:
         """All replays, on most nodes first."""
         return tuple(sorted(self._done.values(), key=lambda one: (-one.nodes, one.repeat)))
 
+    def nearest(self, broken: Broken | None, orders: Iterable[int]) -> tuple[int, float] | None:
+        """The fewer nodes on which a limit that breaks on all came nearest, and its worst value.
+
+        Over all orders of arrival; None where it is no nearer than on all nodes, or others break.
+        """
+        if broken is None or broken.value is None or broken.too_little:
+            return None
+        if broken.limit not in self._nearest:
+            return None
+        _, nodes, tried = self._nearest[broken.limit]
+        found = {tried.broken_by(order, nodes) for order in orders} - {None}
+        worst = max((one.value or 0.0 for one in found if one is not None), default=0.0)
+        same = all(one is not None and one.limit == broken.limit for one in found)
+        return (nodes - self.left, worst) if same and worst < broken.value else None
+
     def waiting(self) -> dict[str, Any]:
         """Who finds no node on all of them, in the order of arrival as given."""
         return waiting_on(self.load, self._placed[self.load.nodes])
@@ -244,6 +260,10 @@ class Trials:
         name = str(self.policy)
         base = self._base_of(order) if self.limits.speak_of("base", name) else row
         broken = self.limits.first_broken(name, base, row)
+        if broken is not None and broken.value is not None and nodes < self.load.nodes:
+            here = broken.value, nodes, self
+            best = self._nearest.get(broken.limit, here)
+            self._nearest[broken.limit] = min(best, here, key=lambda one: one[:2])
         stops = self._stops(order, nodes, broken)
         return Trial(order, nodes, row, broken, self.limits.room(name, base, row), stops)
 
