@@ -138,7 +138,8 @@ def _trade_off(*rows: tuple[str, float, float, str], also: tuple[str, ...] = ())
                 "policy": name, "same": 0, "nodes": nodes, "nodes_low": nodes - 1,
                 "nodes_high": nodes + 1, "overload_share": share, "overload_low": share,
                 "overload_high": share + 1e-4, "of_nodes": 130, "allowed_share": 1e-4, "kind": kind,
-                "also": name in also, "missing": "", "shade": SHADES.get(kind, "other"),
+                "fewer": "", "also": name in also, "missing": "",
+                "shade": SHADES.get(kind, "other"),
             }
             for name, nodes, share, kind in rows
         ]

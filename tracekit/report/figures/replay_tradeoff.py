@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.chance.material import MATERIAL
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.labels import Label, placed
@@ -276,7 +277,8 @@ FIGURE = Figure(
     " lines are 95 % intervals over the orders of arrival. The upright axis is drawn by the square"
     " root, so that little overload is told from none. Nodes"
     " are those in use on average over time: a node that is emptied later counts in part, and one"
-    " that holds nothing but what runs on every node is not in use.",
+    " that holds nothing but what runs on every node is not in use. Counts of nodes that differ by"
+    f" less than {MATERIAL:.0%} are as good as equal.",
     reads=("replay/summary", "replay/repeats"),
     prepare=_prepare,
     note=_note,
