@@ -16,7 +16,11 @@ _UNSURE = {
 
 
 def takeaway(frame: pl.DataFrame) -> str:
-    """What is given up for what, in a sentence or two."""
+    """What is given up for what, in a sentence or two, and what the means of nodes are of."""
+    return f"{_traded(frame)} {frame['sparse'][0]}".strip()
+
+
+def _traded(frame: pl.DataFrame) -> str:
     rows = frame.filter(pl.col("kind") != PRODUCTION)
     chosen = rows.filter(pl.col("kind") == CHOSEN)
     of = int(frame["of_nodes"][0])
