@@ -77,6 +77,16 @@ def test_the_caption_names_those_that_may_be_chosen_only_where_there_are_some(
     assert replay.comparison(_ran(rows)).caption.startswith(f"Ways to place: {said} ")
 
 
+def test_who_is_too_doubtful_to_be_recommended_is_none_that_the_caption_means() -> None:
+    data = _ran((RAN[0], RAN[1]))
+    repeats = data._run_frames["repeats"]
+    once = pl.when(policy="b", repeat=2).then(60).otherwise("overloaded_node_steps")
+    data._run_frames["repeats"] = repeats.with_columns(overloaded_node_steps=once)
+    shown = replay.comparison(data)
+    assert RISKY in {row[-1].text for row in shown.rows}
+    assert "; no other may be, best" in shown.caption
+
+
 def test_every_column_of_the_table_is_among_the_words() -> None:
     """cpu_stranded_share stood over a column of the file, and nowhere on the page of words."""
     data = made_up()

@@ -70,7 +70,7 @@ def comparison(data: Data) -> Table:
         [*_marked(row, names, data), _verdict(names, first, data, kept=kept)]
         for row, names in zip(rows, groups, strict=True)
     ]
-    top = _top(kept=kept, first=first, more=_may(groups, first, barred | once))
+    top = _top(kept=kept, first=first, more=_may(groups, first, data))
     return Table(
         caption=f"Ways to place: {top}, best {ranked.title} first; \u00b1 is half of the 95 %"
         " interval",
@@ -87,10 +87,10 @@ def _bound(data: Data, measures: Sequence[Measure]) -> list[list[Cell]]:
     return [[name, *_plain(bound, measures), Cell(text="", sort="")]] if len(bound) else []
 
 
-def _may(groups: Sequence[Sequence[str]], first: str, barred: Container[str]) -> bool:
-    """Whether a policy beside the one on top may be chosen."""
+def _may(groups: Sequence[Sequence[str]], first: str, data: Data) -> bool:
+    """Whether a policy beside the one on top may be chosen, with nothing said against it."""
     return any(
-        first not in names and OBSERVED not in names and not any(one in barred for one in names)
+        first not in names and OBSERVED not in names and not _against(names[0], data)
         for names in groups
     )
 
