@@ -62,7 +62,7 @@ def rule(found: Results) -> str:
     return (
         f"A policy may be chosen that leaves {waiting} while"
         f" {within(usual, _node_steps(found))}{full}. One that overloads more only on average, so"
-        f" that chance may explain it, does so {IN_DOUBT}; it is marked."
+        f" that chance may explain it, is marked: that is {IN_DOUBT}."
     )
 
 
