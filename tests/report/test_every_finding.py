@@ -9,6 +9,7 @@ import pytest
 from report_support import made_up
 
 from tracekit.report.data import Data
+from tracekit.report.figures import get_figure
 from tracekit.report.findings import MOST_FINDINGS, all_findings, key_findings
 from tracekit.report.pages import all_pages
 
@@ -92,3 +93,81 @@ def test_nodes_that_never_changed_are_not_said_to_have_too_few_samples() -> None
     told = said.sentence.replace("\u00a0", " ")
     assert "on 4 further nodes CPU or memory never changed (correlation zone U)" in told
     assert "on 2 further nodes there are too few samples" in told
+
+
+def _zones(doubts: list[float], **nodes: int) -> Data:
+    """So many nodes in each zone, and how probable another zone is for each of some."""
+    zones = pl.DataFrame({"zone": list(nodes), "nodes": list(nodes.values())})
+    profile = pl.DataFrame(
+        {
+            "node": [f"{zone}{at}" for zone, many in nodes.items() for at in range(many)],
+            "zone": [zone for zone, many in nodes.items() for _ in range(many)],
+            "pearson_r": [0.1] * sum(nodes.values()),
+        }
+    )
+    known = pl.DataFrame(
+        {"other_zone_probability": doubts}, schema={"other_zone_probability": pl.Float64}
+    )
+    return Data(
+        fetch=lambda name, _: zones if name.endswith("zone_summary") else profile,
+        results=lambda _: known,
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "finding", "figure"),
+    [
+        (
+            {"A": 12, "B": 8, "C": 12},
+            (
+                "of nodes (12 of 32) have CPU and memory that move against each other (correlation"
+                " zone A); as many have CPU and memory that rise and fall together (correlation"
+                " zone C)."
+            ),
+            (
+                "No part is the largest: on 12 of 32 nodes with a correlation CPU and memory move"
+                " against each other (correlation zone A); on as many CPU and memory rise and"
+                " fall together (correlation zone C)."
+            ),
+        ),
+        (
+            {"A": 11, "B": 8, "C": 13},
+            (
+                "of nodes (13 of 32) have CPU and memory that rise and fall together (correlation"
+                " zone C)."
+            ),
+            (
+                "On 13 of 32 nodes with a correlation, the largest part, CPU and memory rise and"
+                " fall together (correlation zone C)."
+            ),
+        ),
+        (
+            {"A": 1, "B": 20},
+            "of nodes (20 of 21) have CPU and memory that are hardly related (correlation zone B).",
+            (
+                "On 20 of 21 nodes with a correlation, CPU and memory are hardly related"
+                " (correlation zone B)."
+            ),
+        ),
+    ],
+)
+def test_a_zone_is_called_the_largest_only_where_no_other_holds_as_many(
+    nodes: dict[str, int], finding: str, figure: str
+) -> None:
+    rank = get_figure("zone_rank")
+    for doubts, sure in (
+        ([], ""),
+        ([0.01] * 4, ""),
+        (
+            [0.01, 0.3, 0.5, 0.2],
+            (
+                " The zone is beyond reasonable doubt for 25 % of 4 nodes; others may be in another"
+                " one."
+            ),
+        ),
+    ):
+        data = _zones(doubts, **nodes)
+        said = all_findings()["zones"].find(data)
+        assert said is not None
+        assert said.sentence.replace("\u00a0", " ") == f"{finding}{sure}"
+        assert rank.takeaway(rank.prepare(data)).replace("\u00a0", " ") == figure

@@ -11,6 +11,7 @@ from tracekit.report import ranks as ranked
 from tracekit.report.blocks import block
 from tracekit.report.drawing.palette import color
 from tracekit.report.figures import get_figure
+from tracekit.report.figures.replay_peak import _alike
 from tracekit.report.measures import named
 from tracekit.report.trade_off import (
     BEATEN,
@@ -138,7 +139,8 @@ def _trade_off(*rows: tuple[str, float, float, str], also: tuple[str, ...] = ())
                 "policy": name, "same": 0, "nodes": nodes, "nodes_low": nodes - 1,
                 "nodes_high": nodes + 1, "overload_share": share, "overload_low": share,
                 "overload_high": share + 1e-4, "of_nodes": 130, "allowed_share": 1e-4, "kind": kind,
-                "also": name in also, "missing": "", "shade": SHADES.get(kind, "other"),
+                "fewer": "", "sparse": "", "also": name in also, "missing": "",
+                "shade": SHADES.get(kind, "other"),
             }
             for name, nodes, share, kind in rows
         ]
@@ -280,3 +282,17 @@ def test_the_highest_line_is_the_highest_once_the_cluster_is_filled() -> None:
     data._run_frames["steps"] = pl.concat([observed, *others])
     frame = get_figure("replay_peak").prepare(data)
     assert frame["policy"].unique(maintain_order=True).to_list()[1] == "late"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ([("observed", "lra")], "production and lra do not differ"),
+        ([("observed", "lra"), ("bra", "lra")], "neither production nor bra differs from lra"),
+        ([("bra", "lra"), ("bra", "observed")], "neither lra nor production differs from bra"),
+    ],
+)
+def test_who_does_not_differ_is_said_so_that_it_can_be_read(
+    pairs: list[tuple[str, str]], said: str
+) -> None:
+    assert _alike(pairs) == said

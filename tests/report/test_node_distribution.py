@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
@@ -103,3 +104,82 @@ def test_the_resource_that_binds_is_drawn_first_and_named() -> None:
     assert figure.table(frame)["resource"].unique(maintain_order=True).to_list() == ["GPU", "CPU"]
     scarce = frame.filter(resource="gpu_milli")
     assert scarce["of_nodes"].unique().to_list() == [2]
+
+
+def test_a_node_of_exactly_all_it_has_is_not_drawn_beyond_that() -> None:
+    use = [1.0, 1.0000001, 0.9999999, 0.95, 0.94, 1.01, 0.7, 0.0]
+    nodes = pl.DataFrame(
+        {
+            "policy": ["best_fit"] * len(use),
+            "node": [f"n{at}" for at in range(len(use))],
+            "cpu_mean_fraction": pl.Series(use, dtype=pl.Float32),
+        }
+    )
+    frame = get_figure("node_distribution").prepare(
+        Data(run={"workload": {}, "policies": []}, run_frames={"nodes": nodes})
+    )
+    held = {row["use_from"]: row["nodes"] for row in frame.to_dicts() if row["nodes"]}
+    assert held == {0.0: 1, 0.7: 1, 0.9: 1, 0.95: 4, 1.0: 1}
+
+
+def _beside(resource: str, side: str | None, change: str) -> list[dict[str, object]]:
+    """Two rows of a resource as they are drawn, of which the second differs so from the first."""
+    shared = {
+        "resource": resource, "use_from": 0.0, "nodes": 8, "of_nodes": 8, "hot": 0, "idle": 2,
+        "median": 0.5, "std": 0.1, "unknown": 0, "shade": "other", "side": side,
+        "apart": bool(side), "change": change, "sparse": "",
+    }  # fmt: skip
+    return [{"policy": name, **shared} for name in ("observed", "mine")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "begins", "also"),
+    [
+        (
+            [
+                ("gpu_milli", "", "none"),
+                ("cpu", "", "+12 pp (-1 to 25)"),
+                ("memory", "worse", "+9"),
+            ],
+            (
+                "Memory use is spread less evenly under mine than in production: the standard"
+                " deviation of memory use differs by +9. That of GPU demand is the same; that of"
+                " CPU use differs by +12 pp (-1 to 25), within chance. 0 of 8 nodes use more than"
+                " 90 % of their memory"
+            ),
+            True,
+        ),
+        (
+            [("gpu_milli", "", "none"), ("cpu", "", "+12 pp (-1 to 25)")],
+            (
+                "CPU use is spread alike under mine and in production, within chance: the standard"
+                " deviation of CPU use differs by +12 pp (-1 to 25). 0 of 8 nodes"
+            ),
+            False,
+        ),
+        (
+            [("gpu_milli", "", "none"), ("cpu", "", "none")],
+            (
+                "GPU demand is spread alike under mine and in production: the standard deviation of"
+                " GPU demand is the same. On 0 of 8 nodes with GPU"
+            ),
+            False,
+        ),
+        (
+            [("gpu_milli", "better", "-4"), ("cpu", "worse", "+2")],
+            (
+                "GPU demand is spread more evenly under mine than in production: the standard"
+                " deviation of GPU demand differs by -4. That of CPU use differs by +2. On 0 of 8"
+            ),
+            True,
+        ),
+    ],
+)
+def test_the_title_is_of_a_resource_that_tells_the_two_apart(
+    rows: list[tuple[str, str, str]], begins: str, also: bool
+) -> None:
+    frame = pl.DataFrame([one for row in rows for one in _beside(*row)])
+    said = get_figure("node_distribution").takeaway(frame).replace("\u00a0", " ")
+    assert said.startswith(begins)
+    assert ("That of" in said) is also
+    assert "by none" not in said

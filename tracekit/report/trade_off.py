@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,8 @@ from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.overload import OVERLOAD, most_overload, node_steps
 from tracekit.replay.answer.preferred import NODES, USUAL
 from tracekit.replay.answer.standings import Standing, Standings, difference
+from tracekit.replay.chance.material import too_near
+from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.measures import named
@@ -25,6 +28,8 @@ FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL, FEWEST, CALMEST = (
     "fewest nodes",
     "least overload",
 )
+#: How sure it is that a way to place uses fewer nodes than the chosen one.
+SURE, CHANCE, FEW_ORDERS = "beyond chance", "maybe chance", "too few orders"
 #: A title names these.
 TITLED = (CHOSEN, RIVAL, FEWEST, CALMEST)
 _SCHEMA = {
@@ -39,6 +44,7 @@ _SCHEMA = {
     "of_nodes": pl.Int64,
     "allowed_share": pl.Float64,
     "kind": pl.String,
+    "fewer": pl.String,
     "also": pl.Boolean,
     "missing": pl.String,
 }
@@ -88,9 +94,16 @@ def points(data: Data) -> pl.DataFrame:
         rows = []
     also, missing = _also(data), _missing(used)
     ours = _recommended(data)
-    kinds = _kinds(rows, ours, _fewer(data, rows, ours))
+    fewer = _fewer(data, rows, ours)
+    kinds = _kinds(rows, ours, fewer.keys())
     told = [
-        {**one, "kind": kind, "also": one["policy"] in also, "missing": missing}
+        {
+            **one,
+            "kind": kind,
+            "fewer": fewer.get(one["policy"], ""),
+            "also": one["policy"] in also,
+            "missing": missing,
+        }
         for one, kind in zip(rows, kinds, strict=True)
     ]
     return pl.DataFrame(told, schema=_SCHEMA)
@@ -137,17 +150,29 @@ def _missing(used: Standings) -> str:
     return f"{left} left containers waiting, and so carried less: {few(names)}."
 
 
-def _fewer(data: Data, rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> set[str]:
-    """The policies that use fewer nodes than the chosen one, beyond chance."""
-    if data.results is None or not chosen:
-        return set()
-    apart = (difference(data.results, one["policy"], chosen[0], NODES) for one in rows)
-    return {
-        by.policy for by in apart if by is not None and by.apart and not by.slight and by.mean < 0
-    }
+def _fewer(data: Data, rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> dict[str, str]:
+    """The policies that use fewer nodes than the chosen one, and how sure that is.
+
+    Every mark to the left of it is one, as a title speaks of what is drawn; those so near that it
+    does not count are none.
+    """
+    ours = next((one for one in rows if one["policy"] in chosen), None)
+    measure = find_measure(NODES)
+    if data.results is None or measure is None or ours is None:
+        return {}
+    sure = {}
+    for one in rows:
+        few, name = one["nodes"] < ours["nodes"], one["policy"]
+        if few and name != OBSERVED and not too_near(measure, [one["nodes"], ours["nodes"]]):
+            by = difference(data.results, name, ours["policy"], NODES)
+            met = by is not None and by.low is not None
+            sure[name] = FEW_ORDERS if not met else SURE if by and by.apart else CHANCE
+    return sure
 
 
-def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: set[str]) -> list[str]:
+def _kinds(
+    rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: AbstractSet[str]
+) -> list[str]:
     points = [(row["nodes"], row["overload_share"]) for row in rows]
     marked = _marked(rows, chosen, fewer)
     kinds = []
@@ -162,7 +187,9 @@ def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: set[str])
     return kinds
 
 
-def _marked(rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: set[str]) -> dict[str, str]:
+def _marked(
+    rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: AbstractSet[str]
+) -> dict[str, str]:
     """What the policies are that the title names: the chosen one and its rival, or both ends."""
     ours = next((row for row in rows if row["policy"] in chosen), None)
     if ours is not None:
@@ -176,7 +203,7 @@ def _marked(rows: list[dict[str, Any]], chosen: tuple[str, ...], fewer: set[str]
     return {calm["policy"]: CALMEST, least["policy"]: FEWEST}
 
 
-def _rival(rows: list[dict[str, Any]], fewer: set[str]) -> dict[str, Any] | None:
+def _rival(rows: list[dict[str, Any]], fewer: AbstractSet[str]) -> dict[str, Any] | None:
     """Of those that use fewer nodes than the chosen one, the one that overloads least."""
-    known = [row for row in rows if row["policy"] in fewer - {OBSERVED}]
+    known = [row for row in rows if row["policy"] in fewer]
     return min(known, key=lambda row: (row["overload_share"], row["nodes"]), default=None)

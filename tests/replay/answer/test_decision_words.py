@@ -72,6 +72,17 @@ def test_a_cost_in_every_order_is_told_from_one_on_average() -> None:
     assert "worse" not in said
 
 
+def test_a_second_cost_that_chance_may_explain_says_so_too() -> None:
+    """It was "worse as well", beside "production is better in 0 measures"."""
+    found = _with_memory(run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)}), 0.08)
+    assert found.repeats is not None
+    frame = found.repeats.with_columns(memory_p99_fraction=pl.col("memory_max_fraction") * 0.9)
+    found = Results(found.manifest, frame.filter(repeat=0).drop("repeat"), frame)
+    said = sentence(found, decision(found)).replace("\u00a0", " ")
+    assert "chance may explain it); worse, with the same doubt: memory use, 99th percentile" in said
+    assert "as well" not in said
+
+
 def test_what_nodes_cost_is_a_price_of_whatever_gets_better() -> None:
     """It said "Use a" at four times what production pays, without a word."""
     found = run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)})

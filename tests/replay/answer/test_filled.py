@@ -47,6 +47,23 @@ def test_where_all_is_there_from_the_beginning_no_mean_is_called_less() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("means", "told_less"),
+    [
+        ((1076.9, 1162.0, 3.0), False),  # by less than counts
+        ((1077.0, 1163.0, 3.0), False),  # of one alone that is not spoken of
+        ((1077.0, 1100.0, 8.0), True),
+    ],
+)
+def test_a_mean_is_called_less_where_that_counts_of_those_that_are_named(
+    means: tuple[float, float, float], told_less: bool
+) -> None:
+    """One barred policy of 33 used 76.77 nodes of 77, and all that were named 130 of 130."""
+    rows = ROWS.with_columns(nodes_used_mean=pl.Series(means))
+    load = {"nodes": 1523, "quantities": {"departures": "absent"}}
+    assert ("are fewer" in filled(Results({"workload": load}, rows))) is told_less
+
+
 def test_one_recorded_order_tells_its_counts() -> None:
     assert told({"repeats_none": "every order is nearly the same"}) == (
         "In the one order that there is, at most so many of 1,523 nodes hold containers at a time:"

@@ -57,10 +57,25 @@ def test_what_decides_is_the_first_column_and_sorts_the_rows() -> None:
     assert means == sorted(means)
 
 
+def test_who_is_barred_has_a_mark() -> None:
+    """The one that packs is best by what decides, and overloads nodes."""
+    found = _made(ORDERS)
+    told = {name for one in decision(found).left_out for name in one.names}
+    assert told == {"packs"}
+    seen = overview(found)
+    assert sorted(row[0] for row in seen.rows) == ["best", "packs *", "spreads"]
+    assert "*: barred, not to be chosen" in seen.note
+    alone = {name: VALUES[name] for name in ("spreads", "best")}
+    assert found.repeats is not None
+    keeps = pl.col("policy").is_in(list(alone))
+    free = Results(found.manifest, found.summary.filter(keeps), found.repeats.filter(keeps))
+    assert not any("*" in text for text in (*overview(free).note, *overview(free).rows[0]))
+
+
 def test_where_nothing_can_be_told_nothing_decides() -> None:
     seen = overview(_made(1))
     assert not any("decides" in said for said in seen.note)
-    assert {row[0] for row in seen.rows} == set(VALUES)
+    assert {row[0].removesuffix(" *") for row in seen.rows} == set(VALUES)
 
 
 def test_what_no_container_asks_for_has_no_measure() -> None:
@@ -90,6 +105,10 @@ def test_who_leaves_the_fewest_waiting_stands_first() -> None:
 
     found = Results(made.manifest, waiting(made.summary), waiting(made.repeats))
     seen = overview(found)
-    assert [row[0] for row in seen.rows] == ["spreads", "packs", "best"]
+    assert [row[0] for row in seen.rows] == ["spreads *", "packs *", "best *"]
+    # what sorts the rows is seen
+    at = seen.heads.index("pending")
+    assert [row[at] for row in seen.rows] == ["3", "40", "90"]
+    assert len(seen.heads) == 6
     assert "who leaves the fewest containers waiting first" in seen.note
     assert not any("waiting first" in said for said in overview(made).note)

@@ -18,6 +18,8 @@ _PLAIN, _MOST = 1, 2
 COST, _OF_MONEY = "cost_per_hour", 2
 #: What rounds to nothing at so many decimals is called smaller than this.
 LEAST = 0.01
+#: What a difference of nothing is called.
+SAME = "none"
 
 
 def decimals(reach: float | None, plain: int = _PLAIN, most: int = _MOST) -> int:
@@ -118,10 +120,10 @@ def difference_text(measure: Measure, found: Difference | None) -> str:
         return "\u2013"
     if measure.name.endswith("_ms"):
         sign = MINUS if found.mean < 0 else "+"
-        return f"{sign}{duration(round(abs(found.mean)))}" if round(found.mean) else "none"
+        return f"{sign}{duration(round(abs(found.mean)))}" if round(found.mean) else SAME
     factor = scale(measure)
     if not found.mean and not found.low and not found.high:
-        return "none"
+        return SAME
     ends = [abs(end) for end in (found.mean, found.low, found.high) if end is not None]
     if measure.share and factor * max(ends) < LEAST:
         return f"under {LEAST}{unit(measure, difference=True)}"

@@ -5,6 +5,8 @@ from typing import Any
 
 from tracekit.replay.answer.fitness import left_out
 from tracekit.replay.answer.left_waiting import waits_too_much
+from tracekit.replay.chance.material import too_near
+from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.store.quantities import ABSENT
@@ -25,7 +27,8 @@ def filled(found: Results) -> str:
     load = found.manifest.get("workload", {})
     if stay(load) and _known(found, END) and _each(found, END):
         less = " No container leaves here, so that nodes used, a mean over the time, are fewer"
-        said = f"{less}{_SET_ASIDE * _set_aside(load)}." if fewer_at_the_mean(found) else ""
+        few = fewer_at_the_mean(found, _fit(found, END))
+        said = f"{less}{_SET_ASIDE * _set_aside(load)}." if few else ""
         return (
             f"Nodes that hold a container at the end, of {load['nodes']:,}:"
             f" {_each(found, END)}.{said}"
@@ -51,29 +54,43 @@ def _known(found: Results, name: str) -> bool:
     return any(found.known(policy, name) for policy in _ours(found))
 
 
-def fewer_at_the_mean(found: Results) -> bool:
-    """Whether some policy uses fewer nodes over the time than at the end; unknown counts."""
+def fewer_at_the_mean(found: Results, among: Sequence[str] = ()) -> bool:
+    """Whether some policy uses fewer nodes over the time than at the end, by what counts.
+
+    Parameters
+    ----------
+    among : sequence of str
+        The policies that are spoken of; all when empty.
+    """
+    measure = find_measure(_MEAN)
     both = [
-        policy for policy in _ours(found) if found.known(policy, END) and found.known(policy, _MEAN)
+        [float(found.of(one, name).mean()) for name in (_MEAN, END)]
+        for one in among or _ours(found)
+        if found.known(one, END) and found.known(one, _MEAN)
     ]
-    return any((found.of(one, _MEAN) < found.of(one, END)).any() for one in both)
+    return measure is not None and any(
+        mean < end and not too_near(measure, [mean, end]) for mean, end in both
+    )
 
 
 def _ours(found: Results) -> list[str]:
     return [name for name in found.policies if name != OBSERVED]
 
 
-def _each(found: Results, name: str) -> str:
-    """The fewest nodes first, of policies that leave nobody waiting where there are such.
+def _fit(found: Results, name: str) -> Sequence[str]:
+    """The policies that are spoken of: those that leave nobody waiting where there are such.
 
-    Empty where each overloads nodes.
+    None where each overloads nodes.
     """
     out = {policy for one in left_out(found) for policy in one.names}
     known = [policy for policy in _ours(found) if found.known(policy, name)]
     known = [one for one in known if one not in out or waits_too_much(found, one)]
-    if not known:
-        return ""
-    fit: Sequence[str] = [policy for policy in known if policy not in out] or known
+    return [policy for policy in known if policy not in out] or known
+
+
+def _each(found: Results, name: str) -> str:
+    """What each of those that are spoken of needs, the fewest nodes first; empty for none."""
+    fit = _fit(found, name)
     ordered = sorted(fit, key=lambda policy: float(found.of(policy, name).mean()))
     said = [f"{_nodes(found, policy, name)} under {policy}" for policy in ordered]
     if len(said) <= _NAMED:

@@ -29,6 +29,8 @@ from tracekit.units import percent
 STICK = "a yardstick, which no scheduler runs"
 #: Why it is not chosen.
 YARDSTICK = f"it is {STICK}"
+#: What overload is where the mean alone is above what is allowed: as it stands it does not hold.
+IN_DOUBT = "too much to be recommended, too little to be barred"
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
 #: In more than this share of the orders.
@@ -60,7 +62,7 @@ def rule(found: Results) -> str:
     return (
         f"A policy may be chosen that leaves {waiting} while"
         f" {within(usual, _node_steps(found))}{full}. One that overloads more only on average, so"
-        " that chance may explain it, is neither ruled out nor recommended, and marked."
+        f" that chance may explain it, is marked: that is {IN_DOUBT}."
     )
 
 

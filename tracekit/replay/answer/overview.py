@@ -1,6 +1,7 @@
 """A run on one screen: its policies in rows, the measures that tell them apart in columns."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from tracekit.words import counted, listed
 COLUMNS = 5
 #: What every run shows where it is known, so that two runs are read in the same way.
 ALWAYS = ("nodes_used_mean", *FULLEST)
+#: Stands behind the name of a policy that may not be chosen.
+BARRED = "*"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +39,7 @@ class Overview:
         Production first, then the best by the measure that decides first, then those that met
         fewer orders than others; the lower bound last. Who leaves more containers waiting than a
         policy may comes after who does not, the fewest first: the other measures are of less load.
-        Policies that place alike are one row.
+        Policies that place alike are one row; one that may not be chosen has a mark.
     note : tuple of str
         What the +- covers, what the heads mean, what is the same under every policy.
     """
@@ -51,12 +54,16 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     found = results(run)
     stands = {one.name: standings(found, one.name) for one in _short(found)}
     decides = _decides(found, stands)
-    told = sorted(stands.values(), key=lambda one: (_place(one, decides), *_weight(found, one)))
+    waits = bool(_too_many_wait(found))
+    told = sorted(
+        stands.values(), key=lambda one: (_place(one, decides, waits=waits), *_weight(found, one))
+    )
     picked = [one for one in told if one is decides or one.measure in ALWAYS or not _same(one)]
     picked = picked[:columns]
     measures = [found.measures[one.measure] for one in picked]
+    barred = _barred(found)
     rows = [
-        (", ".join(names), *(_cell(found, names[0], stand) for stand in picked))
+        (_named(names, barred), *(_cell(found, names[0], stand) for stand in picked))
         for names in _ordered(found, picked)
     ]
     if BOUND in found.summary["policy"]:
@@ -66,7 +73,8 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
         rows=tuple(rows),
         note=(
             *([f"by {_title(found, decides)}, which decides"] if decides else []),
-            *(["who leaves the fewest containers waiting first"] if _too_many_wait(found) else []),
+            *(["who leaves the fewest containers waiting first"] if waits else []),
+            *([f"{BARRED}: barred, not to be chosen"] if barred else []),
             *_note(found, measures, list(stands.values())),
             *filter(None, [idle_told(found.summary)]),
         ),
@@ -78,9 +86,25 @@ def _decides(found: Results, stands: dict[str, Standings]) -> Standings | None:
     return stands.get(decision(found).criterion or "") if found.policies else None
 
 
-def _place(stand: Standings, decides: Standings | None) -> int:
-    """Orders columns: the deciding measure, then those that every run shows, then the others."""
+def _barred(found: Results) -> set[str]:
+    """The policies that may not be chosen, which a reader has to see beside good numbers."""
+    if not found.policies:
+        return set()
+    return {name for one in decision(found).left_out for name in one.names if name != OBSERVED}
+
+
+def _named(names: Sequence[str], barred: AbstractSet[str]) -> str:
+    return ", ".join(f"{name} {BARRED}" if name in barred else name for name in names)
+
+
+def _place(stand: Standings, decides: Standings | None, *, waits: bool) -> int:
+    """Orders columns: the deciding measure, those that every run shows, then the others.
+
+    Where too many wait the rows are in the order of who waits, so that it stands among the first.
+    """
     if stand is decides:
+        return -2
+    if waits and stand.measure == PENDING:
         return -1
     return ALWAYS.index(stand.measure) if stand.measure in ALWAYS else len(ALWAYS)
 

@@ -64,7 +64,8 @@ def _perhaps(
     end = "higher" if by.mean > 0 else "lower"
     mean = difference_text(first, _mean_alone(by))
     average = "" if how == "on average" else " on average"
-    also = f"; worse as well: {_named(costs[1:], most - 1, alone=True)}"
+    # the doubt is of each of them: a page beside it says that production is better in none
+    also = f"; worse, with the same doubt: {_named(costs[1:], most - 1, alone=True)}"
     return (
         f". {first.title} {verb(first.title)} {end} {how} ({mean}{average}; {why})"
         f"{also * bool(more)}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.fitness import YARDSTICK, above_on_average, limits, yardstick
+from tracekit.replay.answer.fitness import IN_DOUBT, YARDSTICK, above_on_average, limits, yardstick
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.preferred import USUAL
@@ -15,7 +15,7 @@ from tracekit.words import agreeing, counted, few, listed
 #: Up to so many policies that may be chosen are all named.
 _NAMED = 8
 #: What is said of policies whose mean alone is above a limit.
-_BY = "which chance may explain: not ruled out, and not recommended."
+_BY = f"which chance may explain: {IN_DOUBT}."
 
 
 def who_holds(found: Results, told: Decision) -> str:

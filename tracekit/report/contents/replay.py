@@ -70,9 +70,10 @@ def comparison(data: Data) -> Table:
         [*_marked(row, names, data), _verdict(names, first, data, kept=kept)]
         for row, names in zip(rows, groups, strict=True)
     ]
+    top = _top(kept=kept, first=first, more=_may(groups, first, data))
     return Table(
-        caption=f"Ways to place: {_top(kept=kept, first=first)} that may be chosen, best"
-        f" {ranked.title} first; \u00b1 is half of the 95 % interval",
+        caption=f"Ways to place: {top}, best {ranked.title} first; \u00b1 is half of the 95 %"
+        " interval",
         columns=columns,
         rows=rows,
         apart=_bound(data, measures),
@@ -86,10 +87,20 @@ def _bound(data: Data, measures: Sequence[Measure]) -> list[list[Cell]]:
     return [[name, *_plain(bound, measures), Cell(text="", sort="")]] if len(bound) else []
 
 
-def _top(*, kept: bool, first: str) -> str:
-    """What stands on top of the table, and after it."""
+def _may(groups: Sequence[Sequence[str]], first: str, data: Data) -> bool:
+    """Whether a policy beside the one on top may be chosen, with nothing said against it."""
+    return any(
+        first not in names and OBSERVED not in names and not _against(names[0], data)
+        for names in groups
+    )
+
+
+def _top(*, kept: bool, first: str, more: bool) -> str:
+    """What stands on top of the table, and after it; ``more`` if others may be chosen."""
+    if not first:
+        return "those that may be chosen" if more else "none may be chosen"
     what = f"what {NEAREST}, as production is kept" if kept else "the first choice"
-    return f"{what}, then the others" if first else "those"
+    return f"{what}, then the others that may be chosen" if more else f"{what}; no other may be"
 
 
 def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:

@@ -4,13 +4,23 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.report.trade_off import CHOSEN, PRODUCTION, RIVAL
+from tracekit.report.trade_off import CHANCE, CHOSEN, FEW_ORDERS, PRODUCTION, RIVAL
 from tracekit.report.words import count, percent
 from tracekit.report.words import few as few_of
 
+#: What is said of fewer nodes that are not beyond chance.
+_UNSURE = {
+    CHANCE: "; over all comparisons of the run, chance may explain that it uses fewer",
+    FEW_ORDERS: "; it met too few orders of arrival to tell that from chance",
+}
+
 
 def takeaway(frame: pl.DataFrame) -> str:
-    """What is given up for what, in a sentence or two."""
+    """What is given up for what, in a sentence or two, and what the means of nodes are of."""
+    return f"{_traded(frame)} {frame['sparse'][0]}".strip()
+
+
+def _traded(frame: pl.DataFrame) -> str:
     rows = frame.filter(pl.col("kind") != PRODUCTION)
     chosen = rows.filter(pl.col("kind") == CHOSEN)
     of = int(frame["of_nodes"][0])
@@ -57,14 +67,15 @@ def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
     said = f"{chosen['policy']} uses {_at(chosen, of)}"
     fewer = rows.filter(pl.col("kind") == RIVAL)
     if fewer.is_empty():
-        return f"{said}; no other way to place uses fewer nodes, beyond chance."
+        return f"{said}; no other way that is drawn uses fewer nodes."
     best = fewer.row(0, named=True)
+    theirs = f"{best['policy']}: {_at(best, of)}{_UNSURE.get(best['fewer'], '')}"
     if best["overload_share"] > best["allowed_share"]:
         return (
             f"{said}. With fewer nodes every other way overloads more than is allowed on average,"
-            f" least {best['policy']}: {_at(best, of)}."
+            f" least {theirs}."
         )
-    return f"{said}. With fewer nodes none overloads less than {best['policy']}: {_at(best, of)}."
+    return f"{said}. With fewer nodes none overloads less than {theirs}."
 
 
 def _at(row: dict[str, Any], of: int) -> str:

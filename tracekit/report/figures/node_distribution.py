@@ -3,8 +3,6 @@
 Of CPU, memory, and the further resource of which most is requested; what binds stands first.
 """
 
-from typing import Any
-
 import plotly.graph_objects as go
 import polars as pl
 
@@ -16,14 +14,13 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._node_distribution_title import HOT, IDLE, lead, takeaway, what_of
+from tracekit.report.figures._sparse import of_requests
 from tracekit.report.measures import binding, named, scarcest_further, side
 from tracekit.report.policies import label
-from tracekit.report.words import count, listed, not_recorded, percent
 from tracekit.store.quantities import INFERRED
 
 _WIDTH = 0.05
-#: Above this a node has no room for a burst; below the other it could be emptied.
-HOT, IDLE = 0.9, 0.2
 _PANEL_PX, _GAP_PX, _EDGES_PX = 170, 64, 76
 _SCHEMA = pl.Schema(
     {
@@ -41,6 +38,7 @@ _SCHEMA = pl.Schema(
         "side": pl.String,
         "apart": pl.Boolean,
         "change": pl.String,
+        "sparse": pl.String,
     }
 )
 
@@ -64,7 +62,11 @@ def _prepare(data: Data) -> pl.DataFrame:
         for policy in shown
         if f"{resource}_mean_fraction" in frame.columns
     ]
-    return pl.concat(parts).cast(_SCHEMA) if parts else pl.DataFrame(schema=_SCHEMA)
+    if not parts:
+        return pl.DataFrame(schema=_SCHEMA)
+    drawn = pl.concat(parts)
+    sparse = of_requests(data, shown, lead(drawn))
+    return drawn.with_columns(sparse=pl.lit(sparse)).cast(_SCHEMA)
 
 
 def _beside(data: Data, shown: list[str], resource: str) -> dict[str, pl.Expr]:
@@ -92,11 +94,6 @@ def _resources(data: Data) -> list[str]:
     return sorted(every, key=lambda one: one != binding(data))
 
 
-def _what(resource: str) -> str:
-    """What of a resource is drawn, in words: requests stand in for use of further ones."""
-    return f"{words_of(resource)} {'use' if resource in RESOURCES else 'demand'}"
-
-
 def _recorded(data: Data, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The nodes whose use is recorded, and how many others there are.
 
@@ -117,10 +114,14 @@ def _recorded(data: Data, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _counted(part: pl.DataFrame, policy: str, resource: str, unknown: int) -> pl.DataFrame:
-    """Nodes by ranges of use, every range up to the fullest node."""
+    """Nodes by ranges of use, every range up to the fullest node.
+
+    A node of exactly 100 % is full, not beyond: it counts in the range that ends there.
+    """
     use = part[f"{resource}_mean_fraction"].cast(pl.Float64).fill_nan(None).drop_nulls()
-    at = (use / _WIDTH + 1e-9).floor().cast(pl.Int64)
-    most = max([*at.to_list(), round(1 / _WIDTH) - 1])
+    last, slack = round(1 / _WIDTH) - 1, 1e-6
+    at = (use / _WIDTH + slack).floor().cast(pl.Int64).set((use - 1).abs() <= slack, last)
+    most = max([*at.to_list(), last])
     counts = [int((at == one).sum()) for one in range(most + 1)]
     return pl.DataFrame(
         {
@@ -150,7 +151,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     for at, resource in enumerate(resources):
         number = "" if at == 0 else str(at + 1)
         top = 1 - at * (_PANEL_PX + _GAP_PX) / inner
-        words = _what(resource)
+        words = what_of(resource)
         for policy, dash in zip(policies, dashes, strict=False):
             part = frame.filter(resource=resource, policy=policy)
             figure.add_scatter(
@@ -184,69 +185,6 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     return figure
 
 
-def _takeaway(frame: pl.DataFrame) -> str:
-    first = frame.filter(resource=frame["resource"][0])
-    rows = first.group_by("policy", maintain_order=True).first().to_dicts()
-    resource = frame["resource"][0]
-    if len(rows) > 1:
-        return " ".join(
-            [_evenness(rows, _what(resource)), _ends(rows, resource), _left_out(rows)]
-        ).strip()
-    said = [f"{_under(row)}: {_ends([row], resource)}" for row in rows]
-    text = " ".join(said)
-    return f"{text[:1].upper()}{text[1:]} {_left_out(rows)}".strip()
-
-
-def _left_out(rows: list[dict[str, Any]]) -> str:
-    """What is said of nodes that are not drawn."""
-    return not_recorded(rows[0]["unknown"])
-
-
-def _evenness(rows: list[dict[str, Any]], words: str) -> str:
-    """Whether load is more or less even under the second than under the first, beyond chance."""
-    one, other = rows[:2]
-    begun = f"{words[:1].upper()}{words[1:]} is spread"
-    if other["side"] is None:
-        before, after = (percent(row["std"]) for row in (one, other))
-        return (
-            f"So few orders of arrival do not tell whether {words} is spread more evenly"
-            f" {_under(other)} than {_under(one)}: the standard deviation of the nodes' means is"
-            f" {after}, against {before}."
-        )
-    by = f"the standard deviation of {words} differs by {other['change']}"
-    if not other["side"]:
-        why = "but for too little to count" if other["apart"] else "within chance"
-        return f"{begun} alike {_under(other)} and {_under(one)}, {why}: {by}."
-    how = "more" if other["side"] == "better" else "less"
-    return f"{begun} {how} evenly {_under(other)} than {_under(one)}: {by}."
-
-
-def _under(row: dict[str, Any]) -> str:
-    return "in production" if row["policy"] == OBSERVED else f"under {label(row['policy'])}"
-
-
-def _ends(rows: list[dict[str, Any]], resource: str) -> str:
-    """How many nodes are nearly full, and nearly empty, a sentence."""
-    nodes, words = count(rows[0]["of_nodes"], "node"), words_of(resource)
-    hot, idle = _each(rows, "hot"), _each(rows, "idle")
-    if resource in RESOURCES:
-        return (
-            f"{hot} of {nodes} use more than {percent(HOT)} of their {words} on average, {idle}"
-            f" less than {percent(IDLE)}."
-        )
-    return (
-        f"On {hot} of {nodes} with {words} more than {percent(HOT)} of it is asked for on average,"
-        f" on {idle} less than {percent(IDLE)}."
-    )
-
-
-def _each(rows: list[dict[str, Any]], end: str) -> str:
-    """A count, or that of each where they differ."""
-    if len({row[end] for row in rows}) == 1:
-        return f"{rows[0][end]:,}"
-    return listed([f"{row[end]:,} ({_under(row)})" for row in rows])
-
-
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
     told = pl.col("resource").map_elements(words_of, pl.String)
     return frame.group_by(told, "policy", maintain_order=True).agg(
@@ -262,14 +200,15 @@ FIGURE = Figure(
     title="Nodes by their mean use, before and after",
     question="Does the policy even out the load, or move it?",
     how_to_read="Each line counts the nodes in every range of use, five points wide; its area is"
-    " all nodes. A narrow hill is an even load. Nodes far to the right have no room for a burst;"
-    " nodes far to the left could be emptied. Every container counts on the node where it was"
-    " last. Of a further resource, as GPU, only nodes that have it count, and demand is the use"
-    " where it is recorded, else what is requested.",
+    " all nodes. A node of exactly 100 % counts in the range that ends there. A narrow hill is an"
+    " even load. Nodes far to the right have no room for a burst; nodes far to the left could be"
+    " emptied. Every container counts on the node where it was last. Of a further resource, as GPU,"
+    " only nodes that have it count, and demand is the use where it is recorded, else what is"
+    " requested.",
     reads=("replay/nodes",),
     prepare=_prepare,
     draw=_draw,
-    takeaway=_takeaway,
+    takeaway=takeaway,
     table=_table,
     absent="This run does not say how full each node was; a run of this version of tracekit does.",
     csv=("resource", "policy", "use_from", "nodes"),

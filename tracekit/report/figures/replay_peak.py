@@ -36,8 +36,20 @@ def _chance(data: Data, names: list[str]) -> str:
         who = "these" if len(pairs) == 1 else "no two of these"
         verb = "do not differ" if len(pairs) == 1 else "differ"
         return f"; over all orders {who} {verb} beyond chance"
-    said = listed([" and ".join(map(label, pair)) for pair in alike])
-    return f"; over all orders {said} do not differ beyond chance" if said else ""
+    return f"; over all orders {_alike(alike)} beyond chance" if alike else ""
+
+
+def _alike(pairs: list[tuple[str, str]]) -> str:
+    """That two of three policies do not differ, or that two do not differ from the third."""
+    if len(pairs) == 1:
+        return f"{listed(list(map(_who, pairs[0])))} do not differ"
+    (shared,) = set.intersection(*map(set, pairs))
+    others = [_who(name) for pair in pairs for name in pair if name != shared]
+    return f"neither {listed(others, 'nor')} differs from {_who(shared)}"
+
+
+def _who(policy: str) -> str:
+    return "production" if policy == OBSERVED else label(policy)
 
 
 def _named(frame: pl.DataFrame) -> list[str]:

@@ -7,12 +7,14 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.chance.material import MATERIAL
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._sparse import of_nodes
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
 from tracekit.report.trade_off import (
@@ -74,7 +76,7 @@ def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure
         figure.add_hline(y=allowed, line={"color": color("warn"), "width": 1, "dash": "dash"})
     figure.update_layout(
         margin={"l": 62, "r": 24, "t": 16, "b": 56},
-        xaxis=axis("Nodes in use on average [nodes]", range=x, zeroline=False),
+        xaxis=axis("Nodes in use, mean over time [nodes]", range=x, zeroline=False),
         yaxis=axis(
             "Node-steps that are overloaded [% of all]",
             range=y,
@@ -253,7 +255,11 @@ def _prepare(data: Data) -> pl.DataFrame:
     frame, colours = points(data), slots(data)
     named = pl.col("kind").is_in(_NAMED) | pl.col("also")
     shade = pl.col("policy").map_elements(lambda one: slot(one, colours), pl.String)
-    return frame.with_columns(shade=pl.when(named).then(shade).otherwise(pl.lit(_PLAIN)))
+    titled = frame.filter(pl.col("kind").is_in(TITLED))["policy"]
+    return frame.with_columns(
+        shade=pl.when(named).then(shade).otherwise(pl.lit(_PLAIN)),
+        sparse=pl.lit(of_nodes(data, titled.to_list())),
+    )
 
 
 def _note(frame: pl.DataFrame) -> str:
@@ -276,7 +282,8 @@ FIGURE = Figure(
     " lines are 95 % intervals over the orders of arrival. The upright axis is drawn by the square"
     " root, so that little overload is told from none. Nodes"
     " are those in use on average over time: a node that is emptied later counts in part, and one"
-    " that holds nothing but what runs on every node is not in use.",
+    " that holds nothing but what runs on every node is not in use. Counts of nodes that differ by"
+    f" less than {MATERIAL:.0%} are as good as equal.",
     reads=("replay/summary", "replay/repeats"),
     prepare=_prepare,
     note=_note,

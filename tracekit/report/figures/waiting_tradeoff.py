@@ -16,6 +16,7 @@ from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._sparse import of_nodes
 from tracekit.report.policies import label
 from tracekit.report.trade_off import in_use, name_of
 from tracekit.report.words import count, number
@@ -40,6 +41,7 @@ _SCHEMA = {
     "alike": pl.Boolean,
     "named": pl.Boolean,
     "shade": pl.String,
+    "sparse": pl.String,
 }
 
 
@@ -66,10 +68,13 @@ def _prepare(data: Data) -> pl.DataFrame:
             )
     if len(rows) < 2:
         return pl.DataFrame(schema=_SCHEMA)
-    named = {row["policy"] for row in _named(rows)}
+    # in the order in which the title names them
+    titled = list(dict.fromkeys(row["policy"] for row in _named(rows)))
+    named, sparse = set(titled), of_nodes(data, titled)
     told = [
         {
             **row,
+            "sparse": sparse,
             "kind": _kind(row, rows),
             "named": row["policy"] in named or row["policy"] == OBSERVED,
         }
@@ -125,7 +130,7 @@ def _plot(frame: pl.DataFrame, room: tuple[int, int, int]) -> go.Figure:
             )
     figure.update_layout(
         margin={"l": 62, "r": 24, "t": 16, "b": 56},
-        xaxis=axis("Nodes in use on average [nodes]", range=x, zeroline=False),
+        xaxis=axis("Nodes in use, mean over time [nodes]", range=x, zeroline=False),
         yaxis=axis(_UP, range=y, zeroline=False),
         annotations=_labels(frame, x, y, room),
     )
@@ -195,7 +200,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
             f"{least['policy']} uses fewest of all, {round(least['nodes']):,}"
             f" ({number(least['waiting'])} never placed)."
         )
-    return " ".join(said)
+    return " ".join(filter(None, [*said, frame["sparse"][0]]))
 
 
 FIGURE = Figure(

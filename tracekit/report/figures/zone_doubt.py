@@ -8,11 +8,9 @@ from tracekit.report.drawing.palette import zone_color
 from tracekit.report.drawing.plot import axis, blank, percents
 from tracekit.report.figures import Figure
 from tracekit.report.words import count, percent
-from tracekit.report.zones import all_zones, zone_label
+from tracekit.report.zones import CONFIDENCE, all_zones, sure_nodes, zone_label
 
-_RESULT = "analysis/zones_confidence"
 _WIDTH = 0.05
-_SURE = 0.05
 _SCHEMA = {
     "zone": pl.String,
     "bin_start": pl.Float64,
@@ -23,7 +21,7 @@ _SCHEMA = {
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    found = data.result(_RESULT)
+    found = data.result(CONFIDENCE)
     if found.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
     doubt = pl.col("other_zone_probability")
@@ -32,11 +30,11 @@ def _prepare(data: Data) -> pl.DataFrame:
     binned = known.group_by("zone", start.round(3).alias("bin_start")).agg(
         pl.len().cast(pl.Int64).alias("node_count")
     )
-    sure = int((known["other_zone_probability"] <= _SURE).sum())
+    sure, nodes = sure_nodes(data)
     return (
         binned.with_columns(
             pl.lit(sure, dtype=pl.Int64).alias("sure_nodes"),
-            pl.lit(known.height, dtype=pl.Int64).alias("all_nodes"),
+            pl.lit(nodes, dtype=pl.Int64).alias("all_nodes"),
         )
         .sort("zone", "bin_start")
         .select(list(_SCHEMA))
@@ -92,7 +90,7 @@ FIGURE = Figure(
     " counts is how often it lands in another one. Bars on the left are nodes whose correlation"
     " zone is"
     " sure.",
-    reads=(_RESULT,),
+    reads=(CONFIDENCE,),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,

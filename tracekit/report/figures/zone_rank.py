@@ -10,7 +10,7 @@ from tracekit.report.drawing.palette import color, zone_color
 from tracekit.report.drawing.plot import MOST_POINTS, axis, blank, evenly, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.words import count, short_id, signed
-from tracekit.report.zones import all_zones, limit, zone_label
+from tracekit.report.zones import MOVES, all_zones, largest, limit, zone_label
 
 _SCHEMA = {
     "rank": pl.Int64,
@@ -19,11 +19,6 @@ _SCHEMA = {
     "pearson_r": pl.Float64,
     "zone_nodes": pl.Int64,
     "nodes": pl.Int64,
-}
-_SAID = {
-    "A": "CPU and memory move against each other ({zone})",
-    "B": "CPU says little about memory ({zone})",
-    "C": "CPU and memory rise and fall together ({zone})",
 }
 
 
@@ -76,11 +71,21 @@ def _points(zone: str, part: pl.DataFrame) -> dict[str, Any]:
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    row = frame.sort(["zone_nodes", "zone"], descending=[True, False]).row(0, named=True)
-    said = _SAID[row["zone"]].format(zone=f"correlation zone {row['zone']}")
-    most = "" if 2 * row["zone_nodes"] > row["nodes"] else ", the largest part"
-    of = f"{row['zone_nodes']:,} of {count(row['nodes'], 'node')} with a correlation"
-    return f"On {of}{most}, {said}."
+    many = dict(frame.select("zone", "zone_nodes").iter_rows())
+    nodes, most = int(frame["nodes"][0]), largest(many)
+    first = many[most[0]]
+    of = f"{first:,} of {count(nodes, 'node')} with a correlation"
+    if len(most) > 1:
+        said = "; ".join(
+            f"on {of if at == 0 else 'as many'} {_said(zone)}" for at, zone in enumerate(most)
+        )
+        return f"No part is the largest: {said}."
+    part = "" if 2 * first > nodes else ", the largest part"
+    return f"On {of}{part}, {_said(most[0])}."
+
+
+def _said(zone: str) -> str:
+    return f"CPU and memory {MOVES[zone]}"
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,7 @@ import polars as pl
 
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.figures.node_distribution import HOT
+from tracekit.report.figures._node_distribution_title import HOT
 from tracekit.report.findings import Finding, Said
 from tracekit.report.words import count, percent
 from tracekit.store.quantities import INFERRED

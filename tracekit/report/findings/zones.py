@@ -5,15 +5,10 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
 from tracekit.report.words import NBSP, count, percent
-from tracekit.report.zones import min_samples
+from tracekit.report.zones import MOVES, largest, min_samples, sure_nodes
 
 #: A memory that moves by less, as a standard deviation over time, decides nothing.
 _LITTLE = 0.01
-_MEANS = {
-    "A": "move against each other (correlation zone A)",
-    "B": "are hardly related (correlation zone B)",
-    "C": "rise and fall together (correlation zone C)",
-}
 #: Nodes without a zone, and why.
 _WITHOUT = {
     "U": "CPU or memory never changed (correlation zone U)",
@@ -26,17 +21,16 @@ def _find(data: Data) -> Said | None:
     if zones.is_empty():
         return None
     total = int(zones["nodes"].sum())
-    known = zones.filter(pl.col("zone").is_in(list(_MEANS))).sort(
-        ["nodes", "zone"], descending=[True, False]
-    )
-    if known.is_empty():
+    most = largest(dict(zones.select("zone", "nodes").iter_rows()))
+    if not most:
         return Said(
             value="0",
             sentence=f"of {count(total, 'node')} have the {min_samples()} changing samples that a"
             " correlation zone needs; a longer part of the trace would tell.",
             page="zones",
         )
-    row = known.row(0, named=True)
+    row = zones.row(by_predicate=pl.col("zone") == most[0], named=True)
+    also = "".join(f"; as many have CPU and memory that {MOVES[zone]}" for zone in most[1:])
     unknown = "".join(
         f"; on {count(nodes, 'further node')} {why}"
         for zone, why in _WITHOUT.items()
@@ -51,8 +45,19 @@ def _find(data: Data) -> Said | None:
     return Said(
         value=percent(row["nodes"] / total),
         sentence=f"of nodes ({row['nodes']:,} of {total:,}) have CPU and memory that"
-        f" {_MEANS[row['zone']]}{unknown}.{little}",
+        f" {MOVES[row['zone']]}{also}{unknown}.{_sure(data)}{little}",
         page="zones",
+    )
+
+
+def _sure(data: Data) -> str:
+    """For how many nodes the zone is sure, a sentence; empty where it is for all, or unknown."""
+    sure, nodes = sure_nodes(data)
+    if sure == nodes:
+        return ""
+    return (
+        f" The zone is beyond reasonable doubt for {percent(sure / nodes)} of"
+        f" {count(nodes, 'node')}; others may be in another one."
     )
 
 
