@@ -36,7 +36,7 @@ def filled(found: Results) -> str:
     if found.manifest.get("repeats_none") and _known(found, _MOST) and _each(found, _MOST):
         return (
             f"In the one order that there is, at most so many of {load['nodes']:,} nodes hold"
-            f" containers at a time: {_each(found, _MOST)}{_waiting(found)}."
+            f" containers in any step: {_each(found, _MOST)}{_waiting(found)}."
         )
     return ""
 
