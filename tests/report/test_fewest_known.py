@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from report_memory_support import LOAD, memory_decides
 from report_studies_support import fewest
 
 from tracekit.report.contents import answer, fewest_others
@@ -15,26 +16,6 @@ from tracekit.report.contents.fewest import known, policies, removed
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
 from tracekit.study import Study
-
-LOAD = {
-    "name": "store",
-    "nodes": 10,
-    "steps": 5,
-    "containers": 40,
-    "store": "a store",
-    "loader": None,
-    "assume": [],
-    "made_up": False,
-    "quantities": {},
-    "assumptions": {"start": "empty"},
-}
-#: Memory decides: lra is best, bra within chance of it, cwt worse; random overloads nodes.
-PEAKS = {
-    "lra": [0.40, 0.40, 0.41, 0.40, 0.40, 0.41],
-    "bra": [0.42, 0.39, 0.41, 0.40, 0.42, 0.39],
-    "cwt": [0.62, 0.61, 0.62, 0.63, 0.62, 0.61],
-    "random": [0.3] * 6,
-}
 
 
 def study_of(policy: str, nodes: int, **about: Any) -> Study:
@@ -56,30 +37,8 @@ def study_of(policy: str, nodes: int, **about: Any) -> Study:
 
 def ran(*others: Study) -> Data:
     """A run with a study of its own, under which all ten nodes stay, and others beside."""
-    rows = [
-        {
-            "policy": name,
-            "repeat": at,
-            "pending": 0.0,
-            "overloaded_node_steps": 50.0 * (name == "random"),
-            "memory_max_fraction": peak,
-        }
-        for name, peaks in PEAKS.items()
-        for at, peak in enumerate(peaks)
-    ]
-    repeats = pl.DataFrame(rows)
-    run = {
-        "workload": LOAD,
-        "repeats": 6,
-        "repeats_cover": ["order of arrival"],
-        "policies": [{"policy": name, "name": name} for name in PEAKS],
-    }
-    return Data(
-        run=run,
-        run_frames={"summary": repeats.filter(repeat=0).drop("repeat"), "repeats": repeats},
-        studies={"fewest_nodes": study_of("lra", 10, subject="lra")},
-        other_studies=[(f"fewest-{at}", one) for at, one in enumerate(others)],
-    )
+    beside = [(f"fewest-{at}", one) for at, one in enumerate(others)]
+    return memory_decides({"fewest_nodes": study_of("lra", 10, subject="lra")}, beside)
 
 
 def _plain(text: str) -> str:

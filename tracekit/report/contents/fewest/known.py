@@ -1,4 +1,4 @@
-"""What the studies of a report know of the fewest nodes: the run's own, and those that ask the same.
+"""What studies know of the fewest nodes: the run's own, and those beside it that ask the same.
 
 The first page, the page on the fewest nodes and its figure ask here which study leads.
 """
@@ -120,7 +120,7 @@ def rows(data: Data) -> pl.DataFrame:
 
 
 def shown(data: Data) -> list[tuple[str, Study]]:
-    """The studies that the page shows rows of, the first to count first; the run's own is ``""``."""
+    """The studies whose rows the page shows, the first to count first; the run's own is ``""``."""
     first, others = ahead(data), comparable(data)
     lead = [] if first is None else [(first.folder, first.study)]
     own = [("", data.studies[NAME])] if NAME in data.studies else []
