@@ -58,7 +58,7 @@ class Data:
     other_studies : sequence of (str, Study)
         Further ones of the same names, with the names of their folders.
     folders : mapping of str to str, optional
-        The folders of ``studies`` by their names; as others are named, or else as they were given.
+        The folders of ``studies`` by the studies' names, named as those of others.
     sizing : SizingRun, optional
         A comparison of sizing policies; None when there is none.
     paths : Paths, optional
@@ -154,6 +154,11 @@ class Data:
         if study in self.studies:
             return self.studies[study].frames.get(frame, pl.DataFrame())
         return pl.DataFrame() if self._results is None else self._results(name)
+
+    def folder(self, study: str) -> str:
+        """Where a study lies, as commands name it; empty where that is not known."""
+        name = self.folders.get(study)
+        return "" if name is None else self.paths.study(name)
 
     def replay(self, name: str) -> pl.DataFrame:
         """A frame of the run folder; a frame without columns when there is no run."""

@@ -1,6 +1,7 @@
 """The studies that a report shows: those given, and those that lie beside it."""
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +27,7 @@ class Studies:
         Those beside that another one of their name came before, with their folder as it is named
         from the folder ``studies``.
     folders : mapping of str to str
-        The folders of those that are shown, by the name of the study: as those of others are named,
-        or absolute where they do not lie beside.
+        The folders of those that are shown, by the name of the study, named as those of others.
     """
 
     shown: Mapping[str, Study]
@@ -74,7 +74,7 @@ def read_studies(
     own = [(source, read_study(source))] if STUDY_FOLDER.holds(source) else []
     for folder, study in (*own, *asked):
         found[study.name] = study
-        folders[study.name] = str(folder.absolute())
+        folders[study.name] = _named(folder, source)
     return Studies(dict(sorted(found.items())), others, folders)
 
 
@@ -129,6 +129,13 @@ def _ours(study: Study, load: Mapping[str, Any], *, near: bool) -> bool:
         return near
     said = about.get("workload", {}).get("name")
     return said is not None and said == load.get("name") and not of_another(study, load)
+
+
+def _named(folder: Path, source: Path) -> str:
+    """A study's folder as it is named from the folder ``studies`` beside what is shown."""
+    around = source.resolve().parent
+    start = around if around.name == BESIDE else around / BESIDE
+    return os.path.relpath(folder.resolve(), start)
 
 
 def _beside(source: Path, load: Mapping[str, Any] | None) -> list[tuple[str, Path]]:
