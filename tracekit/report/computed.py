@@ -99,6 +99,14 @@ class Computed:
         return there
 
 
+def folders_of(store: Path | None) -> dict[str, Path]:
+    """The folders of results that lie beside a store, by kind."""
+    if store is None:
+        return {}
+    beside = {kind: store.parent / name for kind, name in FOLDERS.items()}
+    return {kind: folder for kind, folder in beside.items() if folder.is_dir()}
+
+
 def total_ledger(by_trace: pl.DataFrame) -> pl.DataFrame:
     """The ledger of all traces from the ledger of each."""
     return (

@@ -29,6 +29,8 @@ class Paths:
         The folder whose studies the next report shows, not quoted.
     files : mapping of str to str
         The files of one's own policies, by the policies' names, not quoted.
+    results : mapping of str to str
+        The folders of results that are there, by the kind of result.
     """
 
     source: str = "SOURCE"
@@ -37,6 +39,7 @@ class Paths:
     run: str = "RUN"
     studies: str = "studies"
     files: Mapping[str, str] = field(default_factory=dict)
+    results: Mapping[str, str] = field(default_factory=dict)
 
     def policy(self, name: str) -> str:
         """A policy as ``--policy`` takes it: one of one's own by its file."""
@@ -58,13 +61,14 @@ def paths(
     *,
     loader: str = "",
     files: Iterable[Mapping[str, str]] = (),
+    results: Mapping[str, Path] | None = None,
 ) -> Paths:
     """The paths of a report of ``source``, as one types them in the working folder.
 
     They are relative where ``source`` was given so or lies below that folder: then nothing of the
     machine is told, and the report is the same wherever the folder lies. ``loader`` is the workload
     that the run's manifest names, if it replayed no store; ``files`` are those of one's own
-    policies that it notes.
+    policies that it notes, ``results`` the folders of results that are there.
     """
     here = Path.cwd()
     relative = not source.is_absolute() or source.is_relative_to(here)
@@ -84,6 +88,7 @@ def paths(
         run=shlex.quote(told(run)) if run else "RUN",
         studies=told(around if around.name == BESIDE else around / BESIDE),
         files=by_name(files, lambda path: told(run / path) if run else path),
+        results={kind: shlex.quote(told(path)) for kind, path in (results or {}).items()},
     )
 
 

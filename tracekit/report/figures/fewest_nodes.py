@@ -1,5 +1,6 @@
 """How many nodes are enough under each policy, beside all of them and the lower bound."""
 
+import shlex
 from typing import Any
 
 import plotly.graph_objects as go
@@ -166,6 +167,20 @@ def _takeaway(frame: pl.DataFrame) -> str:
     )
 
 
+def _sql(data: Data) -> list[tuple[str, str]]:
+    """Where rows of several studies are drawn, what reads them all."""
+    own = data.folders.get(NAME)
+    folders = [folder or own for folder, _ in known.shown(data)]
+    if own is None or len(folders) < 2:
+        return []
+    files = ", ".join(f"'{folder}/policies.parquet'" for folder in folders)
+    sql = (
+        f"-- in the folder of the studies: cd {shlex.quote(data.paths.studies)} && duckdb\n"
+        f"SELECT *\nFROM read_parquet([{files}], union_by_name = true, filename = true);\n"
+    )
+    return [(f"{NAME}/policies", sql)]
+
+
 FIGURE = Figure(
     title="Fewest nodes on which every limit holds",
     question="How many nodes can go, and under which policy?",
@@ -177,6 +192,7 @@ FIGURE = Figure(
     " nodes cost stands beside their number.",
     reads=(f"{NAME}/policies",),
     prepare=_prepare,
+    sql=_sql,
     draw=_draw,
     takeaway=_takeaway,
     table=lambda frame: frame.drop("shade").rename({"of": "all_nodes"}),

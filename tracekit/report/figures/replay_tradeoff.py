@@ -13,6 +13,7 @@ from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._run_sql import RUN, means_sql
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
 from tracekit.report.trade_off import (
@@ -26,6 +27,7 @@ from tracekit.report.trade_off import (
     TITLED,
     name_of,
     points,
+    shown,
     why_none,
 )
 from tracekit.words import agreeing
@@ -266,6 +268,11 @@ def _note(frame: pl.DataFrame) -> str:
     return " ".join(filter(None, [line, frame["missing"][0], edge]))
 
 
+def _sql(data: Data) -> list[tuple[str, str]]:
+    measures = shown(data)
+    return [(RUN, means_sql(data, measures))] if measures else []
+
+
 FIGURE = Figure(
     title="Nodes in use against overload",
     question="How many nodes does a policy save, and at what risk?",
@@ -278,6 +285,7 @@ FIGURE = Figure(
     " are those in use on average over time: a node that is emptied later counts in part, and one"
     " that holds nothing but what runs on every node is not in use.",
     reads=("replay/summary", "replay/repeats"),
+    sql=_sql,
     prepare=_prepare,
     note=_note,
     draw=lambda frame: _plot(frame, _MOST_LABELS, _WIDE_PX),
