@@ -1,13 +1,14 @@
 """A run on one screen: its policies in rows, the measures that tell them apart in columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from tracekit.replay.answer.decision import decision
-from tracekit.replay.answer.fitness import barred_for_good, judged
+from tracekit.replay.answer.fitness import barred_for_good, judged, left_out
 from tracekit.replay.answer.left_waiting import PENDING, WAITING, waits_too_much
 from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.chance.material import too_near
@@ -20,6 +21,8 @@ from tracekit.words import counted, listed
 
 #: Columns beside the policies that 80 characters bear.
 COLUMNS = 5
+#: Behind the names of policies that may not be chosen.
+_MARK = " *"
 #: What every run shows where it is known, so that two runs are read in the same way.
 ALWAYS = ("nodes_used_mean", *FULLEST)
 
@@ -36,7 +39,7 @@ class Overview:
         Production first, then the best by the measure that decides first, then those that met
         fewer orders than others; the lower bound last. Who leaves more containers waiting than a
         policy may comes after who does not, the fewest first: the other measures are of less load.
-        Policies that place alike are one row.
+        Policies that place alike are one row; those that may not be chosen have a mark.
     note : tuple of str
         What the +- covers, what the heads mean, what is the same under every policy.
     """
@@ -53,10 +56,11 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     decides = _decides(found, stands)
     told = sorted(stands.values(), key=lambda one: (_place(one, decides), *_weight(found, one)))
     picked = [one for one in told if one is decides or one.measure in ALWAYS or not _same(one)]
-    picked = picked[:columns]
+    picked = _with_pending(found, stands, picked)[:columns]
     measures = [found.measures[one.measure] for one in picked]
+    barred = {name for one in left_out(found) for name in one.names}
     rows = [
-        (", ".join(names), *(_cell(found, names[0], stand) for stand in picked))
+        (_named(names, barred), *(_cell(found, names[0], stand) for stand in picked))
         for names in _ordered(found, picked)
     ]
     if BOUND in found.summary["policy"]:
@@ -66,11 +70,29 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
         rows=tuple(rows),
         note=(
             *([f"by {_title(found, decides)}, which decides"] if decides else []),
+            *([f"{_MARK.strip()} barred: not to be chosen, the report says why"] if barred else []),
             *(["who leaves the fewest containers waiting first"] if _too_many_wait(found) else []),
             *_note(found, measures, list(stands.values())),
             *filter(None, [idle_told(found.summary)]),
         ),
     )
+
+
+def _named(names: Sequence[str], barred: AbstractSet[str]) -> str:
+    """The policies of a row, with a mark where they may not be chosen."""
+    marked = OBSERVED not in names and bool(set(names) & barred)
+    return f"{', '.join(names)}{_MARK if marked else ''}"
+
+
+def _with_pending(
+    found: Results, stands: Mapping[str, Standings], picked: Sequence[Standings]
+) -> list[Standings]:
+    """How many wait beside what decides, where the rows are in that order."""
+    waiting = stands.get(PENDING)
+    if waiting is None or not _too_many_wait(found):
+        return list(picked)
+    first, *others = [one for one in picked if one is not waiting]
+    return [first, waiting, *others]
 
 
 def _decides(found: Results, stands: dict[str, Standings]) -> Standings | None:
