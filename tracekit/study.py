@@ -22,8 +22,11 @@ BESIDE = "studies"
 Where = Callable[[str], str]
 #: What is said below commands that write studies there.
 _SHOWN_NEXT = (
-    f"Make the report of the run or store again (tracekit report) to see what is in {BESIDE}."
+    f"Make the report of the run or store again to see what is in {BESIDE}:"
+    " tracekit report {source} --out report.html"
 )
+#: What a run's folder is called where it is not known.
+_RUN = "RUN"
 STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document="study.json")
 
 
@@ -51,10 +54,13 @@ def beside(store: str) -> Where:
     return lambda name: shlex.quote(str(folder / name))
 
 
-def shown_next(commands: Iterable[str]) -> str:
-    """What shows the studies that commands write beside a store, a sentence; empty for none."""
+def shown_next(commands: Iterable[str], source: str = _RUN) -> str:
+    """What shows the studies that commands write beside a store, with its command; or nothing.
+
+    ``source`` is the run or the store, quoted for a shell.
+    """
     written = any(f"{BESIDE}/" in command.partition(" --out ")[2] for command in commands)
-    return _SHOWN_NEXT if written else ""
+    return _SHOWN_NEXT.format(source=source) if written else ""
 
 
 def write_study(study: Study, out: Path) -> None:

@@ -97,6 +97,33 @@ def test_a_pipeline_gets_junit_and_markdown(
     capsys.readouterr()
 
 
+def test_a_policy_that_is_new_is_held_to_numbers(
+    two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was listed under 'only in', and the gate stayed open."""
+    added, junit, page = (tmp_path / name for name in ("added", "junit.xml", "page.md"))
+    load = "paper000[containers=60,nodes=4,target_alloc_fraction=0.5]"
+    replay(None, ["lra", "first_fit"], out=added, workload=load)
+    files = ["--junit", str(junit), "--markdown", str(page)]
+    number, base = "first_fit: cpu_mean_fraction > 0", "cpu_mean_fraction > 2 * base"
+    asked = ["compare", two[0], str(added), "--fail-if"]
+    assert run([*asked, number, "--fail-if", base, *files]) == 1
+    told = capsys.readouterr()
+    assert f"threshold '{number}' is exceeded by first_fit: cpu_mean_fraction is " in told.err
+    assert "not in the base" in told.out
+    (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
+    cases = {(one.get("classname"), one.get("name")): one for one in suite.iter("testcase")}
+    assert cases["first_fit", number].find("failure") is not None
+    assert cases["first_fit", base].find("skipped") is not None
+    assert (suite.get("failures"), suite.get("skipped")) == ("1", "1")
+    assert f"| `{number}` | first_fit | - |" in page.read_text()
+    assert "Only in added: first_fit." in page.read_text()
+    # without a policy every one is held to it, but none to a base that it has not
+    assert run([*asked, "cpu_mean_fraction > 0"]) == 1
+    assert run([*asked, base]) == 0
+    capsys.readouterr()
+
+
 def test_a_pipeline_is_told_why_nothing_was_compared(
     two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,3 +49,16 @@ def test_the_rate_is_that_of_the_last_seconds_and_resumed_bytes_do_not_count() -
     assert meter.rate_bytes_per_s() == pytest.approx(500)
     now[0] = 30.0
     assert meter.rate_bytes_per_s() == 0
+
+
+def test_a_file_that_did_not_come_counts_with_what_came() -> None:
+    """Without a network it said that all of 503 MB came in half a second."""
+    task = Recorder()
+    one, two = plan("ctm21", tables=["resource"], parts="0-1")
+    meter = Meter(task, 2)
+    meter.finished(one, whole=False)
+    assert task.amount == 0
+    meter.reached(two, 500, 1000)
+    meter.finished(two, whole=False)
+    assert task.amount == pytest.approx(two.usual_bytes / 2)
+    assert task.notes[-1].startswith("0/2 files")

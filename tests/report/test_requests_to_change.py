@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
+import pytest
 from report_studies_support import requested
 
 from tracekit.report.blocks import legend
@@ -15,9 +17,10 @@ from tracekit.report.data import Data
 from tracekit.report.figures.requests_to_change import FIGURE
 from tracekit.report.paths import Paths
 from tracekit.report.render import render_data
+from tracekit.report.studies import read_studies
 from tracekit.sizing.requests import told as words
 from tracekit.sizing.requests.rows import changed_of
-from tracekit.study import Study
+from tracekit.study import Study, write_study
 
 
 def test_the_page_begins_with_the_answer() -> None:
@@ -179,3 +182,29 @@ def test_terminal_and_sentence_count_those_who_need_more_alike() -> None:
         assert f"added to {many} service" in said
     told = f"{needed.height} services need more of CPU or memory; most"
     assert (told in said) == (needed.height > 1)
+
+
+@pytest.mark.parametrize(
+    ("folder", "given", "named"),
+    [
+        ("mine/studies/requests", False, "mine/studies/requests"),
+        ("mine/studies/requests", True, "mine/studies/requests"),
+        ("else/sized", True, "else/sized"),
+    ],
+)
+def test_the_commands_name_the_folder_of_the_study(
+    tmp_path: Path, folder: str, given: bool, named: str
+) -> None:
+    """Beside a store or a run a word stood there, which no command takes."""
+    lies = tmp_path / folder
+    lies.parent.mkdir(parents=True)
+    write_study(requested(), lies)
+    source = tmp_path / "mine" / "store"
+    found = read_studies(source, [lies] if given else [])
+    paths = Paths(store="mine/store", studies="mine/studies")
+    data = Data(
+        fetch=lambda *_: pl.DataFrame(), studies=found.shown, folders=found.folders, paths=paths
+    )
+    commands = [command for _, command in requests_to_change.answer(data).next]
+    assert all(f"--assume requests=sized:{named} " in command for command in commands)
+    assert commands[0].endswith(f"--out {named}-replay")

@@ -197,7 +197,8 @@ def test_every_proposed_study_goes_to_a_folder_that_the_next_report_shows() -> N
     for command in studies:
         assert " --out RUN/studies/" in command, command
         assert command.rpartition("/")[2] not in {"assumptions", "fewest"}
-    assert ["Make the report" in page.shown_next for page in pages] == [True, False, True]
+    shown = [page.shown_next(Paths(run="RUN/replay")) for page in pages]
+    assert ["tracekit report RUN/replay --out" in text for text in shown] == [True, False, True]
 
 
 def test_a_study_below_studies_proposes_others_beside_itself(tmp_path: Path) -> None:

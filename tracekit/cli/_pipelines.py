@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 def write_junit(found: Study, path: Path) -> None:
     """Write a test case for each threshold and policy; without thresholds, one for each policy."""
-    from tracekit.replay.answer.comparison.compared_run import warnings_of
+    from tracekit.replay.answer.comparison.compared_run import NO_BASE, outcome_told, warnings_of
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
+    untold = [one for one in outcomes if one["outcome"] == NO_BASE]
     suite = ET.Element(
         "testsuite",
         name=f"tracekit compare {about['base']} {about['new']}",
         tests=str(len(outcomes) or len(about["policies"])),
         failures=str(sum(one["failed"] for one in outcomes)),
         errors="0",
-        skipped="0",
+        skipped=str(len(untold)),
     )
     if warnings := warnings_of(about):
         properties = ET.SubElement(suite, "properties")
@@ -37,6 +38,8 @@ def write_junit(found: Study, path: Path) -> None:
             ET.SubElement(case, "failure", message=went(one)).text = _changes_of(
                 found, one["policy"]
             )
+        if one in untold:
+            ET.SubElement(case, "skipped", message=outcome_told(one))
     for policy in () if outcomes else about["policies"]:
         case = ET.SubElement(suite, "testcase", classname=policy, name="compared")
         ET.SubElement(case, "system-out").text = _changes_of(found, policy)
@@ -97,6 +100,9 @@ def _page(found: Study) -> Iterator[str]:
                 for one in outcomes
             ],
         )
+    for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
+        if names:
+            yield f"\nOnly in {_text(about[what])}: {_text(', '.join(names))}."
     changes = changed(found)
     of = ", ".join(about["policies"])
     yield f"\n### What changed under {_text(of)}\n"
@@ -135,6 +141,9 @@ def went(row: dict[str, Any]) -> str:
     from tracekit.replay.answer.comparison.compared_run import NOT_COMPARABLE
     from tracekit.replay.answer.comparison.words import value
 
+    if row["base"] is None:
+        # a policy that is new, or a measure that the base has not
+        return f"is exceeded by {row['policy']}: {row['measure']} is {value(row, 'new')}"
     values = f"{row['measure']} went from {value(row, 'base')} to {value(row, 'new')}"
     if row["outcome"] == NOT_COMPARABLE:
         why = "fewer containers were placed than in the base"
@@ -147,6 +156,8 @@ def _changes_of(found: Study, policy: str) -> str:
     from tracekit.replay.answer.comparison.words import too_few, value
 
     rows = found.frames["changes"].filter(policy=policy).to_dicts()
+    if not rows:
+        return f"only in {found.about['new']}"
     lines = [
         f"{row['measure']}: {value(row, 'base')} to {value(row, 'new')}"
         f" ({verdict_told(row, found.about)})"

@@ -1,6 +1,7 @@
 """tracekit query: one SQL file of queries/ (or any other) on a store."""
 
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +29,7 @@ def command(
     asked: Asked,
     store: Path,
     name: str,
+    params: Mapping[str, str | float | bool] | None = None,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
     out: Annotated[
         Path | None, typer.Option(help="Write to this file instead.", metavar="FILE")
@@ -57,6 +59,9 @@ def command(
     missing = [] if frame.height else _missing(store, name)
     if missing:
         print(f"no rows: the store has none in {', '.join(missing)}", file=sys.stderr)
+    elif params and not frame.height:
+        given = ", ".join(f"{one}={value}" for one, value in params.items())
+        print(f"no rows with {given}", file=sys.stderr)
 
 
 def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:

@@ -127,7 +127,10 @@ def _show_going(study: Study, policy: str, out: Path | None) -> None:
         return
     _output.print_paragraph(f"{more}; all {len(going):,}, one a line:")
     asked = drains_told.query_of_going(str(out), policy)
-    _output.print_command(f"tracekit query {quote(store)} {quoted(asked)} --format csv")
+    # the first line of CSV names the column, and is no node
+    _output.print_command(
+        f"tracekit query {quote(store)} {quoted(asked)} --format csv | tail -n +2"
+    )
 
 
 def _limits(study: Study) -> str:

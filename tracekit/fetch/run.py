@@ -50,11 +50,11 @@ class Meter:
             share = here_bytes / length_bytes if length_bytes else 0.0
             self._advance(wanted, min(share, 1.0))
 
-    def finished(self, wanted: Wanted) -> None:
-        """A file is done with, whatever came of it."""
+    def finished(self, wanted: Wanted, *, whole: bool = True) -> None:
+        """A file is done with; of one that is not whole what came counts, and no more."""
         with self._lock:
-            self._done += 1
-            self._advance(wanted, 1.0)
+            self._done += whole
+            self._advance(wanted, 1.0 if whole else self._shares.get(wanted.path, 0.0))
 
     def rate_bytes_per_s(self) -> float:
         """Bytes per second over the last seconds."""
@@ -209,13 +209,14 @@ class _Crew:
                 self.failed.append(error)
             if error.everywhere:
                 self._manner.stop.set()
+            self._meter.finished(wanted, whole=False)
         else:
             self._ledger.note(
                 wanted.path, size_bytes=file.size_bytes, sha256=file.sha256, url=wanted.url
             )
             with self._lock:
                 self.files[wanted.path] = file
-        self._meter.finished(wanted)
+            self._meter.finished(wanted)
 
     def _known(self, wanted: Wanted) -> FetchedFile | None:
         """The file, if it is there and whole; one that was checked before is not read again."""

@@ -15,7 +15,6 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import DIGITS
 from tracekit.report.figures import Figure
-from tracekit.report.paths import Paths
 from tracekit.sqlfiles import all_queries, get_query
 
 #: What is filled with the card's own colour is an outline.
@@ -23,6 +22,8 @@ _CARD = color("card")
 _RUN_PREFIX = "replay/"
 #: plotly's names of dashes, as SVG has them.
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
+#: A comparison of sizing policies.
+SIZE = "size"
 #: What writes the results that are no query, by the first word of their names.
 COMMANDS = {
     ANALYSIS: "tracekit analyze --out",
@@ -35,7 +36,7 @@ COMMANDS = {
     "search_placement": "tracekit placement-bench --out",
     FIT: "tracekit fit --out",
     BIND: "tracekit bind --out",
-    "size": "tracekit size --out",
+    SIZE: "tracekit size --out",
 }
 
 
@@ -101,7 +102,7 @@ def block(name: str, figure: Figure, data: Data) -> Block:
             csv_uri="",
             csv_rows=0,
             table=None,
-            sources=sources(figure, data.paths),
+            sources=sources(figure, data),
         )
     wide = figure.draw(frame)
     drawn = _plain(wide)
@@ -119,7 +120,7 @@ def block(name: str, figure: Figure, data: Data) -> Block:
         csv_uri=csv_uri(frame.select(figure.csv or frame.columns)),
         csv_rows=frame.height,
         table=table(short, f"The same in numbers: {figure.title}", query=_query_of(figure)),
-        sources=sources(figure, data.paths),
+        sources=sources(figure, data),
     )
 
 
@@ -158,26 +159,32 @@ def _query_of(figure: Figure) -> str:
     return next((name for name in figure.reads if name in all_queries()), "")
 
 
-def sources(figure: Figure, paths: Paths) -> list[Source]:
-    """The SQL behind a figure, one per thing it reads."""
-    return [Source(name=name, sql=_sql(name, paths)) for name in figure.reads]
+def sources(figure: Figure, data: Data) -> list[Source]:
+    """The SQL behind a figure: what gives its numbers, else all rows of each thing it reads."""
+    own = figure.sql(data) or [(name, _sql(name, data)) for name in figure.reads]
+    return [Source(name=name, sql=sql) for name, sql in own]
 
 
-def _sql(name: str, paths: Paths) -> str:
+def _sql(name: str, data: Data) -> str:
     """The SQL of one, below where it runs; that of the store runs in its catalog."""
     if name.startswith(_RUN_PREFIX):
         file = name.removeprefix(_RUN_PREFIX)
         return (
-            f"-- in the run folder: cd {paths.run} && duckdb\n"
+            f"-- in the run folder: cd {data.paths.run} && duckdb\n"
             f"SELECT *\nFROM read_parquet('{file}.parquet');\n"
         )
     kind, _, result = name.partition("/")
     if kind in COMMANDS:
-        return (
-            f"-- in the folder that {COMMANDS[kind]} writes\n"
-            f"SELECT *\nFROM read_parquet('{result}.parquet');\n"
-        )
+        return f"-- in {_folder(kind, data)}\nSELECT *\nFROM read_parquet('{result}.parquet');\n"
     return get_query(name).text
+
+
+def _folder(kind: str, data: Data) -> str:
+    """Where the files of a result lie; where it was worked out for the page, what writes them."""
+    lies = data.folder(kind) or data.paths.results.get(kind)
+    if lies:
+        return f"the folder that {COMMANDS[kind]} wrote: cd {lies} && duckdb"
+    return f"the folder that {COMMANDS[kind]} writes, which is not there yet"
 
 
 def script_json(document: Any) -> str:

@@ -15,6 +15,7 @@ from tracekit.analysis.results import all_results
 from tracekit.binding.folder import FRAMES as BIND_FRAMES
 from tracekit.callgraph.run import callgraph
 from tracekit.files.parquet import read_frame
+from tracekit.files.places import is_remote
 from tracekit.fit.folder import FRAMES as FIT_FRAMES
 from tracekit.fit.folder import frames as fit_frames
 from tracekit.fit.rows import NothingToFitError
@@ -97,6 +98,15 @@ class Computed:
         if "ledger" in there and "trace" in there["ledger"].columns:
             there["ledger"] = total_ledger(there["ledger"])
         return there
+
+
+def folders_of(store: Path | None) -> dict[str, Path]:
+    """The folders of results that lie beside a store, by kind."""
+    # results lie on this machine, and so nothing lies beside a store on an object store
+    if store is None or is_remote(store):
+        return {}
+    beside = {kind: store.parent / name for kind, name in FOLDERS.items()}
+    return {kind: folder for kind, folder in beside.items() if folder.is_dir()}
 
 
 def total_ledger(by_trace: pl.DataFrame) -> pl.DataFrame:

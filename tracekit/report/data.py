@@ -22,12 +22,14 @@ from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.report.computed import Computed
 from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing
-from tracekit.report.studies import Studies
+from tracekit.report.studies import Studies, assumed_otherwise
 from tracekit.sizing.run_folder import SIZING_FOLDER
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store, open_store
 from tracekit.study import STUDY_FOLDER, Study
 
+#: The study of changed assumptions.
+VARIED = "assumptions"
 #: A query's rows, by its name and the values of its parameters.
 Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
 
@@ -55,6 +57,8 @@ class Data:
         What studies found, by the name of the study.
     other_studies : sequence of (str, Study)
         Further ones of the same names, with the names of their folders.
+    folders : mapping of str to str, optional
+        The folders of ``studies`` by the studies' names, named as those of others.
     sizing : SizingRun, optional
         A comparison of sizing policies; None when there is none.
     paths : Paths, optional
@@ -71,6 +75,7 @@ class Data:
         results: Callable[[str], pl.DataFrame] | None = None,
         studies: Mapping[str, Study] | None = None,
         other_studies: Sequence[tuple[str, Study]] = (),
+        folders: Mapping[str, str] | None = None,
         sizing: SizingRun | None = None,
         paths: Paths | None = None,
     ) -> None:
@@ -83,6 +88,7 @@ class Data:
         self.run = run
         self.studies = dict(studies or {})
         self.other_studies = tuple(other_studies)
+        self.folders = dict(folders or {})
         self.sizing = sizing
         self.paths = paths or Paths()
 
@@ -148,6 +154,11 @@ class Data:
         if study in self.studies:
             return self.studies[study].frames.get(frame, pl.DataFrame())
         return pl.DataFrame() if self._results is None else self._results(name)
+
+    def folder(self, study: str) -> str:
+        """Where a study lies, as commands name it; empty where that is not known."""
+        name = self.folders.get(study)
+        return "" if name is None else self.paths.study(name)
 
     def replay(self, name: str) -> pl.DataFrame:
         """A frame of the run folder; a frame without columns when there is no run."""
@@ -238,7 +249,7 @@ def load(
 
     files = {n: run / f"{n}.parquet" for n in (*RUN_FRAMES, *MORE_FRAMES)} if run else {}
     frames = {name: read_frame(path) for name, path in files.items() if path.is_file()}
-    return Data(
+    data = Data(
         fetch=fetch if database else None,
         info=describe(store) if store else None,
         run=read_run(run) if run else None,
@@ -246,9 +257,29 @@ def load(
         results=computed.frame if computed else None,
         studies=None if studies is None else studies.shown,
         other_studies=() if studies is None else studies.others,
+        folders=None if studies is None else studies.folders,
         sizing=read_sizing(sizing) if sizing else None,
         paths=paths,
     )
+    of_the_answer(data)
+    return data
+
+
+def of_the_answer(data: Data) -> None:
+    """Of several studies of changed assumptions one that tried the policy that the run names."""
+    usual = data.studies.get(VARIED)
+    subject = "" if data.decision is None else data.decision.subject
+    if usual is None or not subject or subject in usual.about["policies"]:
+        return
+    for at, (folder, study) in enumerate(data.other_studies):
+        ours = study.name == VARIED and subject in study.about["policies"]
+        if ours and not assumed_otherwise(study, (data.run or {}).get("workload", {})):
+            data.studies[VARIED] = study
+            others = list(data.other_studies)
+            others[at] = (data.folders.get(VARIED, VARIED), usual)
+            data.folders[VARIED] = folder
+            data.other_studies = tuple(others)
+            return
 
 
 def in_columns(frame: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:

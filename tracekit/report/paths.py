@@ -10,6 +10,9 @@ from tracekit.replay.policy.own_files import as_given, by_name
 from tracekit.replay.workload.loaders import spelled
 from tracekit.study import BESIDE
 
+#: What is said where it is not known where a store or a run lies.
+_STORE, _RUN = "STORE", "RUN"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Paths:
@@ -29,14 +32,22 @@ class Paths:
         The folder whose studies the next report shows, not quoted.
     files : mapping of str to str
         The files of one's own policies, by the policies' names, not quoted.
+    results : mapping of str to str
+        The folders of results that are there, by the kind of result.
     """
 
     source: str = "SOURCE"
-    store: str = "STORE"
-    replayed: str = "STORE"
-    run: str = "RUN"
+    store: str = _STORE
+    replayed: str = _STORE
+    run: str = _RUN
     studies: str = "studies"
     files: Mapping[str, str] = field(default_factory=dict)
+    results: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def reported(self) -> str:
+        """What a report that shows the studies is made of: the run, else the store."""
+        return self.run if self.run != _RUN or self.store == _STORE else self.store
 
     def policy(self, name: str) -> str:
         """A policy as ``--policy`` takes it: one of one's own by its file."""
@@ -58,32 +69,38 @@ def paths(
     *,
     loader: str = "",
     files: Iterable[Mapping[str, str]] = (),
+    results: Mapping[str, Path] | None = None,
 ) -> Paths:
     """The paths of a report of ``source``, as one types them in the working folder.
 
     They are relative where ``source`` was given so or lies below that folder: then nothing of the
-    machine is told, and the report is the same wherever the folder lies. ``loader`` is the workload
+    machine is told, and the report is the same wherever the folder lies. What lies neither below it
+    nor beside the source, as a workload may, has its whole path. ``loader`` is the workload
     that the run's manifest names, if it replayed no store; ``files`` are those of one's own
-    policies that it notes.
+    policies that it notes, ``results`` the folders of results that are there.
     """
     here = Path.cwd()
     relative = not source.is_absolute() or source.is_relative_to(here)
+    around = Path(os.path.normpath((run or source).absolute())).parent
 
     def told(path: Path) -> str:
         if "://" in str(path):
             return str(path)
-        return os.path.relpath(path) if relative else os.path.normpath(path.absolute())
+        whole = Path(os.path.normpath(path.absolute()))
+        # what lies elsewhere is found from every folder by its whole path alone
+        near = whole.is_relative_to(here) or whole.is_relative_to(around)
+        return os.path.relpath(path) if relative and near else str(whole)
 
-    around = (run or source).absolute().parent
-    named = shlex.quote(told(store)) if store else "STORE"
+    named = shlex.quote(told(store)) if store else _STORE
     workload = _workload(loader, run, told) if run and loader else ""
     return Paths(
         source=shlex.quote(told(source)),
         store=named,
         replayed=f"--workload {shlex.quote(workload)}" if workload else named,
-        run=shlex.quote(told(run)) if run else "RUN",
+        run=shlex.quote(told(run)) if run else _RUN,
         studies=told(around if around.name == BESIDE else around / BESIDE),
         files=by_name(files, lambda path: told(run / path) if run else path),
+        results={kind: shlex.quote(told(path)) for kind, path in (results or {}).items()},
     )
 
 

@@ -21,7 +21,8 @@ from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.query.database import Database
 from tracekit.replay.policy.own_files import FILES
-from tracekit.report.blocks import block
+from tracekit.report.blocks import SIZE, block
+from tracekit.report.computed import folders_of
 from tracekit.report.contents import contents
 from tracekit.report.data import Data, load, open_source, read_run
 from tracekit.report.drawing import palette
@@ -102,6 +103,7 @@ def render(
             # what a run replayed instead of a store
             loader=str(document.get("workload", {}).get("loader", "")),
             files=[one for policy in document.get("policies", ()) for one in policy.get(FILES, ())],
+            results=folders_of(folder) | ({SIZE: sizing} if sizing else {}),
         )
         data = load(database, store, run, studies=found, sizing=sizing, paths=named)
         left_out: list[str] = []

@@ -1,8 +1,9 @@
 """The studies that a report shows: those given, and those that lie beside it."""
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,13 @@ class Studies:
     others : sequence of (str, Study)
         Those beside that another one of their name came before, with their folder as it is named
         from the folder ``studies``.
+    folders : mapping of str to str
+        The folders of those that are shown, by the name of the study, named as those of others.
     """
 
     shown: Mapping[str, Study]
     others: Sequence[tuple[str, Study]] = ()
+    folders: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_studies(
@@ -52,7 +56,7 @@ def read_studies(
     TracekitError
         For a given folder that is no study's. A damaged one that merely lies there is left out.
     """
-    asked = [read_study(one) for one in given]
+    asked = [(one, read_study(one)) for one in given]
     beside: list[tuple[str, Study]] = []
     for name, folder in [] if STUDY_FOLDER.holds(source) else _beside(source, load):
         with contextlib.suppress(TracekitError):
@@ -61,14 +65,17 @@ def read_studies(
                 beside.append((name, study))
     beside.sort(key=lambda one: _farness(one[1], load or {}))
     found: dict[str, Study] = {}
+    folders: dict[str, str] = {}
     others = []
     for name, study in beside:
         if found.setdefault(study.name, study) is not study:
             others.append((name, study))
-    own = [read_study(source)] if STUDY_FOLDER.holds(source) else []
-    for study in (*own, *asked):
+        folders.setdefault(study.name, name)
+    own = [(source, read_study(source))] if STUDY_FOLDER.holds(source) else []
+    for folder, study in (*own, *asked):
         found[study.name] = study
-    return Studies(dict(sorted(found.items())), others)
+        folders[study.name] = _named(folder, source)
+    return Studies(dict(sorted(found.items())), others, folders)
 
 
 def of_another(study: Study, load: Mapping[str, Any]) -> bool:
@@ -122,6 +129,13 @@ def _ours(study: Study, load: Mapping[str, Any], *, near: bool) -> bool:
         return near
     said = about.get("workload", {}).get("name")
     return said is not None and said == load.get("name") and not of_another(study, load)
+
+
+def _named(folder: Path, source: Path) -> str:
+    """A study's folder as it is named from the folder ``studies`` beside what is shown."""
+    around = source.resolve().parent
+    start = around if around.name == BESIDE else around / BESIDE
+    return os.path.relpath(folder.resolve(), start)
 
 
 def _beside(source: Path, load: Mapping[str, Any] | None) -> list[tuple[str, Path]]:

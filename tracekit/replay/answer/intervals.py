@@ -115,11 +115,21 @@ def interval_of(found: Results, policy: str) -> Means:
 
     Of fewer orders than an interval needs there is none: two would give "84 +- 2,984".
     """
-    middle = means(found.values[policy], comparisons=len(found.groups) * found.looks)
+    middle = means(found.values[policy], comparisons=together(found))
     if found.orders(policy) < FEWEST:
         nothing = np.full(len(middle.mean), np.nan)
         return Means(mean=middle.mean, low=nothing, high=nothing)
     return dataclasses.replace(middle, high=np.minimum(middle.high, _ceilings(found)))
+
+
+def together(found: Results) -> int:
+    """How many intervals of a measure are to hold together."""
+    return len(found.groups) * found.looks
+
+
+def ceiling(found: Results, measure: str) -> float:
+    """The highest possible value of a measure; endless where there is none."""
+    return float(_ceilings(found)[list(found.measures).index(measure)])
 
 
 @functools.lru_cache(maxsize=4)

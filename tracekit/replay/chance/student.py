@@ -88,10 +88,15 @@ def means(samples: FloatArray, *, comparisons: int = 1, level: float = LEVEL) ->
     count = len(samples)
     middle = samples.mean(axis=0)
     error = _error(samples, counted=False)
-    reach = error * quantile(count - 1, (1 - level) / max(comparisons, 1))
+    reach = error * errors_of(count, comparisons, level)
     # no measure is below 0 whose values are not, whatever few of them say
     low = np.maximum(middle - reach, np.minimum(samples.min(axis=0), 0.0))
     return Means(mean=_round(middle), low=_round(low), high=_round(middle + reach))
+
+
+def errors_of(count: int, comparisons: int = 1, level: float = LEVEL) -> float:
+    """How many standard errors the interval of a mean of so many repeats reaches to each side."""
+    return float(quantile(count - 1, (1 - level) / max(comparisons, 1)))
 
 
 @dataclass(frozen=True, kw_only=True)

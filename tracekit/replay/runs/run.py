@@ -34,6 +34,8 @@ class Run(Shown):
     ----------
     policies : tuple of PlacementPolicy or Rebalanced
         In the order of the rows; ``observed`` first where the workload knows it.
+    summary : DataFrame
+        A row for each policy in the first order of arrival alone: means are over ``repeats``.
     nodes : DataFrame, optional
         How full each node is: see ``tracekit.replay.runs.node_use``.
     movable : mapping

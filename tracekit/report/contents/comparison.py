@@ -1,12 +1,14 @@
 """What the page on two compared runs says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from tracekit.replay.answer.comparison import words
 from tracekit.replay.answer.comparison.compared_run import (
     ALIKE,
+    NO_BASE,
     UNCHANGED,
     outcome_told,
     verdict_told,
@@ -106,12 +108,15 @@ def differing(data: Data) -> Table:
 def thresholds(data: Data) -> Table:
     """Every threshold with its outcome."""
     frame = data.result(f"{STUDY}/thresholds")
-    told = [
-        f"{'failed' if row['failed'] else 'fine'}: it {outcome_told(row)}"
-        for row in frame.iter_rows(named=True)
-    ]
+    told = [f"{_word(row)}: it {outcome_told(row)}" for row in frame.iter_rows(named=True)]
     shown = frame.with_columns(pl.Series("outcome", told, pl.String)).drop("failed")
     return table(shown, "What must not happen, and whether it did")
+
+
+def _word(row: Mapping[str, Any]) -> str:
+    if row.get("outcome") == NO_BASE:
+        return "open"
+    return "failed" if row["failed"] else "fine"
 
 
 def changes(data: Data) -> Table:

@@ -8,6 +8,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import commands
+from tracekit.report.contents.fewest import known
 from tracekit.report.data import Data
 from tracekit.report.policies import replayed
 from tracekit.report.studies import of_another
@@ -24,7 +25,8 @@ def unasked(data: Data) -> list[str]:
     study = data.studies.get(NAME)
     if study is None or data.run is None or of_another(study, data.run["workload"]):
         return []
-    studies = [study, *(one for _, one in data.other_studies if one.name == NAME)]
+    others = [one for _, one in data.other_studies if known.asks_the_same(study, one)]
+    studies = [study, *others]
     asked = {name for one in studies for name in one.frames["policies"]["policy"]}
     names = [name for name in replayed(data) if name not in asked and name != OBSERVED]
     found = data.results
@@ -41,7 +43,7 @@ def said(data: Data) -> str:
     if not others:
         return ""
     return (
-        "How few nodes are enough was asked for the policies of this table alone."
+        "How few nodes are enough was not asked for every policy."
         f" {count(len(others), 'other policy')} of the run {'was' if len(others) == 1 else 'were'}"
         " not tried: fewer or more nodes may be enough for them."
     )

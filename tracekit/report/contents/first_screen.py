@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tracekit.report.paths import Paths
 from tracekit.study import shown_next
 
 #: Where a sentence ends and another one begins.
@@ -85,10 +86,9 @@ class Answer:
     rests: Sequence[tuple[str, str]] = ()
     next: Sequence[tuple[str, str]] = ()
 
-    @property
-    def shown_next(self) -> str:
+    def shown_next(self, paths: Paths) -> str:
         """That the next report shows what the next commands find, where they write studies."""
-        return shown_next(command for _, command in self.next)
+        return shown_next((command for _, command in self.next), paths.reported)
 
     @property
     def lead(self) -> str:

@@ -16,6 +16,7 @@ from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.next import AT_MORE, CHEAPEST, MORE, may_be_cheaper
 from tracekit.report.contents import commands
+from tracekit.report.contents.fewest import known
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise, of_another
@@ -28,15 +29,14 @@ _RELIEF = 0.8
 #: So much of the nodes is worth to be saved before anything else.
 _SAVES = 0.1
 #: So many sentences of the count stand beside the answer; what begins the others.
-_FIRST, _ALSO = 3, "On the number of nodes: "
+_FIRST, _ALSO = 3, "On the number of nodes"
 
 
 def said(data: Data, told: Decision) -> str:
     """How many nodes are enough and how full they get then, or why it was not asked."""
     if NAME in data.studies and not of_another(data.studies[NAME], _load(data)):
-        return _of_whom(told, data.studies[NAME]) + " ".join(
-            _sentences(data, data.studies[NAME])[:_FIRST]
-        )
+        whom = "" if known.ahead(data) else _of_whom(told, data.studies[NAME])
+        return whom + " ".join(_first(data))
     why = _unasked(data, told)
     return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
 
@@ -53,25 +53,26 @@ def lead(data: Data, told: Decision) -> tuple[str, str]:
         return "", ""
     if found.best["policy"] != first:
         return "", ""
-    usual, best = (found.about["observed"] or {}).get("measures", {}), found.best
+    usual = (found.about["observed"] or {}).get("measures", {})
+    best = (shrink_told.told(known.leading(data)) or found).best
     peaks = {words: usual.get(f"{name}_max_fraction") for name, words in RESOURCES.items()}
-    known = {words: peak for words, peak in peaks.items() if peak is not None}
+    told_of = {words: peak for words, peak in peaks.items() if peak is not None}
     recorded = _load(data).get("quantities", {}).get("use of containers") == RECORDED
-    idle = known and max(known.values()) < _RELIEF
+    idle = told_of and max(told_of.values()) < _RELIEF
     idle = (
         idle and recorded and not stands_in(_load(data).get("facts", {}), _load(data)["containers"])
     )
     if not idle or best["of"] - best["nodes"] < _SAVES * best["of"]:
         return "", ""
-    used = listed([f"{percent(peak)} of its {words}" for words, peak in known.items()])
+    used = listed([f"{percent(peak)} of its {words}" for words, peak in told_of.items()])
     none = f"No node needs relief, though: the fullest uses {used} in production."
-    return " ".join(_sentences(data, study)[:_FIRST]), none
+    return " ".join(_first(data)), none
 
 
 def whole(data: Data) -> str:
     """All that is said of how many nodes are enough; empty where it was not asked."""
     study = data.studies.get(NAME)
-    return "" if study is None or of_another(study, _load(data)) else _answer(data, study)
+    return "" if study is None or of_another(study, _load(data)) else _whole(data)
 
 
 def _of_whom(told: Decision, study: Study) -> str:
@@ -88,17 +89,44 @@ def held(data: Data) -> list[str]:
     found = data.studies.get(NAME)
     if not found or of_another(found, _load(data)):
         return []
-    others = [(folder, one) for folder, one in data.other_studies if one.name == NAME]
-    more = " ".join(_sentences(data, found)[_FIRST:])
+    first = known.ahead(data)
+    others = [
+        (folder, one)
+        for folder, one in data.other_studies
+        if one.name == NAME and (first is None or folder != first.folder)
+    ]
+    more = " ".join(_more(data))
+    whom = f" for {first.policy}" if first else ""
     return [
-        *([f"{_ALSO}{more[:1].lower()}{more[1:]}"] if more else []),
-        spaced(shrink_told.short_within(found)),
+        *([f"{_ALSO}{whom}: {more[:1].lower()}{more[1:]}"] if more else []),
+        spaced(shrink_told.short_within(known.leading(data))),
+        *([f"{_ALSO} for {first.own}: {_answer(data, found)}"] if first else []),
         *(f"Another study ({data.paths.study(at)}): {_answer(data, one)}" for at, one in others),
     ]
 
 
-def _sentences(data: Data, study: Study) -> list[str]:
-    return SENTENCES.split(_answer(data, study))
+def _whole(data: Data) -> str:
+    """All sentences, those of the run's own study last where another one leads."""
+    first, own = _first(data), [] if known.ahead(data) is None else _first(data)[-1:]
+    return " ".join([*first[: len(first) - len(own)], *_more(data), *own])
+
+
+def _first(data: Data) -> list[str]:
+    """What stands beside the answer; where another study leads, how it does, and the run's own."""
+    said, first = _said(data), known.ahead(data)
+    if first is None:
+        return said[:_FIRST]
+    own = SENTENCES.split(_answer(data, data.studies[NAME]))
+    return [said[0], first.beside, own[0]]
+
+
+def _more(data: Data) -> list[str]:
+    """The other sentences of the study that leads."""
+    return _said(data)[_FIRST if known.ahead(data) is None else 1 :]
+
+
+def _said(data: Data) -> list[str]:
+    return SENTENCES.split(_answer(data, known.leading(data)))
 
 
 def _load(data: Data) -> Mapping[str, Any]:
@@ -117,9 +145,9 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     if not policy:
         return []
     asked = f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(policy)}"
-    if NAME not in data.studies:
+    if not _asked_of(data, policy):
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
-        to = data.paths.study("fewest")
+        to = data.paths.study("fewest" if NAME not in data.studies else f"fewest-{policy}")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
     scaled = f"{asked} --scale {MORE:g} --out {data.paths.study(AT_MORE.format(MORE))}"
     more = (f"How many nodes it takes for {MORE:g} times the load:", scaled)
@@ -142,9 +170,12 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
 
 
 def _asked_of(data: Data, policy: str) -> bool:
-    """Whether a further study has asked how many nodes a policy needs."""
-    others = [study.about for _, study in data.other_studies if study.name == NAME]
-    return any(policy in about.get("policies", ()) for about in others)
+    """Whether a study has asked how many nodes a policy needs, as the one that is shown asks."""
+    ours = data.studies.get(NAME)
+    if ours is None:
+        return False
+    others = [study for _, study in data.other_studies if known.asks_the_same(ours, study)]
+    return any(policy in study.about["policies"] for study in (ours, *others))
 
 
 def _safer(data: Data, told: Decision) -> str:

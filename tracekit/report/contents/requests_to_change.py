@@ -53,7 +53,7 @@ def answer(data: Data) -> Answer:
         rests=[("Recorded", "use, requests and lives of containers")],
         next=words.following(
             study,
-            data.paths.source if alone else "SIZED",
+            data.folder(NAME) or (data.paths.source if alone else "SIZED"),
             data.paths.store if data.has_store else "",
             data.paths.study,
         ),

@@ -16,6 +16,7 @@ from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise
 from tracekit.report.words import listed, spaced
+from tracekit.words import few
 
 #: What the columns of the table are called; the answer comes before ranks by one measure.
 _CHANGES = {
@@ -54,6 +55,20 @@ def _load(data: Data) -> Mapping[str, Any]:
     return dict((data.run or {}).get("workload", {}))
 
 
+def untried(data: Data, told: Decision) -> str:
+    """That the policy that a run names was not among those that were tried; a sentence, or empty.
+
+    What is said of others is then no word on the run's answer.
+    """
+    tried = data.studies[NAME].about["policies"] if of_the_run(data) else ()
+    if not tried or not told.subject or told.subject in tried:
+        return ""
+    return (
+        f"Changed assumptions were tried of {few(tried)} alone: whether what is said of"
+        f" {told.subject} hangs on them is open."
+    )
+
+
 def hangs(data: Data, told: Decision) -> str:
     """What the answer of a run hangs on, where that was tried of it: a sentence, or empty.
 
@@ -64,7 +79,11 @@ def hangs(data: Data, told: Decision) -> str:
     study = data.studies[NAME]
     said = spaced(vary_told.in_short(study))
     ours = answered(data.results, told).names
-    if not study.about["answer"] or set(study.about["answer"][:1]) & set(ours):
+    if set(study.about["answer"][:1]) & set(ours):
+        return said
+    if not_tried := untried(data, told):
+        return not_tried
+    if not study.about["answer"]:
         return said
     return f"{said[:-1]}; {listed(study.about['policies'])} alone were tried."
 

@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,9 @@ class Figure:
         That frame to a sentence about what was left out or thinned, or an empty one.
     why_absent : callable, optional
         ``Data`` to the sentence that stands for ``absent`` where more is known, or an empty one.
+    sql : callable, optional
+        ``Data`` to the statements that give the figure's numbers, each with the name of what it
+        reads; where there are none, all rows of what the figure reads are.
     """
 
     title: str
@@ -61,6 +64,7 @@ class Figure:
     narrow: Callable[[pl.DataFrame], Any] | None = None
     note: Callable[[pl.DataFrame], str] = lambda _: ""
     why_absent: Callable[[Data], str] = lambda _: ""
+    sql: Callable[[Data], Sequence[tuple[str, str]]] = lambda _: ()
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """How many nodes are enough under each policy, beside all of them and the lower bound."""
 
+import shlex
 from typing import Any
 
 import plotly.graph_objects as go
@@ -12,6 +13,7 @@ from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.told import span, told
 from tracekit.report.colours import slot, slots
+from tracekit.report.contents.fewest import known
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis
@@ -33,24 +35,25 @@ _SHADE = {"shade": pl.String}
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    frame = data.result(f"{NAME}/policies")
+    frame = known.rows(data)
     if frame.is_empty():
         return pl.DataFrame(schema={**_SCHEMA, **_SHADE})
-    study, colours = data.studies.get(NAME), slots(data)
-    about = {} if study is None else study.about
-    stick = pl.col("policy").is_in(list(about.get("yardsticks", ())))
+    colours = slots(data)
+    study = known.leading(data) if NAME in data.studies else None
+    about = {} if study is None else {**study.about, "yardsticks": known.yardsticks(data)}
+    stick = pl.col("policy").is_in(list(known.yardsticks(data)))
     # the policy that the page is about is what the title names
     found = None if study is None else told(study)
     other = pl.col("policy") != ("" if found is None else found.best["policy"])
-    known = frame.filter(pl.col("nodes").is_not_null()).sort(other, stick, maintain_order=True)
+    there = frame.filter(pl.col("nodes").is_not_null()).sort(other, stick, maintain_order=True)
     # the title names the first alone
-    shades = [slot(name, colours if at == 0 else {}) for at, name in enumerate(known["policy"])]
-    names = [named(about, name) for name in known["policy"]]
-    if COST_KEPT not in known.columns or about.get("least") != COST:
-        known = known.with_columns(pl.lit(None, pl.Float64).alias(COST_KEPT))
-    if ADDED not in known.columns:
-        known = known.with_columns(pl.lit(None, pl.Int64).alias(ADDED))
-    return known.select(list(_SCHEMA)).with_columns(
+    shades = [slot(name, colours if at == 0 else {}) for at, name in enumerate(there["policy"])]
+    names = [named(about, name) for name in there["policy"]]
+    if COST_KEPT not in there.columns or about.get("least") != COST:
+        there = there.with_columns(pl.lit(None, pl.Float64).alias(COST_KEPT))
+    if ADDED not in there.columns:
+        there = there.with_columns(pl.lit(None, pl.Int64).alias(ADDED))
+    return there.select(list(_SCHEMA)).with_columns(
         pl.Series("policy", names, dtype=pl.String), pl.Series("shade", shades, dtype=pl.String)
     )
 
@@ -168,6 +171,20 @@ def _takeaway(frame: pl.DataFrame) -> str:
     )
 
 
+def _sql(data: Data) -> list[tuple[str, str]]:
+    """Where rows of several studies are drawn, what reads them all."""
+    own = data.folders.get(NAME)
+    folders = [folder or own for folder, _ in known.shown(data)]
+    if own is None or len(folders) < 2:
+        return []
+    files = ", ".join(f"'{folder}/policies.parquet'" for folder in folders)
+    sql = (
+        f"-- in the folder of the studies: cd {shlex.quote(data.paths.studies)} && duckdb\n"
+        f"SELECT *\nFROM read_parquet([{files}], union_by_name = true, filename = true);\n"
+    )
+    return [(f"{NAME}/policies", sql)]
+
+
 FIGURE = Figure(
     title="Fewest nodes on which every limit holds",
     question="How many nodes can go, and under which policy?",
@@ -179,6 +196,7 @@ FIGURE = Figure(
     " nodes cost stands beside their number.",
     reads=(f"{NAME}/policies",),
     prepare=_prepare,
+    sql=_sql,
     draw=_draw,
     takeaway=_takeaway,
     table=lambda frame: frame.drop("shade").rename({"of": "all_nodes"}),

@@ -9,9 +9,11 @@ from tracekit.replay.answer.advice import NEAREST
 from tracekit.replay.answer.amounts import interval_text, mean_text, scale, value_text
 from tracekit.replay.answer.fitness import STICK
 from tracekit.replay.measures import Measure, all_measures, find_measure
+from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis, whisker
 from tracekit.report.figures import Figure
+from tracekit.report.measures import headline
 from tracekit.report.policies import label
 from tracekit.report.ranks import (
     BARRED,
@@ -26,6 +28,7 @@ from tracekit.report.ranks import (
     WORSE,
     ranked,
 )
+from tracekit.report.run_sql import RUN, Shown, means_sql
 from tracekit.words import agreeing
 
 #: Bars begin at zero; where all values lie closer together than this, marks on a part of the axis
@@ -235,6 +238,14 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _sql(data: Data) -> list[tuple[str, str]]:
+    measure = headline(data)
+    if measure is None:
+        return []
+    value = Shown(measure=measure.name, mean="mean", low="low", high="high")
+    return [(RUN, means_sql(data, [value]))]
+
+
 FIGURE = Figure(
     title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
@@ -246,6 +257,7 @@ FIGURE = Figure(
     " else bars from zero. Policies that placed every container alike are one row.",
     reads=("replay/summary", "replay/repeats"),
     prepare=ranked,
+    sql=_sql,
     draw=lambda frame: _bars(frame, narrow=False),
     narrow=lambda frame: _bars(frame, narrow=True),
     takeaway=_takeaway,

@@ -17,6 +17,7 @@ from tracekit.report.figures import Figure
 from tracekit.report.figures._sparse import of_nodes
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
+from tracekit.report.run_sql import RUN, means_sql
 from tracekit.report.trade_off import (
     BEATEN,
     CALMEST,
@@ -28,6 +29,7 @@ from tracekit.report.trade_off import (
     TITLED,
     name_of,
     points,
+    shown,
     why_none,
 )
 from tracekit.words import agreeing
@@ -276,15 +278,15 @@ FIGURE = Figure(
     title="Nodes in use against overload",
     question="How many nodes does a policy save, and at what risk?",
     how_to_read="Each mark is one way to place: the further left, the fewer nodes in use; the"
-    " further down, the less overload. Names are of production and of the policies that the title"
-    " or the first page names, if they are on the axes; where there is room, of others that none"
-    " beats. A small open mark is a policy that another one beats on both. Thin"
-    " lines are 95 % intervals over the orders of arrival. The upright axis is drawn by the square"
-    " root, so that little overload is told from none. Nodes"
-    " are those in use on average over time: a node that is emptied later counts in part, and one"
-    " that holds nothing but what runs on every node is not in use. Counts of nodes that differ by"
-    f" less than {MATERIAL:.0%} are as good as equal.",
+    " further down, the less overload. Names are of production and of the policies that the"
+    " title or the first page names; where there is room, of others that none beats. A small"
+    " open mark is a policy that another one beats on both. Thin lines are 95 % intervals over"
+    " the orders of arrival. The upright axis is drawn by the square root. Nodes are those in"
+    " use on average over time: a node that is emptied later counts in part, and one that holds"
+    " only what runs on every node is not in use. Counts that differ by less than"
+    f" {MATERIAL:.0%} are as good as equal.",
     reads=("replay/summary", "replay/repeats"),
+    sql=lambda data: [(RUN, means_sql(data, some))] if (some := shown(data)) else [],
     prepare=_prepare,
     note=_note,
     draw=lambda frame: _plot(frame, _MOST_LABELS, _WIDE_PX),

@@ -20,6 +20,7 @@ from tracekit.report.drawing.plot import (
 from tracekit.report.figures import Figure
 from tracekit.report.words import listed, signed
 from tracekit.report.zones import all_zones, zone_label
+from tracekit.sqlfiles import get_query
 
 _SCHEMA = {
     "zone": pl.String,
@@ -31,16 +32,20 @@ _SCHEMA = {
     "memory_fraction": pl.Float64,
     "samples": pl.Int64,
 }
+_TYPICAL, _SERIES = "usage/typical_nodes", "usage/node_series"
 _PANEL_PX, _GAP_PX, _EDGES_PX = 150, 46, 120
 
 
+def _typical(data: Data) -> pl.DataFrame:
+    """The typical node of each zone that is drawn."""
+    typical = data.query(_TYPICAL)
+    return typical if typical.is_empty() else typical.filter(pl.col("zone") != "too_short")
+
+
 def _prepare(data: Data) -> pl.DataFrame:
-    typical = data.query("usage/typical_nodes")
-    if typical.is_empty():
-        return pl.DataFrame(schema=_SCHEMA)
     parts = []
-    for row in typical.filter(pl.col("zone") != "too_short").iter_rows(named=True):
-        series = data.query("usage/node_series", node=row["node"])
+    for row in _typical(data).iter_rows(named=True):
+        series = data.query(_SERIES, node=row["node"])
         known = [pl.lit(row[name]).cast(_SCHEMA[name]).alias(name) for name in list(_SCHEMA)[:4]]
         samples = pl.len().cast(pl.Int64).alias("samples")
         parts.append(series.select(*known, *list(_SCHEMA)[4:7], samples))
@@ -146,13 +151,25 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _sql(data: Data) -> list[tuple[str, str]]:
+    """The typical nodes, and of each of them the samples that are drawn."""
+    typical, series = (get_query(name) for name in (_TYPICAL, _SERIES))
+    said = [(_TYPICAL, typical.text)]
+    for row in _typical(data).iter_rows(named=True):
+        node = row["node"].replace("'", "''")
+        asked = f"SET VARIABLE node = '{node}';\n{series.text}"
+        said.append((f"{_SERIES}, zone {row['zone']}", asked))
+    return said
+
+
 FIGURE = Figure(
     title="CPU and memory over time on a typical node of each correlation zone",
     question="What does a node of each correlation zone look like?",
     how_to_read="Each panel is the node whose correlation is the median of its correlation zone."
     " The room between the two lines is capacity that one resource leaves idle. Memory often moves"
     " too little to be seen here: the table has how far each line moves.",
-    reads=("usage/typical_nodes", "usage/node_series"),
+    reads=(_TYPICAL, _SERIES),
+    sql=_sql,
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,

@@ -35,6 +35,8 @@ UNCHANGED = (SAME, ALIKE)
 AS_MANY = (*UNCHANGED, CHANCE)
 #: Of a threshold that did not happen, and of one that did.
 HELD, EXCEEDED = "ok", "failed"
+#: Of a threshold that speaks of the base, under a policy that is new: it is not judged.
+NO_BASE = "not in the base"
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
 _SIZES = ("nodes", "containers", "steps", "step_ms")
@@ -214,6 +216,8 @@ def outcome_told(row: Mapping[str, Any]) -> str:
     """
     if row.get("outcome") == NOT_COMPARABLE:
         return "cannot be judged: fewer containers were placed than in the base"
+    if row.get("outcome") == NO_BASE:
+        return "is not judged: the policy is not in the base"
     return "happened" if row["failed"] else "did not happen"
 
 

@@ -9,6 +9,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.answer.comparison.compared_run import (
     EXCEEDED,
     HELD,
+    NO_BASE,
     NOT_COMPARABLE,
     ComparedRun,
 )
@@ -32,16 +33,21 @@ _THRESHOLD_SCHEMA = {
 def check(
     threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> None:
-    """Raise TracekitError for a threshold of a policy of one run, or that nothing is held to."""
-    _check_policy(threshold, common)
+    """Raise TracekitError for a threshold of a policy of one run, or that nothing is held to.
+
+    One that does not speak of the base may be of a policy that is in the new run alone.
+    """
+    _check_policy(threshold, common if threshold.speaks_of("base") else list(after.rows()))
     _check_compared(threshold, before, after, common)
 
 
-def _check_policy(threshold: Threshold, common: Sequence[str]) -> None:
-    if threshold.policy is not None and threshold.policy not in common:
+def _check_policy(threshold: Threshold, known: Sequence[str]) -> None:
+    if threshold.policy is not None and threshold.policy not in known:
+        base = threshold.speaks_of("base")
+        where, have = ("both runs", "both have") if base else ("the new run", "it has")
         raise TracekitError(
-            f"--fail-if '{threshold.text}': policy '{threshold.policy}' is not in both runs",
-            hint=f"both have: {', '.join(common)}",
+            f"--fail-if '{threshold.text}': policy '{threshold.policy}' is not in {where}",
+            hint=f"{have}: {', '.join(known)}",
         )
 
 
@@ -58,7 +64,7 @@ def _check_compared(
             hint=SAME_POLICIES,
         )
     one, other = before.rows(), after.rows()
-    if all(None in threshold.sides(one[name], other[name]) for name in names):
+    if all(None in threshold.sides(one.get(name, {}), other[name]) for name in names):
         why = "it divides by 0 or names measures that are not known"
         raise TracekitError(
             f"--fail-if '{threshold.text}' has no value for any policy: {why}",
@@ -85,7 +91,10 @@ def outcomes(
     changes: pl.DataFrame,
     common: Sequence[str],
 ) -> pl.DataFrame:
-    """What became of each threshold under each policy that it judges.
+    """What became of each threshold under each policy that it judges, and under those that are new.
+
+    A number is a number under a policy that is new in the run, too; where a threshold speaks of the
+    base, that it is not judged there is told.
 
     Parameters
     ----------
@@ -94,28 +103,36 @@ def outcomes(
     """
     one, other = before.rows(), after.rows()
     placed = dict(changes.select("policy", "placed_change").unique().rows())
+    added = [name for name in other if name not in common and name != OBSERVED]
     rows = [
         {
             "threshold": threshold.text,
             "policy": policy,
             "measure": threshold.measure,
-            "failed": outcome != HELD,
+            "failed": outcome not in {HELD, NO_BASE},
             "outcome": outcome,
-            "base": one[policy].get(threshold.measure),
+            "base": one.get(policy, {}).get(threshold.measure),
             "new": other[policy].get(threshold.measure),
         }
         for threshold in thresholds
-        for policy in _judged(threshold, common)
-        for outcome in (_outcome(threshold, one[policy], other[policy], placed.get(policy, 0.0)),)
+        for policy in _judged(threshold, [*common, *added])
+        for outcome in (
+            _outcome(threshold, one.get(policy), other[policy], placed.get(policy, 0.0)),
+        )
     ]
     return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)
 
 
 def _outcome(
-    threshold: Threshold, before: Mapping[str, Any], after: Mapping[str, Any], placed_change: float
+    threshold: Threshold,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any],
+    placed_change: float,
 ) -> str:
     """Whether it happened; it counts as failed where the containers are missing that would tell."""
-    if threshold.met(before, after):
+    if before is None and threshold.speaks_of("base"):
+        return NO_BASE
+    if threshold.met(before or {}, after):
         return EXCEEDED
     missing = placed_change < 0 and not set(threshold.measures) & set(WAITING)
     return NOT_COMPARABLE if missing and threshold.speaks_of("base") else HELD

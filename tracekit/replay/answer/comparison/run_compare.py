@@ -68,8 +68,9 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         have several orders of arrival, at the level that the family of all changes leaves it
         (Holm); paired where the orders are the same, of which it has so many; placed_change: how
         many containers more the new run placed, 0 where ``pending`` is within chance; verdict) and
-        ``thresholds`` (outcome: ok, failed, or not comparable, which counts as failed: the new run
-        placed fewer containers).
+        ``thresholds`` (outcome: ok, failed, not comparable, which counts as failed: the new run
+        placed fewer containers, or not in the base, which does not: the policy is new, and the
+        threshold speaks of the base; one that does not judges new policies, too).
         ``about`` names what differs between the runs beyond their measures.
 
     Raises

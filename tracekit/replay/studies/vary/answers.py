@@ -150,7 +150,7 @@ _RANKS = {
     "rank": pl.Float64,
     "best": pl.Boolean,
     OVERLOAD: pl.Float64,
-    "pending": pl.Int64,
+    "pending": pl.Float64,
     "waited": pl.Boolean,
     "barred": pl.String,
 }
@@ -184,7 +184,7 @@ def ranked(
                 "policy": policy,
                 **ranks.get(policy, {"best": False}),
                 OVERLOAD: _mean(one, policy, OVERLOAD),
-                "pending": int(one.of(policy, "pending").max()),
+                "pending": _mean(one, policy, "pending"),
                 "waited": waits_too_much(one, policy),
                 "barred": answers[change].barred.get(policy),
             }

@@ -130,9 +130,9 @@ def vary_assumptions(
 
         ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
         each policy that is better beyond chance, so that those that cannot be told apart share
-        it), whether it is among the best, in how many node-steps it overloads nodes at the mean,
-        the most containers that it never placed in an order, whether any waited, and why it may
-        not be chosen.
+        it), whether it is among the best, in how many node-steps it overloads nodes and how many
+        containers it never places, both at the mean, whether any waited, and why it may not be
+        chosen.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from tracekit.report.contents import (
 )
 from tracekit.report.contents.answer import told_apart as told_apart
 from tracekit.report.contents.answer.next_steps import ORDERS
+from tracekit.report.contents.answer.next_steps import varied as varied
 from tracekit.report.contents.answer.of_run import of_run
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data

@@ -110,7 +110,8 @@ def _may_hang(data: Data, told: Decision) -> bool:
     # what is kept for use that no container explains is a choice, though all else be recorded
     assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
     ranked = bool(told.subject) and told.criterion not in CONDITIONS
-    return assumed and ranked and not vary.of_the_run(data) and commands.may_vary(data)
+    open_ = not vary.of_the_run(data) or bool(vary.untried(data, told))
+    return assumed and ranked and open_ and commands.may_vary(data)
 
 
 def _may_size(data: Data) -> bool:
@@ -166,15 +167,25 @@ def _rebalanced(data: Data) -> tuple[str, str]:
 
 
 def _varied(data: Data, told: Decision) -> tuple[str, str]:
-    first = told.subject
-    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *in_turn(data), *_RIVALS)
+    return "Whether the answer hangs on what was assumed:", varied(data, told)
+
+
+def varied(data: Data, told: Decision) -> str:
+    """The command that changes assumptions, of the policy that the run names and of its rival.
+
+    Where it names none, of the policies of the run.
+    """
+    ours = in_turn(data)
+    first = told.subject or next(iter(ours), USUAL)
+    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *ours, *_RIVALS)
     rival = next(name for name in known if name and name != first)
-    command = (
-        f"{commands.asked(data, 'vary')} --policy {data.paths.policy(first)}"
-        f" --policy {data.paths.policy(rival)}"
-        f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
-    )
-    return "Whether the answer hangs on what was assumed:", command
+    names = [first, rival] if told.subject or not 1 < len(ours) <= _NAMED else ours
+    policies = " ".join(f"--policy {data.paths.policy(name)}" for name in names)
+    judged = bool(told.subject) and told.criterion not in {"", *CONDITIONS}
+    measure = f" --measure {told.criterion}" if judged else ""
+    # a study of others that is there is not written over
+    out = data.paths.study(f"assumptions-{first}" if vary.of_the_run(data) else "assumptions")
+    return f"{commands.asked(data, 'vary')} {policies}{measure} --out {out}"
 
 
 def _runners_up(data: Data, told: Decision) -> list[str]:
@@ -183,7 +194,7 @@ def _runners_up(data: Data, told: Decision) -> list[str]:
     Those that chance alone may keep from being barred come last.
     """
     found = data.results
-    if found is None:
+    if found is None or not told.criterion:
         return []
     rows = standings(found, told.criterion, among=may_be_chosen(found)).rows
     names = [name for row in rows if row.orders >= FEWEST for name in row.names]

@@ -22,8 +22,9 @@ from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
+from tracekit.report.contents.fewest import known
 from tracekit.report.contents.fewest.listed import hottest, removed, to_add
-from tracekit.report.contents.first_screen import Answer, Change
+from tracekit.report.contents.first_screen import SENTENCES, Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.words import MINUS, count, spaced
 from tracekit.store.manifest import MADE_UP
@@ -39,14 +40,15 @@ _LATER = ("lower_bound", "which_go_first")
 
 def answer(data: Data) -> Answer:
     """What was asked, how many nodes are enough, how sure, and what to do next."""
-    study = data.studies[NAME]
+    study, first = known.leading(data), known.ahead(data)
     found = shrink_told.told(study)
     asked = shrink_told.question(study)
     if found is None:
         none = "Under no policy do the limits hold, not even on all nodes."
         return Answer(asked=spaced(asked), sentence=none, warnings=_without(study))
-    told = (drains_told.goes, drains_told.barred, margin.margin, shrink_told.bound)
+    told = (drains_told.goes, drains_told.barred, margin.margin)
     said = [spaced(one(found)) for one in told]
+    said.append(spaced(shrink_told.bound(found, known.rows(data))))
     said[1:1] = [spaced(margin.unexplained(study))]
     rows = _changes(found)
     said += map(spaced, waits.who(study))
@@ -55,7 +57,7 @@ def answer(data: Data) -> Answer:
     said.append(is_the_fullest(found.best["nodes"], [asked, *(row.title for row in rows)]))
     return Answer(
         asked=spaced(asked),
-        sentence=spaced(shrink_told.answer(found)),
+        sentence=_led(first, spaced(shrink_told.answer(found)), data),
         stands_in=study.about["workload"].get("stands_in", ""),
         warnings=[*_made_up(study), *_unjudged(study), *_breaks(study)],
         told=[one for one in said if one],
@@ -72,6 +74,15 @@ def answer(data: Data) -> Answer:
             found, store=data.paths.store, to=data.paths.study, files=data.paths.files
         ),
     )
+
+
+def _led(first: known.Ahead | None, said: str, data: Data) -> str:
+    """The answer; where another study leads, after its first sentence what the run's own says."""
+    if first is None:
+        return said
+    lead, *more = SENTENCES.split(said)
+    own = spaced(shrink_told.short(data.studies[NAME]))
+    return " ".join([lead, first.beside, *more, f"For {first.own}: {own}"])
 
 
 def _worst(study: Study) -> str:
@@ -178,8 +189,10 @@ def _mean(measure: Measure, sure: OverOrders | None) -> str:
 
 def policies(data: Data) -> Table:
     """Each policy: nodes, and what breaks with one fewer; means over orders if asked for."""
-    frame = data.result(f"{NAME}/policies")
-    rows = [_row(row, data.studies.get(NAME)) for row in frame.iter_rows(named=True)]
+    # rows of several studies, each of which knows its own orders of arrival
+    of = {name: one for _, one in reversed(known.shown(data)) for name in one.about["policies"]}
+    frame = known.rows(data)
+    rows = [_row(row, of.get(row["policy"])) for row in frame.iter_rows(named=True)]
     means = {f"{name}_over_orders": pl.String for name in FULLEST}
     schema = {
         "policy": pl.String,

@@ -3,9 +3,9 @@
 import polars as pl
 
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
-from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.report.cells import Table, table
+from tracekit.report.contents.fewest import known
 from tracekit.report.data import Data
 from tracekit.report.words import count
 
@@ -16,7 +16,7 @@ _SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
 
 def to_add(data: Data) -> Table:
     """The nodes that are to be added for the best policy, by what they have; no row for none."""
-    found = shrink_told.told(data.studies[NAME])
+    found = shrink_told.told(known.leading(data))
     added = None if found is None else _whole(found.nodes.filter(pl.col(LIKE).is_not_null()))
     if found is None or added is None or added.is_empty():
         return Table(caption="Nodes to add", columns=[], rows=[])
@@ -31,7 +31,7 @@ def to_add(data: Data) -> Table:
 
 def removed(data: Data) -> Table:
     """The nodes that can go under the best policy, the first to go first."""
-    found = shrink_told.told(data.studies[NAME])
+    found = shrink_told.told(known.leading(data))
     if found is None:
         return Table(caption="Nodes that can go", columns=[], rows=[])
     going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
@@ -45,7 +45,7 @@ def removed(data: Data) -> Table:
 
 def hottest(data: Data) -> Table:
     """The nodes that stay and get fullest."""
-    found = shrink_told.told(data.studies[NAME])
+    found = shrink_told.told(known.leading(data))
     if found is None:
         return Table(caption="Nodes that stay", columns=[], rows=[])
     kept = found.nodes.filter("kept")
@@ -58,7 +58,8 @@ def hottest(data: Data) -> Table:
         pl.col("memory_max_fraction").alias("highest_memory_fraction"),
         *shape,
     )
-    caption = f"The {shown.height} hottest of {count(kept.height, 'node')} that stay"
+    stay = f"{count(kept.height, 'node')} that stay under {found.best['policy']}"
+    caption = f"The {shown.height} hottest of {stay}"
     return table(shown, caption)
 
 

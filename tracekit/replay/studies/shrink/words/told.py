@@ -248,8 +248,8 @@ def _proven(row: Mapping[str, Any]) -> str:
     return "proven: rules on who may share a node need as many"
 
 
-def bound(found: Told) -> str:
-    """What no policy gets below."""
+def bound(found: Told, known: pl.DataFrame | None = None) -> str:
+    """What no policy gets below; who gets by with least of its study, or of all that is known."""
     row = found.best
     if row["bound"] is None:
         return "No lower bound is proven."
@@ -257,7 +257,8 @@ def bound(found: Told) -> str:
     said = f"No placement{waits.that_leaves(row)} gets by with {fewer} ({_proven(row)})."
     if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
-    rows = found.study.frames["policies"].drop_nulls("nodes").sort("nodes", "policy")
+    every = found.study.frames["policies"] if known is None else known
+    rows = every.drop_nulls("nodes").sort("nodes", "policy")
     name, fewest = rows.select("policy", "nodes").row(0)
     if fewest < row["nodes"]:
         open_ = (

@@ -1,0 +1,44 @@
+"""Paths in a report's commands: short where the page lies near, whole for what lies elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tracekit.report.paths import Paths, paths
+
+
+def test_a_workload_that_lies_elsewhere_has_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path with dots works from one folder alone."""
+    here, data = tmp_path / "work" / "here", tmp_path / "shared" / "data"
+    run = here / "out" / "run"
+    for folder in (run, data, here / "mine"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    for loader, told in (
+        ("parquet:../../../../shared/data", f"--workload parquet:{data}"),
+        ("parquet:../../mine", "--workload parquet:mine"),
+    ):
+        found = paths(Path("out/run"), None, Path("out/run"), loader=loader)
+        assert found.replayed == told
+        assert found.run == "out/run"
+    monkeypatch.chdir(run)
+    assert paths(Path("../run"), Path("../store"), None).store == "../store"
+
+
+@pytest.mark.parametrize(
+    ("known", "source"),
+    [
+        ({"run": "a/run", "store": "a/store"}, "a/run"),
+        ({"store": "a/store"}, "a/store"),
+        ({}, "RUN"),
+    ],
+)
+def test_the_report_that_shows_studies_is_of_the_run_else_of_the_store(
+    known: dict[str, str], source: str
+) -> None:
+    assert dataclasses.replace(Paths(), **known).reported == source  # type: ignore[arg-type]
