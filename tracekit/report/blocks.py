@@ -1,6 +1,5 @@
 """A figure as the page carries it: plotly JSON, a table in its place, its SQL and its data."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import DIGITS
+from tracekit.report.drawing.script import script_json
 from tracekit.report.figures import Figure
 from tracekit.sqlfiles import all_queries, get_query
 
@@ -185,14 +185,6 @@ def _folder(kind: str, data: Data) -> str:
     if lies:
         return f"the folder that {COMMANDS[kind]} wrote: cd {lies} && duckdb"
     return f"the folder that {COMMANDS[kind]} writes, which is not there yet"
-
-
-def script_json(document: Any) -> str:
-    """JSON that may stand inside a script element: nothing in it can end the element."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def csv_uri(frame: pl.DataFrame) -> str:

@@ -17,7 +17,6 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.measures import named
 from tracekit.report.policies import label
-from tracekit.report.run_sql import Shown
 from tracekit.words import agreeing, few
 
 FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL, FEWEST, CALMEST = (
@@ -51,14 +50,15 @@ _SCHEMA = {
 }
 
 
-def _measured(data: Data) -> bool:
+def measured(data: Data) -> bool:
+    """Whether the run knows both measures that are traded."""
     known = data.results.measures if data.results else {}
     return data.run is not None and {NODES, OVERLOAD} <= known.keys()
 
 
 def why_none(data: Data) -> str:
     """Why there is no point, where both measures are known; else empty."""
-    if not _measured(data):
+    if not measured(data):
         return ""
     carry = sum(not row.waited for row in data.standings(NODES).rows)
     ways = "Only one way to place carries" if carry else "No way to place carries"
@@ -70,7 +70,7 @@ def points(data: Data) -> pl.DataFrame:
 
     Without rows if a measure lacks, or if there is but one: nothing is given up for anything.
     """
-    if data.run is None or not _measured(data):
+    if data.run is None or not measured(data):
         return pl.DataFrame(schema=_SCHEMA)
     load = data.run["workload"]
     used, over = data.standings(NODES), data.standings(OVERLOAD)
@@ -108,21 +108,6 @@ def points(data: Data) -> pl.DataFrame:
         for one, kind in zip(rows, kinds, strict=True)
     ]
     return pl.DataFrame(told, schema=_SCHEMA)
-
-
-def shown(data: Data) -> list[Shown]:
-    """What a mark shows, for its SQL; nothing where a measure is not known."""
-    if data.run is None or not _measured(data):
-        return []
-    nodes = Shown(measure=NODES, mean="nodes", low="nodes_low", high="nodes_high")
-    share = Shown(
-        measure=OVERLOAD,
-        mean="overload_share",
-        low="overload_low",
-        high="overload_high",
-        divided_by=max(node_steps(data.run["workload"]), 1.0),
-    )
-    return [nodes, share]
 
 
 def in_use(row: Standing) -> dict[str, Any]:

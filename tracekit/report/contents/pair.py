@@ -26,13 +26,13 @@ from tracekit.replay.measures import (
     resources_in,
 )
 from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.report.blocks import script_json
 from tracekit.report.colours import css
 from tracekit.report.contents import beside
 from tracekit.report.contents.answer.next_steps import in_turn
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import began, numbers
+from tracekit.report.drawing.script import script_json
 from tracekit.report.measures import headline, present
 from tracekit.report.over_time import FILLING
 from tracekit.report.policies import in_order, label, tested

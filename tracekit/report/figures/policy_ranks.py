@@ -13,6 +13,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis, whisker
 from tracekit.report.figures import Figure
+from tracekit.report.figures._run_sql import RUN, Shown, means_sql
 from tracekit.report.measures import headline
 from tracekit.report.policies import label
 from tracekit.report.ranks import (
@@ -28,7 +29,6 @@ from tracekit.report.ranks import (
     WORSE,
     ranked,
 )
-from tracekit.report.run_sql import RUN, Shown, means_sql
 from tracekit.words import agreeing
 
 #: Bars begin at zero; where all values lie closer together than this, marks on a part of the axis

@@ -14,10 +14,11 @@ from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._run_sql import RUN, means_sql
 from tracekit.report.figures._sparse import of_nodes
+from tracekit.report.figures._trade_off_sql import shown
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
-from tracekit.report.run_sql import RUN, means_sql
 from tracekit.report.trade_off import (
     BEATEN,
     CALMEST,
@@ -29,7 +30,6 @@ from tracekit.report.trade_off import (
     TITLED,
     name_of,
     points,
-    shown,
     why_none,
 )
 from tracekit.words import agreeing

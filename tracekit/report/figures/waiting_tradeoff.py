@@ -16,9 +16,9 @@ from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._run_sql import RUN, Shown, means_sql
 from tracekit.report.figures._sparse import of_nodes
 from tracekit.report.policies import label
-from tracekit.report.run_sql import RUN, Shown, means_sql
 from tracekit.report.trade_off import in_use, name_of
 from tracekit.report.words import count, number
 
