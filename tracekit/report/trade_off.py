@@ -12,7 +12,6 @@ from tracekit.replay.answer.preferred import NODES, USUAL
 from tracekit.replay.answer.standings import Standing, Standings, difference
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.figures._run_sql import Shown
 from tracekit.report.measures import named
 from tracekit.report.policies import label
 from tracekit.words import agreeing, few
@@ -95,21 +94,6 @@ def points(data: Data) -> pl.DataFrame:
         for one, kind in zip(rows, kinds, strict=True)
     ]
     return pl.DataFrame(told, schema=_SCHEMA)
-
-
-def shown(data: Data) -> list[Shown]:
-    """What a mark shows, for its SQL; nothing where a measure is not known."""
-    if data.run is None or not _measured(data):
-        return []
-    nodes = Shown(measure=NODES, mean="nodes", low="nodes_low", high="nodes_high")
-    share = Shown(
-        measure=OVERLOAD,
-        mean="overload_share",
-        low="overload_low",
-        high="overload_high",
-        divided_by=max(node_steps(data.run["workload"]), 1.0),
-    )
-    return [nodes, share]
 
 
 def in_use(row: Standing) -> dict[str, Any]:

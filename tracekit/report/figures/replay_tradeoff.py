@@ -7,13 +7,14 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.answer.overload import OVERLOAD, node_steps
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
-from tracekit.report.figures._run_sql import RUN, means_sql
+from tracekit.report.figures._run_sql import Shown, beside_nodes
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
 from tracekit.report.trade_off import (
@@ -27,7 +28,6 @@ from tracekit.report.trade_off import (
     TITLED,
     name_of,
     points,
-    shown,
     why_none,
 )
 from tracekit.words import agreeing
@@ -269,8 +269,9 @@ def _note(frame: pl.DataFrame) -> str:
 
 
 def _sql(data: Data) -> list[tuple[str, str]]:
-    measures = shown(data)
-    return [(RUN, means_sql(data, measures))] if measures else []
+    samples = max(node_steps((data.run or {}).get("workload", {})), 1.0)
+    names = {"mean": "overload_share", "low": "overload_low", "high": "overload_high"}
+    return beside_nodes(data, Shown(measure=OVERLOAD, **names, divided_by=samples))
 
 
 FIGURE = Figure(
