@@ -12,8 +12,9 @@ from report_studies_support import fewest
 
 from tracekit.report.contents import answer, fewest_others
 from tracekit.report.contents.fewest import answer as of_page
-from tracekit.report.contents.fewest import known, policies, removed
+from tracekit.report.contents.fewest import policies, removed
 from tracekit.report.data import Data
+from tracekit.report.fewest import known
 from tracekit.report.figures import get_figure
 from tracekit.study import Study
 

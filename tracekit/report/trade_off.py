@@ -50,15 +50,14 @@ _SCHEMA = {
 }
 
 
-def measured(data: Data) -> bool:
-    """Whether the run knows both measures that are traded."""
+def _measured(data: Data) -> bool:
     known = data.results.measures if data.results else {}
     return data.run is not None and {NODES, OVERLOAD} <= known.keys()
 
 
 def why_none(data: Data) -> str:
     """Why there is no point, where both measures are known; else empty."""
-    if not measured(data):
+    if not _measured(data):
         return ""
     carry = sum(not row.waited for row in data.standings(NODES).rows)
     ways = "Only one way to place carries" if carry else "No way to place carries"
@@ -70,7 +69,7 @@ def points(data: Data) -> pl.DataFrame:
 
     Without rows if a measure lacks, or if there is but one: nothing is given up for anything.
     """
-    if data.run is None or not measured(data):
+    if data.run is None or not _measured(data):
         return pl.DataFrame(schema=_SCHEMA)
     load = data.run["workload"]
     used, over = data.standings(NODES), data.standings(OVERLOAD)

@@ -8,8 +8,8 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import commands
-from tracekit.report.contents.fewest import known
 from tracekit.report.data import Data
+from tracekit.report.fewest import known
 from tracekit.report.policies import replayed
 from tracekit.report.studies import of_another
 from tracekit.words import count

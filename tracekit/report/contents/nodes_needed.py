@@ -16,9 +16,9 @@ from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.next import AT_MORE, CHEAPEST, MORE, may_be_cheaper
 from tracekit.report.contents import commands
-from tracekit.report.contents.fewest import known
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
+from tracekit.report.fewest import known
 from tracekit.report.studies import assumed_otherwise, of_another
 from tracekit.report.words import listed, percent, spaced
 from tracekit.store.quantities import RECORDED

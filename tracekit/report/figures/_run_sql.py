@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracekit.replay.answer.intervals import ceiling, together
+from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.chance.student import DECIMALS, DUST, FEWEST, errors_of
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND
@@ -37,6 +38,15 @@ class Shown:
     low: str
     high: str
     divided_by: float = 1.0
+
+
+def beside_nodes(data: Data, other: Shown) -> list[tuple[str, str]]:
+    """The statement of a figure of nodes in use and another measure; none where one is unknown."""
+    known = data.results.measures if data.results else {}
+    if not {NODES, other.measure} <= known.keys():
+        return []
+    nodes = Shown(measure=NODES, mean="nodes", low="nodes_low", high="nodes_high")
+    return [(RUN, means_sql(data, [nodes, other]))]
 
 
 def means_sql(data: Data, shown: Sequence[Shown]) -> str:

@@ -13,10 +13,10 @@ from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.told import span, told
 from tracekit.report.colours import slot, slots
-from tracekit.report.contents.fewest import known
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis
+from tracekit.report.fewest import known
 from tracekit.report.figures import Figure
 from tracekit.report.words import count, percent
 

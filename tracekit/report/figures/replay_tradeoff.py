@@ -14,9 +14,8 @@ from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
-from tracekit.report.figures._run_sql import RUN, means_sql
 from tracekit.report.figures._sparse import of_nodes
-from tracekit.report.figures._trade_off_sql import shown
+from tracekit.report.figures._trade_off_sql import sql
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
 from tracekit.report.trade_off import (
@@ -286,7 +285,7 @@ FIGURE = Figure(
     " only what runs on every node is not in use. Counts that differ by less than"
     f" {MATERIAL:.0%} are as good as equal.",
     reads=("replay/summary", "replay/repeats"),
-    sql=lambda data: [(RUN, means_sql(data, some))] if (some := shown(data)) else [],
+    sql=sql,
     prepare=_prepare,
     note=_note,
     draw=lambda frame: _plot(frame, _MOST_LABELS, _WIDE_PX),

@@ -16,7 +16,7 @@ from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
 from tracekit.report.figures import Figure
-from tracekit.report.figures._run_sql import RUN, Shown, means_sql
+from tracekit.report.figures._run_sql import Shown, beside_nodes
 from tracekit.report.figures._sparse import of_nodes
 from tracekit.report.policies import label
 from tracekit.report.trade_off import in_use, name_of
@@ -204,14 +204,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     return " ".join(filter(None, [*said, frame["sparse"][0]]))
 
 
-def _sql(data: Data) -> list[tuple[str, str]]:
-    known = data.results.measures if data.results else {}
-    if not {NODES, PENDING} <= known.keys():
-        return []
-    nodes = Shown(measure=NODES, mean="nodes", low="nodes_low", high="nodes_high")
-    waiting = Shown(measure=PENDING, mean="waiting", low="waiting_low", high="waiting_high")
-    return [(RUN, means_sql(data, [nodes, waiting]))]
-
+_WAITING = Shown(measure=PENDING, mean="waiting", low="waiting_low", high="waiting_high")
 
 FIGURE = Figure(
     title="Nodes in use against containers never placed",
@@ -223,7 +216,7 @@ FIGURE = Figure(
     " beaten. Thin lines are 95 % intervals over the orders of arrival: where they overlap far, two"
     " policies may be alike. Names stand where there is room.",
     reads=("replay/summary", "replay/repeats"),
-    sql=_sql,
+    sql=lambda data: beside_nodes(data, _WAITING),
     prepare=_prepare,
     draw=lambda frame: _plot(frame, _WIDE),
     narrow=lambda frame: _plot(frame, _NARROW),

@@ -22,10 +22,10 @@ from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
-from tracekit.report.contents.fewest import known
 from tracekit.report.contents.fewest.listed import hottest, removed, to_add
 from tracekit.report.contents.first_screen import SENTENCES, Answer, Change
 from tracekit.report.data import Data
+from tracekit.report.fewest import known
 from tracekit.report.words import MINUS, count, spaced
 from tracekit.store.manifest import MADE_UP
 from tracekit.study import Study
