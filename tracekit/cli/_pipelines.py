@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def write_junit(found: Study, path: Path) -> None:
     """Write a test case for each threshold and policy; without thresholds, one for each policy."""
-    from tracekit.replay.answer.comparison.compared_run import NO_BASE, outcome_told, warnings_of
+    from tracekit.replay.answer.comparison.compared_run import OPEN, outcome_told, warnings_of
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
-    untold = [one for one in outcomes if one["outcome"] == NO_BASE]
+    untold = [one for one in outcomes if one["outcome"] in OPEN]
     suite = ET.Element(
         "testsuite",
         name=f"tracekit compare {about['base']} {about['new']}",

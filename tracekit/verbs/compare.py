@@ -21,7 +21,8 @@ def compare(
     fail_if: Annotated[
         Sequence[str],
         Option(
-            "Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable.",
+            "Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable."
+            " Beside 'base' a change that chance may explain does not count.",
             metavar="'MEASURE > 1.05 * base'",
             completes="measures",
             setting="thresholds",

@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.replay.answer.comparison import words
 from tracekit.replay.answer.comparison.compared_run import (
     ALIKE,
-    NO_BASE,
+    OPEN,
     UNCHANGED,
     outcome_told,
     verdict_told,
@@ -114,7 +114,7 @@ def thresholds(data: Data) -> Table:
 
 
 def _word(row: Mapping[str, Any]) -> str:
-    if row.get("outcome") == NO_BASE:
+    if row.get("outcome") in OPEN:
         return "open"
     return "failed" if row["failed"] else "fine"
 

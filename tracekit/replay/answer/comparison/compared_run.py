@@ -37,6 +37,10 @@ AS_MANY = (*UNCHANGED, CHANCE)
 HELD, EXCEEDED = "ok", "failed"
 #: Of a threshold that speaks of the base, under a policy that is new: it is not judged.
 NO_BASE = "not in the base"
+#: Of one that speaks of the base and happened by a change that chance may explain.
+BY_CHANCE = "maybe chance"
+#: Outcomes that are none: nothing failed, and nothing was held.
+OPEN = (NO_BASE, BY_CHANCE)
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
 _SIZES = ("nodes", "containers", "steps", "step_ms")
@@ -218,6 +222,8 @@ def outcome_told(row: Mapping[str, Any]) -> str:
         return "cannot be judged: fewer containers were placed than in the base"
     if row.get("outcome") == NO_BASE:
         return "is not judged: the policy is not in the base"
+    if row.get("outcome") == BY_CHANCE:
+        return "happened, but chance may explain the change: more orders of arrival tell"
     return "happened" if row["failed"] else "did not happen"
 
 

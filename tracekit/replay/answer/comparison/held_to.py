@@ -7,10 +7,13 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.comparison.compared_run import (
+    BY_CHANCE,
+    CHANCE,
     EXCEEDED,
     HELD,
     NO_BASE,
     NOT_COMPARABLE,
+    OPEN,
     ComparedRun,
 )
 from tracekit.replay.answer.left_waiting import WAITING
@@ -94,7 +97,7 @@ def outcomes(
     """What became of each threshold under each policy that it judges, and under those that are new.
 
     A number is a number under a policy that is new in the run, too; where a threshold speaks of the
-    base, that it is not judged there is told.
+    base, that it is not judged there is told, and so it is of what chance may explain.
 
     Parameters
     ----------
@@ -103,13 +106,14 @@ def outcomes(
     """
     one, other = before.rows(), after.rows()
     placed = dict(changes.select("policy", "placed_change").unique().rows())
+    by_chance = dict(changes.filter(verdict=CHANCE).group_by("policy").agg("measure").iter_rows())
     added = [name for name in other if name not in common and name != OBSERVED]
     rows = [
         {
             "threshold": threshold.text,
             "policy": policy,
             "measure": threshold.measure,
-            "failed": outcome not in {HELD, NO_BASE},
+            "failed": outcome not in {HELD, *OPEN},
             "outcome": outcome,
             "base": one.get(policy, {}).get(threshold.measure),
             "new": other[policy].get(threshold.measure),
@@ -117,7 +121,13 @@ def outcomes(
         for threshold in thresholds
         for policy in _judged(threshold, [*common, *added])
         for outcome in (
-            _outcome(threshold, one.get(policy), other[policy], placed.get(policy, 0.0)),
+            _outcome(
+                threshold,
+                one.get(policy),
+                other[policy],
+                placed.get(policy, 0.0),
+                by_chance.get(policy, ()),
+            ),
         )
     ]
     return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)
@@ -128,11 +138,16 @@ def _outcome(
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any],
     placed_change: float,
+    by_chance: Sequence[str],
 ) -> str:
-    """Whether it happened; it counts as failed where the containers are missing that would tell."""
+    """Whether it happened; it counts as failed where the containers are missing that would tell.
+
+    What is beside the base fails by a change beyond chance alone, where there are orders to tell.
+    """
     if before is None and threshold.speaks_of("base"):
         return NO_BASE
     if threshold.met(before or {}, after):
-        return EXCEEDED
+        chance = threshold.speaks_of("base") and set(threshold.measures) <= set(by_chance)
+        return BY_CHANCE if chance else EXCEEDED
     missing = placed_change < 0 and not set(threshold.measures) & set(WAITING)
     return NOT_COMPARABLE if missing and threshold.speaks_of("base") else HELD
