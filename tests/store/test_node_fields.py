@@ -59,6 +59,8 @@ def _sizes(*times: int) -> pl.DataFrame:
          (30, "ready", "a", GPU, 0.4)),
         # a node that a file without times lists is there before its price changes
         ([(0, None, "a", None, 0.4), (30, None, None, None, 0.9)], (0,), (0, None, "a", None, 0.9)),
+        # two files of the same time: of what both state the first counts
+        ([(0, None, None, None, 0.3), (0, None, "a", "[]", 0.4)], (0,), (0, None, "a", "[]", 0.3)),
         # nothing but prices is known
         ([(1, None, None, None, 0.4), (30, None, None, None, 0.9)], (), (1, None, None, None, 0.9)),
         # none is stated, which is not the same as nothing stated
@@ -69,7 +71,7 @@ def _sizes(*times: int) -> pl.DataFrame:
     ],
     ids=[
         "a price", "the last price", "a price before", "a price without a time",
-        "listed without times", "prices alone", "no taints any more", "it comes back",
+        "listed without times", "of two files", "prices alone", "no taints any more", "it comes back",
     ],
 )  # fmt: skip
 def test_what_a_row_does_not_state_stays(

@@ -13,11 +13,14 @@ _TELLING = ("state", "taints")
 def held(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of the table ``node`` in order of time, each field as it was last stated by then.
 
+    A row for each time: of two files that state a field of the same time the first counts.
     A source that knows that there are none any more states so: ``[]`` of taints, ``{}`` of labels.
     """
     fields = [one for one in rows.columns if one not in ("node", _MS)]
-    ordered = rows.sort(_MS, maintain_order=True)
-    return ordered.with_columns(pl.col(fields).forward_fill().over("node")) if fields else ordered
+    # what is stated first of a time comes last, and is what stays
+    ordered = rows.reverse().sort(_MS, maintain_order=True)
+    filled = ordered.with_columns(pl.col(one).forward_fill().over("node") for one in fields)
+    return filled.unique(["node", _MS], keep="last", maintain_order=True)
 
 
 def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
