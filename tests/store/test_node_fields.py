@@ -71,7 +71,8 @@ def _sizes(*times: int) -> pl.DataFrame:
     ],
     ids=[
         "a price", "the last price", "a price before", "a price without a time",
-        "listed without times", "of two files", "prices alone", "no taints any more", "it comes back",
+        "listed without times", "of two files", "prices alone",
+        "no taints any more", "it comes back",
     ],
 )  # fmt: skip
 def test_what_a_row_does_not_state_stays(

@@ -28,6 +28,7 @@ from tracekit.sources.own._folder_units import (
     check_node_sizes,
     check_requests,
     check_steps,
+    check_use_of_memory,
     known_sizes,
 )
 from tracekit.sources.own._impossible_use import MILLICORES, possible
@@ -137,6 +138,7 @@ def read_usage(opened: Opened) -> Read:
     TracekitError
         For use that no node could give, and for times in seconds.
     """
+    check_use_of_memory(opened)
     yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES)
 
 
