@@ -16,21 +16,31 @@
 -- column: memory_used_share DOUBLE Memory in use / memory of its nodes [0..1].
 -- order: availability_zone
 -- run: duckdb catalog.duckdb -f queries/usage/availability_zones.sql
-WITH states AS (
+WITH zones AS (
     SELECT
         node_key,
         zone,
+        row_number() OVER (PARTITION BY node_key ORDER BY time_ms DESC) AS back
+    FROM node_keyed
+    WHERE zone IS NOT NULL
+),
+
+states AS (
+    SELECT
+        node_key,
         state,
         row_number() OVER (PARTITION BY node_key ORDER BY time_ms DESC) AS back
     FROM node_keyed
+    WHERE state IS NOT NULL
 ),
 
 placed AS (
     SELECT
-        node_key,
-        zone
-    FROM states
-    WHERE back = 1 AND zone IS NOT NULL AND coalesce(state, 'ready') <> 'gone'
+        zones.node_key,
+        zones.zone
+    FROM zones
+    LEFT JOIN states ON zones.node_key = states.node_key AND states.back = 1
+    WHERE zones.back = 1 AND coalesce(states.state, 'ready') <> 'gone'
 ),
 
 sizes AS (

@@ -8,7 +8,6 @@ import pytest
 from kubernetes_support import Object, answer, container, listed, node, pod, series, written
 
 from tracekit.ingest import ingest
-from tracekit.ingest.use_gaps import TWICE
 from tracekit.query import run
 from tracekit.query.describe import describe
 from tracekit.store import Store, open_store
@@ -58,25 +57,3 @@ def test_what_lacks_is_told_once(tmp_path: Path, metric: str, lacks: str, said: 
     ingest(tmp_path / "cluster", tmp_path / "store")
     again = open_store(tmp_path / "store").manifest.sources
     assert sum(d.defect == WITHOUT_USE for one in again for d in one.defects) == 1
-
-
-def test_a_sample_of_two_files_is_in_the_ledger(tmp_path: Path) -> None:
-    """Fetched anew from where the last fetch ended, and a time before; memory does not overlap."""
-    made = tmp_path / "cluster"
-    made.mkdir()
-    written(made / "cluster.json", listed(node("n1"), pod("p0", nodeName="n1")))
-    parts = {("cpu", 0): 4, ("cpu", 2): 4, ("memory", 0): 2, ("memory", 2): 2}
-    for (what, first), count in parts.items():
-        (made / str(first)).mkdir(exist_ok=True)
-        times = [(FROM_S + 60 * (first + at), 0.5 if what == "cpu" else 5e8) for at in range(count)]
-        some = series(None, times, namespace="default", pod="p0")
-        written(made / str(first) / f"container_{what}_in_use.json", answer(some))
-    ingest(made, tmp_path / "store")
-    store = open_store(tmp_path / "store")
-    [line] = run(store, "quality/ledger").filter(defect=TWICE).to_dicts()
-    assert (line["table"], line["rows"]) == ("container_amount", 2)
-    assert "2 samples of 1 container stand in a second file" in line["example"]
-    # made anew of all, it is told once
-    written(made / "more.json", listed(node("n2")))
-    ingest(made, tmp_path / "store")
-    assert run(open_store(tmp_path / "store"), "quality/ledger").filter(defect=TWICE).height == 1

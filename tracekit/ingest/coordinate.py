@@ -123,13 +123,22 @@ class Coordinator:
     """Takes files into the store in ``folder``, which the caller has locked."""
 
     def __init__(
-        self, folder: Path, manifest: Manifest, crew: Crew, sort_memory_bytes: int, events: Events
+        self,
+        folder: Path,
+        manifest: Manifest,
+        crew: Crew,
+        sort_memory_bytes: int,
+        events: Events,
+        *,
+        taken: Sequence[SourceEntry] = (),
     ) -> None:
+        """``taken`` are entries beside the manifest's whose parts stay as they are."""
         self._folder = folder
         self._manifest = manifest
         self._crew = crew
         self._sort_memory_bytes = sort_memory_bytes
         self._events = events
+        self._taken = taken
         self._dimensions: dict[str, Dimension] = {}
         self._contents = {entry.content: entry.file for entry in manifest.sources}
         self._reading: deque[_Flight] = deque()
@@ -261,7 +270,11 @@ class Coordinator:
         shutil.rmtree(flight.folder)
 
     def _next_part(self, table: str) -> int:
-        return 1 + max((entry.part for entry in self._manifest.parts(table)), default=-1)
+        taken = {entry.part for entry in self._taken if entry.table == table}
+        part = 1 + max((entry.part for entry in self._manifest.parts(table)), default=-1)
+        while part in taken:
+            part += 1
+        return part
 
     def _moves(self, staged: Staged, part: int) -> dict[Path, str]:
         moves = {staged.part: part_path(staged.table, part)}

@@ -21,14 +21,9 @@ from tracekit.crew.crew import Alone
 from tracekit.errors import TracekitError
 from tracekit.ingest import shares
 from tracekit.ingest.coordinate import Coordinator, Events
+from tracekit.ingest.once import LEFT_OUT, TWICE, counted_once, may_repeat
 from tracekit.ingest.stage import derived_file
-from tracekit.ingest.use_gaps import (
-    TWICE,
-    one_of_two,
-    sampled_twice,
-    silent_use,
-    strangers,
-)
+from tracekit.ingest.use_gaps import one_of_two, silent_use, strangers
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
@@ -40,7 +35,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _TABLES = ("container_usage", "node_usage")
-#: Defects that are noted at one entry and are of all.
+_AMOUNTS = ("container_amount", "node_amount")
+#: Defects that are noted at one entry and are of all; such samples were kept once.
 _OF_ALL = (WITHOUT_USE, ONE_OF_TWO, TWICE)
 _READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
 
@@ -57,19 +53,21 @@ def derive(
     TracekitError
         When the tables cannot be read.
     """
-    inputs = [entry for table in _READ for entry in manifest.parts(table)]
-    if not any(entry.rows for entry in inputs if entry.table.endswith("_amount")):
+    if not any(one.rows for table in _AMOUNTS for one in manifest.parts(table)):
+        _once(folder, manifest, commit, memory_bytes)
         return ""
-    digest = hashlib.sha256("\n".join(sorted(e.content for e in inputs)).encode()).hexdigest()[:16]
     before = [entry for entry in manifest.sources if entry.release == DERIVED]
     known = {entry.file.split("/")[1] for entry in before}
-    if known == {digest} and not any(damaged_parts(folder, before)):
+    if known == {_digest(manifest)} and not any(damaged_parts(folder, before)):
         return ""
     aside = folder / STAGING / "derive"
     aside.mkdir(parents=True, exist_ok=True)
+    manifest = _once(folder, manifest, commit, memory_bytes)
+    digest = _digest(manifest)
     plain = replace(manifest, sources=tuple(_bare(e) for e in manifest.sources if e not in before))
+    left_out: list[tuple[str, Defect]] = []
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
-        left_out = list(_twice(con, Store(folder, plain)))
+        con.execute(shares.SIZES)
         made_files = list(_written(con, plain, aside, left_out))
         listed = any(e.rows for e in plain.parts("container"))
         count, silent = silent_use(con) if listed else (0, "")
@@ -102,9 +100,37 @@ def derive(
     return told
 
 
+def _digest(manifest: Manifest) -> str:
+    """Of what the fractions are worked out of: contents of files, less what is left out of them."""
+    inputs = [entry for table in _READ for entry in manifest.parts(table)]
+    told = sorted(f"{one.content} {one.rows}" if _left_out(one) else one.content for one in inputs)
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def _left_out(entry: SourceEntry) -> bool:
+    return any(one.action == LEFT_OUT for one in entry.defects)
+
+
+def _once(
+    folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
+) -> Manifest:
+    """The manifest of a store in which no sample stands in two files."""
+    if not may_repeat(manifest):
+        return manifest
+    aside = folder / STAGING / "once"
+    aside.mkdir(parents=True, exist_ok=True)
+    with _opened(Store(folder, manifest), aside, memory_bytes) as con:
+        written = counted_once(con, folder, manifest)
+    if written.gone:
+        commit(written.manifest)
+    for path in written.gone:
+        (folder / path).unlink(missing_ok=True)
+    return written.manifest
+
+
 @contextmanager
 def _opened(store: Store, aside: Path, memory_bytes: int) -> Iterator[DuckDBPyConnection]:
-    """The store's base tables, and sizes and places made of them."""
+    """The store's base tables."""
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     # sums of floats must not depend on how many threads there are
@@ -116,16 +142,7 @@ def _opened(store: Store, aside: Path, memory_bytes: int) -> Iterator[DuckDBPyCo
         con.execute(f"SET temp_directory = '{quoted(aside)}'")
         for statement in base_views(store, relative=False):
             con.execute(statement)
-        con.execute(shares.SIZES)
         yield con
-
-
-def _twice(con: DuckDBPyConnection, store: Store) -> Iterator[tuple[str, Defect]]:
-    """Samples that stand in several files, by the table they are in."""
-    for entity in ("container", "node"):
-        table = f"{entity}_amount"
-        if defect := sampled_twice(con, entity, store.table_files(table)):
-            yield table, defect
 
 
 #: How each table is worked out: what is held, if anything, and the rows.
@@ -207,7 +224,9 @@ def _noted(entries: Sequence[SourceEntry], table: str, defect: Defect) -> list[S
 
 def _bare(entry: SourceEntry) -> SourceEntry:
     """The entry without what was told of it before."""
-    kept = tuple(one for one in entry.defects if one.defect not in _OF_ALL)
+    kept = tuple(
+        one for one in entry.defects if one.defect not in _OF_ALL or one.action == LEFT_OUT
+    )
     return entry if len(kept) == len(entry.defects) else replace(entry, defects=kept)
 
 

@@ -94,12 +94,11 @@ def _taken_again(
         failed=failed,
         check=lambda *_: None,
     )
-    coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events)
+    stays = manifest.sources[last:]
+    coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events, taken=stays)
     coordinator.take([dataclasses.replace(file, name=entry.file)], lambda *_: None)
     # another version of a library may write other bytes for the same rows
-    after = dataclasses.replace(
-        manifest, sources=(*before.sources, *again, *manifest.sources[last:])
-    )
+    after = dataclasses.replace(manifest, sources=(*before.sources, *again, *stays))
     if after != manifest:
         write_manifest(folder, after)
     return after

@@ -66,13 +66,18 @@ def write_sorted(
     written = Written()
     most_rows = max(ROW_GROUP_ROWS, memory_bytes // _BYTES_PER_ROW)
     pieces = _pieces(staged, Keys(names), table, most_rows, written)
-    dictionary = [column.stored_name for column in table.columns if _repeats(column, table)]
-    schema = parquet_schema(table)
-    with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=dictionary) as out:
+    with part_writer(target, table) as out:
         # the next row group is put together while the last one is written
         for group in ahead(in_groups(pieces, ROW_GROUP_ROWS)):
             out.write_table(group, row_group_size=ROW_GROUP_ROWS)
     return written
+
+
+def part_writer(target: Path, table: Table) -> pq.ParquetWriter:
+    """What writes a part of a table."""
+    dictionary = [column.stored_name for column in table.columns if _repeats(column, table)]
+    schema = parquet_schema(table)
+    return pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=dictionary)
 
 
 def _repeats(column: Column, table: Table) -> bool:

@@ -1,7 +1,4 @@
-"""Gaps of recorded use: of containers that no file lists, of CPU or memory alone, or none.
-
-And the contrary: samples that stand in several files.
-"""
+"""Gaps of recorded use: of containers that no file lists, of CPU or memory alone, or none."""
 
 from __future__ import annotations
 
@@ -10,17 +7,11 @@ from typing import TYPE_CHECKING
 from tracekit.ingest import shares
 from tracekit.store.doubts import ONE_OF_TWO
 from tracekit.store.manifest import Defect
-from tracekit.store.views import quoted
 from tracekit.words import agreeing, counted, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from duckdb import DuckDBPyConnection
 
-#: The defect of samples that stand in several files whose times overlap.
-TWICE = "sample_in_two_files"
 _STRANGERS = """
 SELECT count(*), count(DISTINCT a.container_key), min(container_id.container)
 FROM container_amount_keyed AS a
@@ -48,30 +39,6 @@ CROSS JOIN span
 LEFT JOIN told ON told.container_key = c.container_key
 WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
   AND coalesce(c.departure_ms > span.first_ms, true)
-"""
-
-#: Samples beyond the first of an entity's resource at a time, and of how many entities they are.
-#: They are looked for only where an entity's times in one file reach into those in another.
-_TWICE = """
-WITH span AS (
-    SELECT {entity}_key, resource, min(time_ms) AS first_ms, max(time_ms) AS last_ms
-    FROM read_parquet([{files}], filename = true)
-    GROUP BY {entity}_key, resource, filename
-), apart AS (
-    SELECT *, max(last_ms) OVER (
-        PARTITION BY {entity}_key, resource ORDER BY first_ms
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ) AS before_ms
-    FROM span
-), sample AS (
-    SELECT {entity}_key, count(*) - 1 AS more
-    FROM {entity}_amount_keyed
-    WHERE ({entity}_key, resource) IN (
-        SELECT ({entity}_key, resource) FROM apart WHERE before_ms >= first_ms
-    )
-    GROUP BY {entity}_key, resource, time_ms
-)
-SELECT sum(more), count(DISTINCT {entity}_key) FROM sample WHERE more > 0
 """
 
 
@@ -131,23 +98,4 @@ def one_of_two(con: DuckDBPyConnection, table: str) -> Defect | None:
         action="left out of the shares, kept as amounts",
         example=f"of {times:,} times at which use of {whose} was sampled {silent}: analyses that go"
         " by use of both leave these out, a replay and size read what there is",
-    )
-
-
-def sampled_twice(con: DuckDBPyConnection, entity: str, files: Sequence[Path]) -> Defect | None:
-    """The samples of a table of amounts that a second file holds too; its parts are ``files``."""
-    if len(files) < 2:
-        return None
-    paths = ", ".join(f"'{quoted(one)}'" for one in files)
-    [(samples, entities)] = con.sql(_TWICE.format(entity=entity, files=paths)).fetchall()
-    if not samples:
-        return None
-    whose = counted(entities, entity)
-    return Defect(
-        defect=TWICE,
-        column="time_ms",
-        rows=int(samples),
-        action="kept; shares, replay and size count one",
-        example=f"{samples:,} samples of {whose} stand in a second file, whose times overlap:"
-        f" statements on {entity}_amount meet them twice, SELECT DISTINCT once",
     )

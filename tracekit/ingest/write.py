@@ -201,6 +201,8 @@ class _Writer:
         """Work out what follows from all files, and note which were refused."""
         summary = self._summary
         summary.unknown = derive(folder, self.manifest, self.keep, memory_bytes)
+        now = {(entry.file, entry.table): entry for entry in self.manifest.sources}
+        summary.ingested = [now.get((one.file, one.table), one) for one in summary.ingested]
         refused = refused_now(self.manifest, summary)
         if refused != self.manifest.refused:
             self.keep(dataclasses.replace(self.manifest, refused=refused))

@@ -32,8 +32,11 @@ SUM_OF_SOME = "sum_of_some"
 WITHOUT_USE = "containers_without_use"
 #: The defect of amounts of CPU without memory at the time, or the other way round.
 ONE_OF_TWO = "one_of_two_silent"
+#: The defect of samples that an earlier file states otherwise; that one's count.
+OTHERWISE = "other_sample_in_two_files"
 #: What is told of those who never had a node; a replay says of them what becomes of them, too.
 NEVER_RAN = "never_ran"
+_TOLD = frozenset({SUM_OF_SOME, WITHOUT_USE, ONE_OF_TWO, OTHERWISE, NEVER_RAN})
 _MS = "time_ms"
 
 
@@ -45,7 +48,7 @@ def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[str,
     counted : frozenset of str
         Defects, and ``NEVER_RAN``, that whoever asks counts and tells of by itself.
     """
-    return tuple(_found(store, {SUM_OF_SOME, WITHOUT_USE, ONE_OF_TWO, NEVER_RAN} - counted))
+    return tuple(_found(store, _TOLD - counted))
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:

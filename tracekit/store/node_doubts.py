@@ -10,6 +10,7 @@ from tracekit.store.node_states import (
     begins_ms,
     cordoned,
     gone_for_good,
+    repriced,
     resized,
     retainted,
     unready,
@@ -74,7 +75,7 @@ def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
 
 
 def _not_always_alike(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
-    """Nodes that are away for a while, and those whose sizes change."""
+    """Nodes that are away for a while, and those whose sizes or prices change."""
     away = absences(read(store, "node")).join(nodes, on="node", how="semi")["node"].unique().sort()
     if away.len():
         was, they = ("was", "it is") if away.len() == 1 else ("were", "they are")
@@ -89,6 +90,12 @@ def _not_always_alike(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
         yield (
             f"{named(other, 'node')} had another size earlier in the recorded time; a replay gives"
             f" {it} what {they} {has} at the end, all the time"
+        )
+    priced = pl.Series(repriced(read(store, "node"), begins_ms(store)), dtype=pl.String)
+    if priced.len():
+        yield (
+            f"{named(priced, 'node')} had another price earlier in the recorded time; what nodes"
+            " cost is by the last price of each, all the time"
         )
 
 

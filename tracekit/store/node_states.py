@@ -6,6 +6,7 @@ import polars as pl
 
 from tracekit.store.folder import Store
 from tracekit.store.manifest import DERIVED
+from tracekit.store.node_fields import PRICE, followed, held
 from tracekit.tables.node import UNREADY_TAINTS
 from tracekit.units import EPOCH_FROM_MS
 
@@ -43,14 +44,17 @@ def nodes_of(
     The start is when use begins, where that is given: what changed before counts, what changes
     later does not. Of what is first spoken of after that, and without such a time, the first row
     counts. What is decided is about the nodes there are, so that the last amount is their size; of
-    one that is 0 then, as where a device plugin restarts, the last that is not.
+    one that is 0 then, as where a device plugin restarts, the last that is not. So it is with the
+    price: the last one stated. A field that a row does not state is as it was last stated.
 
     A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
     Of a node that is gone at the start and comes back, it is the row with which it comes back.
     A file without times, such as one of prices, adds what files with times since 1970 do not say.
     """
-    every, resources = _added(nodes, "node"), _added(resources, "node", "resource", "cell")
+    every, prices = followed(nodes, resources), _prices(nodes)
+    resources = _added(resources, *_SIZED)
     nodes = _come_back(_at(every, begins_ms, "node"), every)
+    nodes = nodes.update(prices, on="node", how="left", include_nulls=True)
     gone = nodes.filter(pl.col("state") == "gone").select("node")
     capacity = _sizes(resources)
     unlisted = capacity.select("node").unique().join(nodes, on="node", how="anti").sort("node")
@@ -74,16 +78,22 @@ def absences(rows: pl.DataFrame) -> pl.DataFrame:
 
     In order of their times. A node that nothing was said of before is not away.
     """
-    ordered = rows.sort(_MS, maintain_order=True).select("node", _MS, here=_HERE)
-    before = pl.col("here").shift(1).over("node")
-    turns = ordered.filter(before.is_null() | (pl.col("here") != before))
-    found = turns.with_columns(until_ms=pl.col(_MS).shift(-1).over("node"), was=before)
+    turns = _turns(rows).select("node", _MS, here=_HERE)
+    after, before = pl.col(_MS).shift(-1).over("node"), pl.col("here").shift(1).over("node")
+    found = turns.with_columns(until_ms=after, was=before)
     away = found.filter(~pl.col("here") & pl.col("was") & pl.col("until_ms").is_not_null())
     return (
         away.select("node", "until_ms", from_ms=_MS)
         .sort("from_ms", "node")
         .select("node", "from_ms", "until_ms")
     )
+
+
+def _turns(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with which a node comes or is gone, in order of time."""
+    ordered = held(rows).with_columns(_HERE.alias("here"))
+    before = pl.col("here").shift(1).over("node")
+    return ordered.filter(before.is_null() | (pl.col("here") != before)).drop("here")
 
 
 def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
@@ -101,6 +111,23 @@ def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
     return other["node"].unique().sort().to_list()
 
 
+def repriced(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
+    """Nodes of the table ``node`` that have another price from the start on than at last.
+
+    In order of their names.
+    """
+    every = held(rows)
+    start = _at(every, begins_ms, "node").select("node", start_ms=_MS)
+    both = every.join(start, on="node").join(_prices(rows).rename({PRICE: "last"}), on="node")
+    other = both.filter((pl.col(_MS) >= pl.col("start_ms")) & (pl.col(PRICE) != pl.col("last")))
+    return other["node"].unique().sort().to_list()
+
+
+def _prices(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last price that is stated of each node; NULL for none, and no column without any."""
+    return _last(rows).select("node", *(one for one in (PRICE,) if one in rows.columns))
+
+
 def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
     """The last amount above 0 of each thing a node has, else its first row; as the first rows."""
     first = first_rows(rows, *_SIZED)
@@ -112,8 +139,9 @@ def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node of the table ``node`` that is gone at the end."""
-    return _last(rows).filter(pl.col("state") == "gone")
+    """The row with which each node of the table ``node`` left that is gone at the end."""
+    last = _turns(rows).unique("node", keep="last", maintain_order=True)
+    return last.filter(pl.col("state") == "gone")
 
 
 def cordoned(rows: pl.DataFrame) -> pl.DataFrame:
@@ -172,8 +200,8 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
 
 
 def _last(rows: pl.DataFrame) -> pl.DataFrame:
-    """The last row of each node."""
-    return rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
+    """How each node is at last."""
+    return held(rows).unique("node", keep="last", maintain_order=True)
 
 
 def first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:

@@ -18,8 +18,8 @@ UNIT = Column(
     description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
 )
 _AMOUNT = (
-    "In use. Where files overlap in time a sample stands once for each (`sample_in_two_files` in"
-    " `check`)."
+    "In use. Of samples that stand in two files the first file's count (`sample_in_two_files` and"
+    " `other_sample_in_two_files` in `check`)."
 )
 
 

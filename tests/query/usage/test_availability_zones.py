@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 from cluster_support import store_of
@@ -57,6 +59,32 @@ def test_requests_count_while_containers_have_samples(found: pl.DataFrame) -> No
     # no use of the empty node is recorded: it is in no share used, and counted as such
     assert [rows[zone]["nodes_without_use"] for zone in "ab"] == [0, 1]
     assert rows["b"]["cpu_used_share"] == pytest.approx(1 / 8)
+
+
+def test_a_later_price_takes_no_zone_away(tmp_path: Path) -> None:
+    """What a row of a node does not state is as it was last stated: zone, and that it is gone."""
+    now = 1_767_225_600_000
+    files = {
+        "nodes.csv": [
+            "time_ms,node,cpu_milli,memory_bytes,zone,state",
+            *(f"{now},{one},8000,{16 * GIB},a," for one in ("a1", "a2", "a3")),
+            f"{now + 60_000},a3,8000,{16 * GIB},,gone",
+        ],
+        "node.csv": [
+            "time_ms,node,price_per_hour",
+            *(f"{now + 120_000},{one},0.4" for one in ("a1", "a3")),
+        ],
+        "containers.csv": [
+            "container,service,node,arrival_ms,cpu_milli,memory_bytes",
+            f"one,s,a1,{now},4000,{8 * GIB}",
+        ],
+        "usage.csv": [
+            "time_ms,container,cpu_milli,memory_bytes",
+            *(f"{now + at * 60_000},one,1000,{GIB}" for at in range(4)),
+        ],
+    }
+    found = run(store_of(tmp_path, files), "usage/availability_zones")
+    assert found.select("availability_zone", "nodes").rows() == [("a", 2)]
 
 
 def test_the_report_has_them_beside_the_load(found: pl.DataFrame) -> None:

@@ -9,6 +9,7 @@ import pytest
 from reading_support import opened, read, written
 
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
 
 #: A time of 2026 in ms since 1970.
 LATE_MS = 1_767_225_600_000
@@ -113,5 +114,50 @@ def test_what_fits_no_node_in_a_larger_unit_is_taken(tmp_path: Path) -> None:
 
 def test_a_small_request_of_memory_beside_a_large_one_is_taken(tmp_path: Path) -> None:
     head = "container,arrival_ms,cpu_milli,memory_bytes"
-    path = written(tmp_path, "containers.csv", f"{head}\na,0,100,4096\nb,0,100,1048576\n")
+    path = written(tmp_path, "containers.csv", f"{head}\na,0,100,4096\nb,0,100,1073741824\n")
     assert len(_read_containers(path)) == 2
+
+
+def _memory(folder: Path, asked: Sequence[float], used: Sequence[float]) -> Path:
+    """Nodes of 64 GiB and containers that ask for these bytes of memory, and use those."""
+    folder.mkdir()
+    written(folder, "nodes.csv", "node,cpu_milli,memory_bytes\nn,16000,68719476736\n")
+    rows = [f"c{at},0,500,{one:.0f}" for at, one in enumerate(asked)]
+    header = "container,arrival_ms,cpu_milli,memory_bytes"
+    written(folder, "containers.csv", "\n".join([header, *rows]) + "\n")
+    rows = [f"c{at},{time},250,{one:.0f}" for at, one in enumerate(used) for time in (0, 60_000)]
+    header = "container,time_ms,cpu_milli,memory_bytes"
+    written(folder, "usage.csv", "\n".join([header, *rows]) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "told"),
+    [
+        # 2, 4 and 8 GiB as KiB
+        ((2**21, 2**22, 2**23), (), "containers.csv: the memory_bytes in the middle of 3"),
+        # 8, 16 and 32 GiB as KiB
+        (
+            (2**23, 2**24, 2**25),
+            (2**32, 2**33, 2**34),
+            "containers.csv: in the middle one of the containers whose use is known",
+        ),
+        ((2**31, 2**32, 2**33), (2**20, 2**21, 2**22), "usage.csv: the memory_bytes in the middle"),
+        # a small one beside others, little use, use above what is asked for
+        ((2**20, 2**30, 2**30), (), None),
+        ((2**30, 2**30, 2**30), (2**22, 2**23, 2**28), None),
+        ((2**28, 2**28, 2**28), (2**30, 2**31, 2**31), None),
+    ],
+)
+def test_memory_in_kib_is_refused(
+    tmp_path: Path, asked: Sequence[float], used: Sequence[float], told: str | None
+) -> None:
+    folder = _memory(tmp_path / "own", asked, used)
+    if told is None:
+        assert not ingest(folder, tmp_path / "store").failed
+        return
+    with pytest.raises(TracekitError) as caught:
+        ingest(folder, tmp_path / "store")
+    assert told in caught.value.what
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("it looks like KiB: multiply them by 1,024")

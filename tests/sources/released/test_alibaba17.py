@@ -77,7 +77,7 @@ def test_an_error_closes_a_machine_and_is_no_size(tmp_path: Path) -> None:
         (0, "1148", 1, "ready", None),
         (0, "1", 2, "ready", None),
         (50_000, "1", 2, "closed", '{"error": "disk_full"}'),
-        (95_000, "1", 2, "closed", None),
+        (95_000, "1", 2, "closed", "{}"),
     ]
     assert got.rows("node_resource", "node", "resource", "amount", "unit") == [
         ("1148", "cpu", 64.0, "cores"),

@@ -244,8 +244,8 @@ def test_machines_with_switches_and_attributes(tmp_path: Path) -> None:
     found = read(NAME, machines, {"attributes": (opened(attributes),)})
     assert found.rows("node", "time_ms", "node", "state", "rack", "platform", "labels") == [
         (600_000, "5", "ready", "s", "p", '{"a": "1"}'),
-        (800_000, "5", "gone", None, None, None),
-        (900_000, "5", "ready", None, None, None),
+        (800_000, "5", "gone", None, None, "{}"),
+        (900_000, "5", "ready", None, None, "{}"),
     ]
     assert found.rows("node_resource", "time_ms", "resource", "amount", "unit") == [
         (600_000, "cpu", 0.5, "fraction"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -65,7 +65,9 @@ class Repeats:
                 one for one in values if one not in keys and not _is_same(first[one], row[one])
             ]
             if other:
-                said[tuple(row[one] for one in values)] = _told(row, first, keys, other)
+                said[tuple(row[one] for one in values)] = told_again(
+                    row, first, keys, other, f"the first (line {first['line']})"
+                )
             else:
                 first.update({one: row[one] for one in values if first[one] is None})
         if not said:
@@ -108,22 +110,25 @@ class Repeats:
         )
 
 
-def _again(row: dict[str, object], keys: Sequence[str]) -> str:
+def _again(row: Mapping[str, object], keys: Sequence[str]) -> str:
     entity, *more = keys
     beside = "".join(f", {one} {_shown(row[one])}," for one in more if row[one] is not None)
     return f"states {entity} {_shown(row[entity])}{beside} again"
 
 
-def _told(
-    row: dict[str, object], first: dict[str, object], keys: Sequence[str], other: Sequence[str]
+def told_again(
+    row: Mapping[str, object],
+    first: Mapping[str, object],
+    keys: Sequence[str],
+    other: Sequence[str],
+    where: str,
 ) -> str:
+    """What a row states again, in which columns otherwise, and where the one stands that counts."""
     shown = other[:_COLUMNS_TOLD]
     more = f" and {len(other) - len(shown)} more" if len(other) > len(shown) else ""
     said = ", ".join(f"{one} {_shown(row[one])}" for one in shown)
     kept = ", ".join(_shown(first[one]) for one in shown)
-    return (
-        f"{_again(row, keys)}, with {said}{more}; the first (line {first['line']}), {kept}, is kept"
-    )
+    return f"{_again(row, keys)}, with {said}{more}; {where}, {kept}, is kept"
 
 
 def _shown(value: object) -> str:

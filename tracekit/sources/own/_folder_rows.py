@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tracekit.sources._cluster import Batch, Opened, Read
+from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
 from tracekit.sources.own._folder_checks import (
@@ -20,6 +20,7 @@ from tracekit.sources.own._folder_checks import (
     with_lives,
 )
 from tracekit.sources.own._folder_documents import in_form
+from tracekit.sources.own._folder_earlier import Earlier
 from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
 from tracekit.sources.own._folder_repeats import Repeats
 from tracekit.sources.own._folder_units import (
@@ -27,6 +28,7 @@ from tracekit.sources.own._folder_units import (
     check_node_sizes,
     check_requests,
     check_steps,
+    check_use_of_memory,
     known_sizes,
 )
 from tracekit.sources.own._impossible_use import MILLICORES, possible
@@ -72,7 +74,9 @@ class _Measure:
 def read_nodes(opened: Opened) -> Read:
     """Nodes and what they have; further columns of texts are labels."""
     columns = _columns_of("node")
-    repeats = Repeats("node", ("node", "time_ms"))
+    keys = ("node", "time_ms")
+    repeats = Repeats("node", keys)
+    earlier = Earlier(opened, "node", keys, "nodes", lambda frame: kept_nodes(frame, "node")[0])
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
@@ -81,8 +85,9 @@ def read_nodes(opened: Opened) -> Read:
         measures, labels = _further(kept, columns)
         kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
         yield from wrong
-        kept, wrong = repeats.apart(kept)
-        yield from wrong
+        for one in (repeats, earlier):
+            kept, wrong = one.apart(kept)
+            yield from wrong
         kept = timed(kept)
         own = [name for name in kept.columns if name in columns]
         rows = kept.select(*own, *labels, "line")
@@ -95,18 +100,26 @@ def read_containers(opened: Opened) -> Read:
     columns = _columns_of("container") | {"arrival_ms"}
     check_requests(opened)
     nodes = known_nodes(opened)
-    repeats = Repeats("container", ("container",))
-    for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
-        yield from broken
-        check_arrivals(opened.name, frame)
+
+    def refused(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
         # a container of which a size or a time is unreadable is none: one reject, and no half
         rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
         rules += [*no_amounts(_columns(_further(frame, columns)[0])), *in_form(frame, "container")]
-        kept, wrong = refuse(frame, rules, "container")
+        return refuse(frame, rules, "container")
+
+    repeats = Repeats("container", ("container",))
+    earlier = Earlier(
+        opened, "container", ("container",), "containers", lambda frame: refused(frame)[0]
+    )
+    for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
+        yield from broken
+        check_arrivals(opened.name, frame)
+        kept, wrong = refused(frame)
         yield from wrong
-        kept, wrong = repeats.apart(kept)
-        yield from wrong
+        for one in (repeats, earlier):
+            kept, wrong = one.apart(kept)
+            yield from wrong
         kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
         if "position" not in kept.columns:
             kept = kept.with_columns(pl.col("line").alias("position"))
@@ -125,6 +138,7 @@ def read_usage(opened: Opened) -> Read:
     TracekitError
         For use that no node could give, and for times in seconds.
     """
+    check_use_of_memory(opened)
     yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES)
 
 

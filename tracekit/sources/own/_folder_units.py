@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import polars as pl
 
@@ -39,10 +40,15 @@ _LEAST_MOST_BYTES = BYTES_PER_MIB
 _LARGER = (
     ("GiB", BYTES_PER_GIB, 64),
     ("MiB", BYTES_PER_MIB, 2**17),
-    ("KiB", BYTES_PER_KIB, 2**20),
+    ("KiB", BYTES_PER_KIB, 2**30),
 )
+#: Docker starts no container with a limit of less: the container in the middle asks for more.
+_LEAST_MIDDLE_BYTES = 6 * BYTES_PER_MIB
+#: As KiB even use of twice what is asked for is no larger a part of it.
+_LEAST_PART_ASKED = 2 / BYTES_PER_KIB
 #: What is read of containers to tell.
 _ASKED = {"container": pl.String, "cpu_milli": pl.Float64, "memory_bytes": pl.Float64}
+_USED = ("container", "cpu_milli")
 _NOTHING_TAKEN = "nothing of the file was taken in"
 
 
@@ -142,7 +148,7 @@ def check_requests(opened: Opened) -> None:
     asked = pl.concat([pl.DataFrame(schema=_ASKED), *_asked(opened)])
     _check_fractions(opened.name, asked)
     _check_cores(opened, asked)
-    _check_bytes(opened, asked["memory_bytes"])
+    _check_bytes(opened, asked.drop_nulls("memory_bytes"))
 
 
 def _asked(opened: Opened) -> Iterator[pl.DataFrame]:
@@ -181,7 +187,7 @@ def _check_cores(opened: Opened, rows: pl.DataFrame) -> None:
     whole = bool((values == values.floor()).all() and (values % _ROUND_MILLI != 0).any())
     if whole and most <= _MOST_CORES_ASKED:
         raise _in_cores(opened.name, told)
-    times = _times_asked(opened, asked)
+    times = _times_asked(opened, asked, "cpu_milli")
     if times is not None and times > _TIMES_ASKED:
         raise _in_cores(
             opened.name,
@@ -197,40 +203,79 @@ def _in_cores(name: str, told: str) -> TracekitError:
     )
 
 
-def _times_asked(opened: Opened, asked: pl.DataFrame) -> float | None:
+def _times_asked(opened: Opened, asked: pl.DataFrame, column: str) -> float | None:
     """How many times its request the container in the middle uses; None where no use is known."""
-    parts = [
-        frame.select(
-            pl.col("container").cast(pl.String),
-            pl.col("cpu_milli").cast(pl.Float64, strict=False).alias("used"),
-        )
-        .drop_nulls()
-        .group_by("container")
-        .agg(pl.col("used").sum(), pl.len().alias("samples"))
-        for file in opened.beside.get("usage", ())
-        for frame, _ in named_frames(file, "container_amount", needed=("container", "cpu_milli"))
-    ]
-    if not parts:
-        return None
-    used = pl.concat(parts).group_by("container").agg(pl.col("used", "samples").sum())
-    both = asked.unique("container").join(used, on="container")
-    times = (both["used"] / both["samples"] / both["cpu_milli"]).median()
+    both = _beside_use(opened, asked, column)
+    times = (both["used"] / both[column]).median()
     return None if times is None else float(times)  # type: ignore[arg-type]
 
 
-def _check_bytes(opened: Opened, values: pl.Series) -> None:
-    """The largest request of memory is less than a process takes, and fits in a larger unit."""
-    asked = values.drop_nulls()
-    if not len(asked):
-        return
-    most = float(asked.max())  # type: ignore[arg-type]
-    likely = _larger_unit(most, known_sizes(opened)) if most < _LEAST_MOST_BYTES else None
-    if likely is not None:
-        unit, per = likely
-        raise TracekitError(
-            f"{opened.name}: the largest memory_bytes of {len(asked):,} containers is {most:,.10g}",
-            hint=f"it looks like {unit}: multiply them by {per:,}; {_NOTHING_TAKEN}",
+def _beside_use(opened: Opened, asked: pl.DataFrame, column: str) -> pl.DataFrame:
+    """What containers ask for and their mean use, ``used``, in the first block of each file."""
+    samples = [
+        frame.select(
+            pl.col("container").cast(pl.String),
+            pl.col(column).cast(pl.Float64, strict=False).alias("used"),
         )
+        for file in opened.beside.get("usage", ())
+        for frame, _ in islice(named_frames(file, "container_amount", needed=_USED), 1)
+        if column in frame.columns
+    ]
+    nothing = pl.DataFrame(schema={"container": pl.String, "used": pl.Float64})
+    used = pl.concat([nothing, *samples]).drop_nulls().group_by("container").mean()
+    return asked.drop_nulls(column).unique("container").join(used, on="container")
+
+
+def _check_bytes(opened: Opened, asked: pl.DataFrame) -> None:
+    """Requests of memory are less than a process, or a container, takes, or are far below use."""
+    values = asked["memory_bytes"]
+    if not len(values):
+        return
+    most, middle = float(values.max()), float(values.median())  # type: ignore[arg-type]
+    likely = _larger_unit(most, known_sizes(opened))
+    if likely is None:
+        return
+    told = ""
+    if most < _LEAST_MOST_BYTES:
+        told = f"the largest memory_bytes of {len(values):,} containers is {most:,.10g}"
+    elif middle < _LEAST_MIDDLE_BYTES:
+        told = (
+            f"the memory_bytes in the middle of {len(values):,} containers is {middle:,.10g}, less"
+            f" than the {_LEAST_MIDDLE_BYTES:,} that a container takes to start"
+        )
+    elif (times := _times_asked(opened, asked, "memory_bytes") or 0.0) > _TIMES_ASKED:
+        told = (
+            "in the middle one of the containers whose use is known the use of memory is"
+            f" {times:,.0f} times the memory_bytes it asks for"
+        )
+    if told:
+        raise _in_larger(opened.name, told, likely)
+
+
+def check_use_of_memory(opened: Opened) -> None:
+    """Raise TracekitError where use is a part of what is asked for as small as KiB are of bytes."""
+    every = [pl.DataFrame(schema=_ASKED)]
+    every += _asked(opened) if opened.beside.get("containers") else []
+    both = _beside_use(opened, pl.concat(every), "memory_bytes").filter(pl.col("used") > 0)
+    if not both.height:
+        return
+    part = float((both["used"] / both["memory_bytes"]).median())  # type: ignore[arg-type]
+    middle, most = (float(one) for one in (both["used"].median(), both["used"].max()))  # type: ignore[arg-type]
+    likely = _larger_unit(most, known_sizes(opened))
+    if likely and part < _LEAST_PART_ASKED and middle < _LEAST_MIDDLE_BYTES:
+        told = (
+            f"the memory_bytes in the middle of {both.height:,} containers is {middle:,.10g}, and"
+            f" the containers ask for {1 / part:,.0f} times that"
+        )
+        raise _in_larger(opened.name, told, likely)
+
+
+def _in_larger(name: str, told: str, likely: tuple[str, int]) -> TracekitError:
+    unit, per = likely
+    return TracekitError(
+        f"{name}: {told}",
+        hint=f"it looks like {unit}: multiply them by {per:,}; {_NOTHING_TAKEN}",
+    )
 
 
 def _larger_unit(most: float, nodes: Mapping[str, Mapping[str, float]]) -> tuple[str, int] | None:

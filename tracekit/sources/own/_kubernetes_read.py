@@ -33,6 +33,7 @@ from tracekit.sources.own._kubernetes_shape import (
     batches,
     misshapen,
     node_rows,
+    over_time,
     owner_of,
     pod_service,
     taints_of,
@@ -128,8 +129,9 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[Key, tuple[int, str]]) 
 
 
 def _extend(rows: Rows, found: Rows) -> None:
+    """Add the rows of one thing."""
     for table, more in found.items():
-        rows.setdefault(table, []).extend(more)
+        rows.setdefault(table, []).extend(over_time(more) if table == "node" else more)
 
 
 def _twice(thing: Thing, first: int) -> Broken:

@@ -187,3 +187,20 @@ def node_rows(
         "taints": json.dumps(taints) if taints else None,
         "line": line,
     }
+
+
+#: What a row states that knows that a node has none.
+_NONE = {"labels": "{}", "taints": "[]"}
+
+
+def over_time(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A node's rows: one without labels or taints that it had before states that it has none.
+
+    In the table ``node`` what a row does not state is as it was last stated.
+    """
+    had: set[str] = set()
+    found = []
+    for row in rows:
+        had |= {name for name in _NONE if row[name]}
+        found.append({**row, **{name: row[name] or _NONE[name] for name in had}})
+    return found

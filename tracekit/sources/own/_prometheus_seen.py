@@ -11,6 +11,7 @@ from tracekit.sources.own._kubernetes_shape import (
     CORDON_TAINT,
     Rows,
     node_rows,
+    over_time,
     service_of,
     static_service,
 )
@@ -71,7 +72,8 @@ def _nodes(name: str, node: NodeSeen, known: Roster) -> list[dict[str, Any]]:
         since = time if at else node.first_ms
         rows.append(node_rows(name, since, node.line, labels=labels, taints=marks, closed=closed))
     gone = known.state.ended_ms(node)
-    return rows if gone is None else [*rows, {**rows[-1], "time_ms": gone, "state": "gone"}]
+    left = [] if gone is None else [{**rows[-1], "time_ms": gone, "state": "gone"}]
+    return over_time([*rows, *left])
 
 
 def _capacities(name: str, node: NodeSeen) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from tracekit.sources._columns import named_frames, spelled
 from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
 from tracekit.sources.own._folder_documents import in_form
+from tracekit.sources.own._folder_earlier import Earlier
 from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
 from tracekit.sources.own._folder_repeats import Repeats
 from tracekit.sources.own._folder_units import check_steps
@@ -56,6 +57,14 @@ def _table_file(table: Table) -> ClusterFile:
 
     def read(opened: Opened) -> Read:
         repeats = Repeats(table.name, () if table.step else table.key)
+        small = bool(table.entity and table.key and not table.step)
+        earlier = (
+            Earlier(
+                opened, table.name, table.key, table.name, lambda frame: _in_form(frame, table)[0]
+            )
+            if small
+            else None
+        )
         places = listed_places(opened) if table.name == "container_usage" else None
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
@@ -65,6 +74,9 @@ def _table_file(table: Table) -> ClusterFile:
             yield from wrong
             rows, wrong = repeats.apart(rows)
             yield from wrong
+            if earlier is not None:
+                rows, wrong = earlier.apart(rows)
+                yield from wrong
             rows = timed(rows) if table.entity == "node" and not table.step else rows
             rows = rows if places is None else places.of(rows)
             kept = [name for name in rows.columns if name in columns or name == "line"]

@@ -6,7 +6,7 @@ from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._places import Places
 from tracekit.sources._rows import Delimited, Rule, frames, long, refuse
 from tracekit.sources.released._alibaba_batch import BatchForm
-from tracekit.sources.released._lines import changes, labelled, ms, whole
+from tracekit.sources.released._lines import changes, labelled, ms, whole, without_labels
 from tracekit.vcpu.cpu_list import spell_cpu_list
 
 _LOADS = ("load1", "load5", "load15")
@@ -77,7 +77,7 @@ def read_server_event(opened: Opened) -> Read:
         pl.when(added).then(pl.lit("ready")).otherwise(pl.lit("closed")).alias("state"),
         labelled("error", events["detail"]).alias("labels"),
         pl.col("line").min().over("node").alias("position"),
-    )
+    ).with_columns(without_labels("node"))
     states = changes(events, "node", "time_ms", ["state", "labels"])
     yield Batch(
         table="node", rows=states.select("time_ms", "node", "position", "state", "labels", "line")

@@ -8,6 +8,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Opened
 from tracekit.sources._rows import Rule
+from tracekit.sources.released._lines import without_labels
 
 #: What a user should know of these times.
 BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
@@ -74,7 +75,7 @@ def labelled(states: pl.DataFrame, attributes: Sequence[pl.DataFrame]) -> pl.Dat
         on=["time_ms", "node"],
         how="left",
         maintain_order="left",
-    )
+    ).with_columns(without_labels("node"))
 
 
 def _labels(events: pl.DataFrame, attributes: pl.DataFrame) -> pl.DataFrame:

@@ -120,6 +120,17 @@ def changes(rows: pl.DataFrame, entity: str, time: str, values: Sequence[str]) -
     return ordered.filter(pl.any_horizontal(first, *differs)).sort("line")
 
 
+def without_labels(entity: str) -> pl.Expr:
+    """The column ``labels``, where an entity has none any more of those it had before: ``{}``.
+
+    What a row of the table ``node`` does not state is as it was last stated.
+    """
+    labels = pl.col("labels")
+    before = labels.forward_fill().over(entity, order_by="time_ms")
+    lost = labels.is_null() & before.is_not_null()
+    return pl.when(lost).then(pl.lit("{}")).otherwise(labels).alias("labels")
+
+
 def each_of(rows: pl.DataFrame, count: str) -> Iterator[pl.DataFrame]:
     """Every row as often as its count says, with ``number`` from 0; about a million at once."""
     times = pl.col(count).fill_null(0).cast(pl.Int64, strict=False)

@@ -1,0 +1,87 @@
+"""A later file that states a node or a container otherwise: rejects; the first file counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from cluster_support import store_of, workload
+
+from tracekit.query import Database
+from tracekit.store import Store
+
+GIB = 2**30
+NODES = "node,cpu_milli,memory_bytes,price_per_hour"
+CONTAINERS = "container,service,node,arrival_ms,cpu_milli,memory_bytes"
+CLUSTER: Mapping[str, Sequence[str]] = {
+    "nodes_9.csv": [NODES, f"n0,8000,{32 * GIB},0.4", f"n1,8000,{32 * GIB},"],
+    "containers_9.csv": [CONTAINERS, f"c0,s,n0,0,500,{GIB}", f"c1,s,n1,0,500,{GIB}"],
+}
+
+
+def _rejects(store: Store) -> list[tuple[str, int, str]]:
+    with Database(store) as database:
+        sql = "SELECT source_file, line, reason FROM reject ORDER BY 1, 2"
+        return [(str(file), int(line), str(why)) for file, line, why in database.frame(sql).rows()]
+
+
+@pytest.mark.parametrize(
+    ("more", "rejects"),
+    [
+        (
+            {"containers_10.csv": [CONTAINERS, f"c0,s,n0,0,2000,{GIB}", f"c2,s,n0,0,1,{GIB}"]},
+            [
+                (
+                    "containers_10.csv",
+                    2,
+                    (
+                        "states container c0 again, with cpu_milli 2000; containers_9.csv"
+                        " (line 2), 500, is kept"
+                    ),
+                )
+            ],
+        ),
+        (
+            {"nodes_10.csv": [NODES, f"n0,16000,{32 * GIB},0.9", f"n1,8000.0,{32 * GIB},0.7"]},
+            [
+                (
+                    "nodes_10.csv",
+                    2,
+                    (
+                        "states node n0 again, with cpu_milli 16000, price_per_hour 0.9;"
+                        " nodes_9.csv (line 2), 8000, 0.4, is kept"
+                    ),
+                )
+            ],
+        ),
+        # a list of prices beside nodes with sizes takes no node away
+        ({"node.csv": ["node,price_per_hour", "n0,0.3"]}, []),
+        ({"nodes_10.csv": ["time_ms," + NODES, f"60000,n0,16000,{32 * GIB},0.9"]}, []),
+        ({"containers_10.csv": [CONTAINERS, f"c0,s,n0,0,-1,{GIB}"]}, None),
+    ],
+    ids=["a container", "a node", "prices beside", "a node later", "broken itself"],
+)
+def test_the_first_file_counts(
+    tmp_path: Path,
+    more: Mapping[str, Sequence[str]],
+    rejects: list[tuple[str, int, str]] | None,
+) -> None:
+    store = store_of(tmp_path, {**CLUSTER, **more})
+    found = _rejects(store)
+    if rejects is None:
+        assert [(file, line) for file, line, _ in found] == [("containers_10.csv", 2)]
+    else:
+        assert found == rejects
+
+
+def test_a_replay_has_what_the_first_file_states(tmp_path: Path) -> None:
+    nodes = [NODES, *(f"n{at},16000,{32 * GIB},0.9" for at in range(2))]
+    containers = [CONTAINERS, *(f"c{at},s,n{at},0,2000,{GIB}" for at in range(2))]
+    store = store_of(tmp_path, {**CLUSTER, "nodes_10.csv": nodes, "containers_10.csv": containers})
+    load = workload(store)
+    assert load.request[:, 0].tolist() == [500, 500]
+    assert load.capacity[:, 0].tolist() == [8000, 8000]
+    assert load.price_per_hour is not None
+    assert load.price_per_hour[0] == 0.4
+    assert not [one for one in load.told if "earlier in the recorded time" in one]

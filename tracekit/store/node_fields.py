@@ -1,0 +1,46 @@
+"""Fields of the table ``node`` over time: what a row does not state stays as it was last stated."""
+
+import polars as pl
+
+from tracekit.units import EPOCH_FROM_MS
+
+PRICE = "price_per_hour"
+_MS = "time_ms"
+#: What says that a node is there; a size does, too. Other fields, such as a price, only add.
+_TELLING = ("state", "taints")
+
+
+def held(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the table ``node`` in order of time, each field as it was last stated by then.
+
+    A row for each time: of two files that state a field of the same time the first counts.
+    A source that knows that there are none any more states so: ``[]`` of taints, ``{}`` of labels.
+    """
+    fields = [one for one in rows.columns if one not in ("node", _MS)]
+    # what is stated first of a time comes last, and is what stays
+    ordered = rows.reverse().sort(_MS, maintain_order=True)
+    filled = ordered.with_columns(pl.col(one).forward_fill().over("node") for one in fields)
+    return filled.unique(["node", _MS], keep="last", maintain_order=True)
+
+
+def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
+    """The rows of ``held`` from the first on that says that the node is there.
+
+    One without a time since 1970 says so where no other does; else it only adds to the others. Of
+    nodes of which nothing but such as a price is stated, all rows stay.
+
+    Parameters
+    ----------
+    resources : DataFrame
+        The table ``node_resource``: a row with a size says that the node is there.
+    """
+    sized = resources.select("node", _MS, sized=pl.lit(value=True)).unique()
+    marked = rows.join(sized, on=["node", _MS], how="left", maintain_order="left")
+    stated = [pl.col(one).is_not_null() for one in _TELLING if one in rows.columns]
+    there = marked.filter(pl.any_horizontal("sized", *stated)).select("node", _MS)
+    dated = there.filter(pl.col(_MS) >= EPOCH_FROM_MS)
+    telling = pl.concat([dated, there.join(dated, on="node", how="anti")])
+    first = telling.group_by("node").agg(pl.col(_MS).min().alias("first_ms"))
+    every = held(rows).join(first, on="node", how="left", maintain_order="left")
+    later = pl.col("first_ms").is_null() | (pl.col(_MS) >= pl.col("first_ms"))
+    return every.filter(later).drop("first_ms")
