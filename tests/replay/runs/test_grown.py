@@ -57,7 +57,7 @@ def test_what_does_not_grow_is_said_so() -> None:
 
 @pytest.mark.parametrize(("days", "short"), [(1, True), (13, True), (14, False)])
 def test_less_than_two_weeks_are_too_short(days: int, short: bool) -> None:
-    assert ("too short to tell growth" in grown(_load(days, 0.02))) == short
+    assert ("of recorded time is too short to tell growth" in grown(_load(days, 0.02))) == short
 
 
 def test_where_nothing_departs_nothing_is_told() -> None:

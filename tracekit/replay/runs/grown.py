@@ -27,7 +27,7 @@ def grown(load: Workload) -> str:
     used = load.quantities.get("use of containers") != ASSUMED
     if used and days < LEAST_DAYS:
         return (
-            f"{duration(span_ms(load))} of use is too short to tell growth:"
+            f"{duration(span_ms(load))} of recorded time is too short to tell growth:"
             f" {LEAST_DAYS} days are needed, as the days of a week differ"
         )
     if why := _not_told(load):
