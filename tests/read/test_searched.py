@@ -55,12 +55,17 @@ def test_a_linked_source_is_searched(traces: TraceFolder, tmp_path: Path) -> Non
 
 
 def test_pipes_sockets_and_devices_are_named(
-    traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    traces: TraceFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     os.mkfifo(traces.path / "pipe.csv")
     (traces.path / "device.csv").symlink_to("/dev/null")
     with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(traces.path / "socket"))
+        # the path of a socket may not be long
+        monkeypatch.chdir(traces.path)
+        made.bind("socket")
         assert found(traces.path)[1] == {
             "device.csv": "is a device", "pipe.csv": "is a pipe", "socket": "is a socket",
         }  # fmt: skip

@@ -135,7 +135,7 @@ def _memory(folder: Path, asked: Sequence[float], used: Sequence[float]) -> Path
     ("asked", "used", "told"),
     [
         # 2, 4 and 8 GiB as KiB
-        ((2**21, 2**22, 2**23), (), "containers.csv: the memory_bytes in the middle of 3"),
+        ((2**21, 2**22, 2**23), (), "containers.csv: the memory_bytes in the middle of 21"),
         # 8, 16 and 32 GiB as KiB
         (
             (2**23, 2**24, 2**25),
@@ -152,7 +152,7 @@ def _memory(folder: Path, asked: Sequence[float], used: Sequence[float]) -> Path
 def test_memory_in_kib_is_refused(
     tmp_path: Path, asked: Sequence[float], used: Sequence[float], told: str | None
 ) -> None:
-    folder = _memory(tmp_path / "own", asked, used)
+    folder = _memory(tmp_path / "own", tuple(asked) * 7, tuple(used) * 7)
     if told is None:
         assert not ingest(folder, tmp_path / "store").failed
         return
@@ -161,3 +161,9 @@ def test_memory_in_kib_is_refused(
     assert told in caught.value.what
     assert caught.value.hint is not None
     assert caught.value.hint.startswith("it looks like KiB: multiply them by 1,024")
+
+
+def test_what_a_few_containers_ask_for_may_be_anything(tmp_path: Path) -> None:
+    """Of two or three none stands in the middle: a made-up folder was refused."""
+    folder = _memory(tmp_path / "own", (2**21, 2**22, 2**23), (2**20, 2**20, 2**20))
+    assert not ingest(folder, tmp_path / "store").failed

@@ -44,6 +44,8 @@ _LARGER = (
 )
 #: Docker starts no container with a limit of less: the container in the middle asks for more.
 _LEAST_MIDDLE_BYTES = 6 * BYTES_PER_MIB
+#: Of so many containers one stands in the middle; what a few ask for may be anything.
+_MANY = 20
 #: As KiB even use of twice what is asked for is no larger a part of it.
 _LEAST_PART_ASKED = 2 / BYTES_PER_KIB
 #: What is read of containers to tell.
@@ -238,7 +240,7 @@ def _check_bytes(opened: Opened, asked: pl.DataFrame) -> None:
     told = ""
     if most < _LEAST_MOST_BYTES:
         told = f"the largest memory_bytes of {len(values):,} containers is {most:,.10g}"
-    elif middle < _LEAST_MIDDLE_BYTES:
+    elif middle < _LEAST_MIDDLE_BYTES and len(values) >= _MANY:
         told = (
             f"the memory_bytes in the middle of {len(values):,} containers is {middle:,.10g}, less"
             f" than the {_LEAST_MIDDLE_BYTES:,} that a container takes to start"
@@ -257,7 +259,7 @@ def check_use_of_memory(opened: Opened) -> None:
     every = [pl.DataFrame(schema=_ASKED)]
     every += _asked(opened) if opened.beside.get("containers") else []
     both = _beside_use(opened, pl.concat(every), "memory_bytes").filter(pl.col("used") > 0)
-    if not both.height:
+    if both.height < _MANY:
         return
     part = float((both["used"] / both["memory_bytes"]).median())  # type: ignore[arg-type]
     middle, most = (float(one) for one in (both["used"].median(), both["used"].max()))  # type: ignore[arg-type]
