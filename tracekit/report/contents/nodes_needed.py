@@ -14,7 +14,14 @@ from tracekit.replay.studies.shrink.after_run import unasked
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.next import AT_MORE, CHEAPEST, MORE, may_be_cheaper
+from tracekit.replay.studies.shrink.words.next import (
+    AT_MORE,
+    CHEAP,
+    CHEAPEST,
+    MORE,
+    called,
+    may_be_cheaper,
+)
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
@@ -149,14 +156,16 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest" if NAME not in data.studies else f"fewest-{policy}")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
-    scaled = f"{asked} --scale {MORE:g} --out {data.paths.study(AT_MORE.format(MORE))}"
+    to = data.paths.study(called(AT_MORE.format(MORE), policy, {}))
+    scaled = f"{asked} --scale {MORE:g} --out {to}"
     more = (f"How many nodes it takes for {MORE:g} times the load:", scaled)
     found = shrink_told.told(data.studies[NAME])
     searched = any(
         one.name == NAME and one.about.get("least") == COST for _, one in data.other_studies
     )
     if found is not None and may_be_cheaper(found) and not searched:
-        cheapest = f"{asked} {CHEAPEST} --out {data.paths.study('cheapest')}"
+        to = data.paths.study(called(CHEAP, policy, {}))
+        cheapest = f"{asked} {CHEAPEST} --out {to}"
         more = ("Which of the nodes that are enough cost least:", cheapest)
     safer = _safer(data, told)
     if not safer or _asked_of(data, safer):

@@ -110,13 +110,15 @@ def leading(data: Data) -> Study:
 
 
 def rows(data: Data) -> pl.DataFrame:
-    """What is known of each policy; the one that leads comes first, then those of the run's own."""
+    """What is known of each policy, the one that leads first, then by how few nodes are enough."""
     frames = [study.frames["policies"] for _, study in shown(data)]
     if len(frames) < 2:
         return data.result(f"{NAME}/policies")
-    return pl.concat(frames, how="diagonal_relaxed").unique(
+    every = pl.concat(frames, how="diagonal_relaxed").unique(
         "policy", keep="first", maintain_order=True
     )
+    others = every[1:].sort("nodes", nulls_last=True, maintain_order=True)
+    return pl.concat([every[:1], others])
 
 
 def shown(data: Data) -> list[tuple[str, Study]]:

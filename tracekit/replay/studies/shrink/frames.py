@@ -97,7 +97,8 @@ def frames_of(
 ) -> dict[str, pl.DataFrame]:
     """All frames; ``tracekit.replay.studies.shrink.study.shrink_cluster`` says what is in them.
 
-    The policy of fewest nodes comes first, or ``by_cost`` that of the cheapest.
+    The policy of fewest nodes comes first, of those that need no further ones if there are any; or
+    ``by_cost`` that of the cheapest.
     """
     orders = [
         {"policy": policy, "repeat": repeat, "nodes": nodes - one.left}
@@ -106,7 +107,9 @@ def frames_of(
     ]
     return {
         "policies": _policies(found, problems, limits, cluster).sort(
-            [COST_KEPT, "nodes"] if by_cost else "nodes", nulls_last=True, maintain_order=True
+            [COST_KEPT, "nodes"] if by_cost else [pl.col(ADDED) > 0, "nodes"],
+            nulls_last=True,
+            maintain_order=True,
         ),
         "orders": pl.DataFrame(orders, schema=_ORDERS),
         KINDS: pl.DataFrame(

@@ -225,7 +225,6 @@ def policies(data: Data) -> Table:
 
 
 def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
-    fails = spaced(margin.breaks(row)) if row["fails"] else row["problem"] and why_none(row)
     known = row["nodes"] is not None
     going = {
         "least_asked": "least asked of",
@@ -244,9 +243,7 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
         "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),
-        "with_one_node_fewer": (row["problem"] and why_none(row))
-        or fails
-        or "the lower bound is reached",
+        "with_one_node_fewer": why_none(row) if row["problem"] else spaced(margin.breaks(row)),
         "which_go_first": going.get(row["going"], row["going"] or "\u2013"),
         **_means(study, row),
     }

@@ -69,7 +69,8 @@ def test_the_fewest_nodes_are_not_the_cheapest() -> None:
     assert found is not None
     assert "--least cost does that" in costs.kept(found.best, found.nodes, "nodes")
     commands = [asked for _, asked in following(found, to=lambda name: f"R/studies/{name}")]
-    assert any(asked.endswith("--least cost --out R/studies/cheapest") for asked in commands)
+    ends = f"--least cost --out R/studies/cheapest-{found.best['policy']}"
+    assert any(asked.endswith(ends) for asked in commands)
     assert all(" --out R/studies/" in asked for asked in commands)
 
 

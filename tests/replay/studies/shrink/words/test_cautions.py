@@ -55,8 +55,8 @@ def test_nobody_keeps_nodes_for_who_fits_on_none(many: int, large: int, told: st
 @pytest.mark.parametrize(
     ("there", "usual", "told"),
     [
-        (0.998, 0.9, " The fullest node then uses 99.8 % of its memory (in production 90.0 %)"),
-        (0.95, None, " The fullest node then uses 95.0 % of its memory: a kubelet"),
+        (0.998, 0.9, " Where 99.8 % of a node's memory is in use (in production 90.0 %) a kubelet"),
+        (0.95, None, " Where 95.0 % of a node's memory is in use a kubelet"),
         (0.94, 0.9, ""),
         (None, None, ""),
         (1.2, 0.9, ""),

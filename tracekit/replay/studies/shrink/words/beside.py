@@ -56,9 +56,13 @@ def _other(study: Study, row: Mapping[str, Any], way: int | None) -> str:
 
 def _apart(study: Study, best: str) -> dict[str, int]:
     """Of each other policy that was searched: 1 where it needs more beyond chance, -1 fewer."""
+    rows = study.frames["policies"].drop_nulls("nodes").iter_rows(named=True)
+    # with other nodes added, or with none, it is another cluster
+    further = {row["policy"] for row in rows if added(row)}
     counts = {
         str(name): part.sort("repeat")["nodes"].to_numpy().astype(np.float64)
         for (name,), part in study.frames["orders"].group_by("policy", maintain_order=True)
+        if name not in further
     }
     rivals = [name for name in counts if name != best]
     if best not in counts or not rivals:

@@ -63,8 +63,8 @@ def nearly_full(there: float | None, usual: float | None) -> str:
         return ""
     beside = "" if usual is None else f" (in production {percent(usual, 1)})"
     return (
-        f" The fullest node then uses {percent(there, 1)} of its memory{beside}: a kubelet evicts"
-        " near that, and --limit 'memory_max_fraction <= 0.9' keeps away from it."
+        f" Where {percent(there, 1)} of a node's memory is in use{beside} a kubelet is near to"
+        " evicting: --limit 'memory_max_fraction <= 0.9' keeps away from it."
     )
 
 

@@ -17,7 +17,9 @@ from tracekit.words import short_id
 def breaks(row: Mapping[str, Any]) -> str:
     """By what a limit breaks with one node fewer, or why none does."""
     if row["fails"] is None:
-        return "the bound is reached" if row["fewer"] else "none left"
+        if row["bound"] == row["nodes"]:
+            return "the lower bound is reached"
+        return "not tried" if row["fewer"] else "none left"
     return comes_to(row)
 
 
@@ -63,10 +65,12 @@ def _stops(row: Mapping[str, Any]) -> str:
 def _reached(found: Told, words: str, share: float) -> str:
     """A node's highest use in the order as given, and the highest of any order if that is more."""
     resource = next(name for name, called in RESOURCES.items() if called == words)
-    most = found.best[f"{resource}_max_fraction"] or 0.0
-    if found.about["repeats"] == 1 or most <= share:
+    known = {name: found.best[f"{name}_max_fraction"] or 0.0 for name in RESOURCES}
+    highest = max(known, key=lambda name: known[name])
+    if found.about["repeats"] == 1 or known[highest] <= share:
         return percent(share)
-    worst = f"in the worst order some node reaches {percent(most)}"
+    of = "" if highest == resource else f" {RESOURCES[highest]}"
+    worst = f"in the worst order some node reaches {percent(known[highest])}{of}"
     return f"{percent(share)} in the first order of arrival ({worst})"
 
 

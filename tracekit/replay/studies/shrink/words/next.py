@@ -19,7 +19,7 @@ STORE = "STORE"
 #: More load that is asked about next, and what a study of it is called.
 MORE = 1.3
 AT_MORE = "fewest-{0:g}-times"
-CHEAPEST = f"--least {COST}"
+CHEAPEST, CHEAP = f"--least {COST}", "cheapest"
 
 
 def following(
@@ -52,7 +52,7 @@ def _following(found: Told, to: Where, own: Mapping[str, str]) -> list[tuple[str
     asked_of = as_given(policy, own)
     said = []
     if may_be_cheaper(found):
-        said.append(("See the cheapest nodes that are enough:", CHEAPEST, "cheapest"))
+        said.append(("See the cheapest nodes that are enough:", CHEAPEST, CHEAP))
     if as_production := _as_production(found):
         why = "See how few would do, were nodes no fuller than in production:"
         said.append((why, as_production, "fewest-as-production"))
@@ -65,7 +65,13 @@ def _following(found: Told, to: Where, own: Mapping[str, str]) -> list[tuple[str
         said.append((why, f"--scale {scale:g}", AT_MORE.format(scale)))
     again = partial(command, about, [asked_of])
     steps = [
-        (why, f"{again(keep_scale='--scale' not in more)} {more} --out {to(name)}")
+        (
+            why,
+            (
+                f"{again(keep_scale='--scale' not in more)} {more}"
+                f" --out {to(called(name, policy, about))}"
+            ),
+        )
         for why, more, name in said
     ]
     load = about["workload"]
@@ -81,6 +87,14 @@ def _following(found: Told, to: Where, own: Mapping[str, str]) -> list[tuple[str
         asked += f" --out {to(f'assumptions-{policy}')}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
+
+
+def called(name: str, policy: str, about: Mapping[str, Any]) -> str:
+    """The folder of a further study: by what it asks and of whom, so that none replaces another."""
+    least = f"-{CHEAP}" * (about.get("least") == COST and name != CHEAP)
+    scale = about.get("scale", 1)
+    more = f"-{scale:g}-times" * (scale != 1 and not name.endswith("-times"))
+    return f"{name}{least}{more}-{policy}"
 
 
 def _as_production(found: Told) -> str:

@@ -258,8 +258,10 @@ def bound(found: Told, known: pl.DataFrame | None = None) -> str:
     if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
     every = found.study.frames["policies"] if known is None else known
-    rows = every.drop_nulls("nodes").sort("nodes", "policy")
-    name, fewest = rows.select("policy", "nodes").row(0)
+    rows = every.drop_nulls("nodes").sort("nodes", "policy").to_dicts()
+    # with other nodes added, or with none, it is another cluster
+    same = (one for one in rows if bool(added(one)) == bool(added(row)))
+    name, fewest = next((one["policy"], one["nodes"]) for one in same)
     if fewest < row["nodes"]:
         open_ = (
             "" if fewest == row["bound"] else f" Whether one needs fewer than {fewest:,} is open."
