@@ -21,7 +21,7 @@ from tracekit.words import agreeing, few
 
 FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL, FEWEST, CALMEST = (
     "beaten by none",
-    "beaten on both",
+    "beaten by another",
     "production",
     "the policy of the first page",
     "least overload with fewer nodes",

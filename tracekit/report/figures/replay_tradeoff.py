@@ -278,11 +278,12 @@ FIGURE = Figure(
     question="How many nodes does a policy save, and at what risk?",
     how_to_read="Each mark is one way to place: the further left, the fewer nodes in use; the"
     " further down, the less overload. Names are of production and of the policies that the"
-    " title or the first page names; where there is room, of others that none beats. A small"
-    " open mark is a policy that another one beats on both. Thin lines are 95 % intervals over"
-    " the orders of arrival. The upright axis is drawn by the square root. Nodes are those in"
-    " use on average over time: a node that is emptied later counts in part, and one that holds"
-    " only what runs on every node is not in use. Counts that differ by less than"
+    " title or the first page names, if they are on the axes; where there is room, of others"
+    " that none beats. A small open mark is beaten: another policy is better in one of both and"
+    " no worse in the other. Thin lines are 95 % intervals of production and of those in the"
+    " title. The upright axis is drawn by the square root. Nodes are those in use on average"
+    " over time: a node that is emptied later counts in part, and one that holds only what runs"
+    " on every node is not in use. Counts that differ by less than"
     f" {MATERIAL:.0%} are as good as equal.",
     reads=("replay/summary", "replay/repeats"),
     sql=sql,

@@ -22,7 +22,7 @@ from tracekit.report.policies import label
 from tracekit.report.trade_off import in_use, name_of
 from tracekit.report.words import count, number
 
-FRONT, BEATEN, PRODUCTION = "beaten by none", "beaten on both", "production"
+FRONT, BEATEN, PRODUCTION = "beaten by none", "beaten by another", "production"
 #: Symbol and size of each kind.
 _LOOKS = {FRONT: ("circle", 11), BEATEN: ("circle-open", 9), PRODUCTION: ("x", 11)}
 #: The room between the axes in a narrow window of each form, and how many names it has.
