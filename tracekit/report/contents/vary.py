@@ -45,7 +45,7 @@ def answer(data: Data) -> Answer:
             *(f"Not replayed: {said}." for said in vary_told.problems(study)),
         ],
         sure=vary_told.sure(study),
-        next=vary_told.following(study, data.paths.study, data.paths.files),
+        next=vary_told.following(study, data.paths.study, data.paths.files, data.asked_already),
     )
 
 
