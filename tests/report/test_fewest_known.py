@@ -102,3 +102,13 @@ def test_one_that_is_worse_by_what_decides_is_said_to_be() -> None:
 
 def test_as_many_nodes_do_not_lead() -> None:
     assert known.ahead(ran(study_of("bra", 10))) is None
+
+
+def test_what_was_asked_already_is_not_proposed_again() -> None:
+    """More load: the first page asks it at the usual limits, the page as the study did."""
+    usual, given = (study_of("lra", 10, scale=1.3, limits_given=one) for one in (False, True))
+    for page, there in ((answer.answer, usual), (of_page, given)):
+        assert any("--scale 1.3" in command for _, command in page(ran()).next)
+        assert not any("--scale 1.3" in command for _, command in page(ran(there)).next)
+    other = ran(study_of("bra", 10, scale=1.3, limits_given=False))
+    assert any("--scale 1.3" in command for _, command in answer.answer(other).next)

@@ -94,3 +94,18 @@ def test_who_was_never_placed_is_told_at_the_mean(pending: tuple[int, ...], mean
     found = Results(about, frame.filter(repeat=0).drop("repeat"), frame)
     ranks = ranked({BASE: found}, "cpu_max_fraction", {BASE: answered(found)})
     assert ranks["pending"].to_list() == pytest.approx([mean, mean])
+
+
+def test_a_study_with_another_answer_is_no_support_for_that_of_the_run() -> None:
+    data = of(tried("cwt", "lra", answer=("cwt",), subject="cwt"))
+    assert hangs(data).replace("\u00a0", " ") == (
+        "The study of changed assumptions replayed cwt and lra alone, and its answer without"
+        " changes is another: cwt. Whether the answer of this run hangs on an assumption is open:"
+        " of 3 changed assumptions 1 leaves that other answer as it is, 1 turns it over"
+        " (node_cpu_cores=52) and 1 could not be replayed."
+    )
+    (said,) = (one for one in vary.answer(data).told if "answers otherwise" in one)
+    assert "Use lra" in said
+    same = of(tried("bra", "lra", answer=("lra",), subject="lra"))
+    assert "leaves the answer as it is" in hangs(same)
+    assert not any("answers otherwise" in one for one in vary.answer(same).told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
@@ -44,12 +45,16 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
 
 def _show(study: Study) -> None:
+    from tracekit.replay.studies.shrink.asked_already import AskedAlready
     from tracekit.replay.studies.vary import rows
     from tracekit.replay.studies.vary import told as words
+    from tracekit.report.studies import read_studies
 
     print_paragraph(words.answer(study))
     print_table(rows.caption(study), rows.HEADS, rows.rows(study), note=rows.NOTE)
     print_sentence(words.sure(study))
     for said in words.problems(study):
         print_sentence(said)
-    print_following(words.following(study))
+    beside = read_studies(Path(study.about["store"]), [])
+    there = AskedAlready([*beside.shown.values(), *(one for _, one in beside.others)])
+    print_following(words.following(study, there=there))

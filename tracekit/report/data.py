@@ -19,6 +19,7 @@ from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
+from tracekit.replay.studies.shrink.asked_already import AskedAlready
 from tracekit.report.computed import Computed
 from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing
@@ -128,6 +129,11 @@ class Data:
         usual = [names for names in found.groups if OBSERVED in names]
         rows = standings(found, measure, among=[*may_be_chosen(found), *usual]).rows
         return rows[0].names[0] if rows else ""
+
+    @property
+    def asked_already(self) -> AskedAlready:
+        """What the studies that are there have asked."""
+        return AskedAlready([*self.studies.values(), *(study for _, study in self.other_studies)])
 
     @property
     def has_store(self) -> bool:

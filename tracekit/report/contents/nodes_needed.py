@@ -11,7 +11,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.studies.shrink.after_run import unasked
-from tracekit.replay.studies.shrink.search.trials import COST
+from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.next import (
@@ -156,26 +156,34 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest" if NAME not in data.studies else f"fewest-{policy}")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
-    to = data.paths.study(called(AT_MORE.format(MORE), policy, {}))
-    scaled = f"{asked} --scale {MORE:g} --out {to}"
-    more = (f"How many nodes it takes for {MORE:g} times the load:", scaled)
-    found = shrink_told.told(data.studies[NAME])
-    searched = any(
-        one.name == NAME and one.about.get("least") == COST for _, one in data.other_studies
-    )
-    if found is not None and may_be_cheaper(found) and not searched:
-        to = data.paths.study(called(CHEAP, policy, {}))
-        cheapest = f"{asked} {CHEAPEST} --out {to}"
-        more = ("Which of the nodes that are enough cost least:", cheapest)
+    more = _more_load_or_cheaper(data, policy, asked)
     safer = _safer(data, told)
     if not safer or _asked_of(data, safer):
-        return [more]
+        return more
     to = data.paths.study(f"fewest-{safer}")
     less = f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(safer)} --out {to}"
     return [
         (f"How many nodes {safer} needs, which surely keeps to the limits:", less),
-        more,
+        *more,
     ]
+
+
+def _more_load_or_cheaper(data: Data, policy: str, asked: str) -> list[tuple[str, str]]:
+    """Which nodes cost least, else how many more load takes: what no study has asked yet."""
+    study = data.studies[NAME]
+    found, ours = shrink_told.told(study), {**study.about, "limits_given": False}
+    there = data.asked_already
+    cheaper = found is not None and may_be_cheaper(found)
+    if cheaper and not there.shrunk(policy, ours, scale=1, least=COST):
+        to = data.paths.study(called(CHEAP, policy, {}))
+        return [
+            ("Which of the nodes that are enough cost least:", f"{asked} {CHEAPEST} --out {to}")
+        ]
+    if there.shrunk(policy, ours, scale=MORE, least=NODES):
+        return []
+    to = data.paths.study(called(AT_MORE.format(MORE), policy, {}))
+    scaled = f"{asked} --scale {MORE:g} --out {to}"
+    return [(f"How many nodes it takes for {MORE:g} times the load:", scaled)]
 
 
 def _asked_of(data: Data, policy: str) -> bool:

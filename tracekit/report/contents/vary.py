@@ -9,13 +9,13 @@ from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import find_measure
 from tracekit.replay.studies.vary import told as vary_told
-from tracekit.replay.studies.vary.answers import NOTHING, answered
+from tracekit.replay.studies.vary.answers import NOTHING, SAME, Answered, answered, stands
 from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise
-from tracekit.report.words import listed, spaced
+from tracekit.report.words import spaced
 from tracekit.words import few
 
 #: What the columns of the table are called; the answer comes before ranks by one measure.
@@ -40,9 +40,12 @@ def answer(data: Data) -> Answer:
     return Answer(
         asked=vary_told.question(study),
         sentence=spaced(vary_told.answer(study)),
-        told=[f"Not replayed: {said}." for said in vary_told.problems(study)],
+        told=[
+            *filter(None, [_run_answers(data)]),
+            *(f"Not replayed: {said}." for said in vary_told.problems(study)),
+        ],
         sure=vary_told.sure(study),
-        next=vary_told.following(study, data.paths.study, data.paths.files),
+        next=vary_told.following(study, data.paths.study, data.paths.files, data.asked_already),
     )
 
 
@@ -77,15 +80,50 @@ def hangs(data: Data, told: Decision) -> str:
     if not of_the_run(data) or data.results is None:
         return ""
     study = data.studies[NAME]
-    said = spaced(vary_told.in_short(study))
-    ours = answered(data.results, told).names
-    if set(study.about["answer"][:1]) & set(ours):
-        return said
+    if not _otherwise(data, told):
+        return spaced(vary_told.in_short(study))
     if not_tried := untried(data, told):
         return not_tried
-    if not study.about["answer"]:
-        return said
-    return f"{said[:-1]}; {listed(study.about['policies'])} alone were tried."
+    said = vary_told.in_short(study, "that other answer")
+    return spaced(
+        f"The study of changed assumptions replayed {few(study.about['policies'])} alone, and its"
+        f" answer without changes is another: {vary_told.subject(study)}. Whether the answer of"
+        f" this run hangs on an assumption is open: {said[:1].lower()}{said[1:]}"
+    )
+
+
+def _otherwise(data: Data, told: Decision) -> bool:
+    """Whether a study of the run has an answer without changes, and the run has another."""
+    study = data.studies[NAME]
+    if not of_the_run(data) or data.results is None:
+        return False
+    ours, about = answered(data.results, told), study.about
+    theirs = Answered(
+        names=tuple(about["answer"]),
+        # a study of an earlier version does not say for what production is kept
+        trades=tuple(about.get("trades", ours.trades)),
+        subject=str(about["subject"]),
+        criterion="",
+        said="",
+        barred={},
+    )
+    if not theirs.first:
+        return bool(untried(data, told))
+    return stands(theirs, ours) != SAME
+
+
+def _run_answers(data: Data) -> str:
+    """What the run that is shown answers, where that is another answer; a sentence, or empty."""
+    told = data.decision
+    if told is None or data.results is None or not data.studies[NAME].about["answer"]:
+        return ""
+    if not _otherwise(data, told):
+        return ""
+    ours = answered(data.results, told)
+    return spaced(
+        f"The run answers otherwise among all that it replayed, and nothing here is a word on that"
+        f" answer: {ours.said}"
+    )
 
 
 def drawn(data: Data) -> bool:

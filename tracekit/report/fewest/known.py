@@ -13,6 +13,7 @@ from tracekit.replay.answer.may_answer import may_be_chosen
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.measures import small
 from tracekit.replay.runs.results import Results
+from tracekit.replay.studies.shrink.asked_already import load_of
 from tracekit.replay.studies.shrink.search.trials import NODES
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
@@ -48,11 +49,8 @@ def asks_the_same(one: Study, other: Study) -> bool:
     """Whether two studies ask how many nodes are enough for the same load, at the same limits."""
     if {one.name, other.name} != {NAME}:
         return False
-    loads = [study.about["workload"] for study in (one, other)]
-    if any(loads[0].get(name) != loads[1].get(name) for name in ("assumptions", "gangs")):
-        return False
     asked = [
-        (about["limits"], about["scale"], about.get("least") or NODES)
+        (load_of(about), about["limits"], about["scale"], about.get("least") or NODES)
         for about in (one.about, other.about)
     ]
     return asked[0] == asked[1]

@@ -9,6 +9,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
 from tracekit.replay.policy.own_files import FILES, as_given, by_name
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.asked_already import AskedAlready
 from tracekit.replay.studies.vary.answers import (
     BARRED,
     KEPT,
@@ -66,14 +67,14 @@ def answer(study: Study, *, most: int = 3) -> str:
     return " ".join(filter(None, said))
 
 
-def in_short(study: Study) -> str:
+def in_short(study: Study, whose: str = "the answer") -> str:
     """How many changes leave the answer as it is, and which turn it over; a sentence."""
     if not study.about["answer"] or not study.frames["changes"]["problem"].null_count():
         return answer(study)
     frame = study.frames["changes"]
     turned = [row["change"] for row in _changes(study, *TURNED)]
     counts = {
-        "[leaves|leave] the answer as it is": len(_changes(study, SAME)),
+        f"[leaves|leave] {whose} as it is": len(_changes(study, SAME)),
         f"[turns|turn] it over ({few(turned)})": len(turned),
         "[tells|tell] nothing": len(_changes(study, UNTOLD)),
         "[alters|alter] nothing here": len(_changes(study, NOTHING)),
@@ -213,9 +214,12 @@ def sure(study: Study) -> str:
 
 
 def following(
-    study: Study, to: Where | None = None, files: Mapping[str, str] | None = None
+    study: Study,
+    to: Where | None = None,
+    files: Mapping[str, str] | None = None,
+    there: AskedAlready | None = None,
 ) -> list[tuple[str, str]]:
-    """The next step, and the command for it.
+    """The next step, and the command for it; none that ``there`` knows to be asked already.
 
     Parameters
     ----------
@@ -240,6 +244,8 @@ def following(
         return [("Let the policies meet more orders of arrival:", f"tracekit vary {asked}{told}")]
     turned = _changes(study, *TURNED)
     if not turned:
+        if there is not None and there.shrunk(about["subject"], about, repeats=FEWEST):
+            return []
         store, policy = map(shlex.quote, (about["store"], as_given(about["subject"], own)))
         out = to(f"fewest-{about['subject']}")
         command = f"tracekit shrink {store} --policy {policy}{base} --out {out}"

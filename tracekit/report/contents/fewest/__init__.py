@@ -71,7 +71,11 @@ def answer(data: Data) -> Answer:
             study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
         ),
         next=shrink_next.following(
-            found, store=data.paths.store, to=data.paths.study, files=data.paths.files
+            found,
+            store=data.paths.store,
+            to=data.paths.study,
+            files=data.paths.files,
+            there=data.asked_already,
         ),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.own_files import FILES, as_given, by_name
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.asked_already import AskedAlready
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.added import added
@@ -28,6 +29,7 @@ def following(
     store: str | None = None,
     to: Where | None = None,
     files: Mapping[str, str] | None = None,
+    there: AskedAlready | None = None,
 ) -> list[tuple[str, str]]:
     """What to do next, and the command for it.
 
@@ -39,28 +41,35 @@ def following(
         Where a study goes, by its name; without it beside the store.
     files : mapping, optional
         Where the files of one's own policies lie, if not where the study found them.
+    there : AskedAlready, optional
+        What other studies have asked, which is not proposed again.
     """
     own = {**by_name(found.about.get(FILES, ())), **(files or {})}
-    steps = _following(found, to or beside(found.about["workload"]["store"]), own)
+    steps = _following(
+        found, to or beside(found.about["workload"]["store"]), own, there or AskedAlready()
+    )
     if store is None or found.about["workload"]["store"] != STORE:
         return steps
     return [(why, asked.replace(f" {STORE} ", f" {store} ", 1)) for why, asked in steps]
 
 
-def _following(found: Told, to: Where, own: Mapping[str, str]) -> list[tuple[str, str]]:
+def _following(
+    found: Told, to: Where, own: Mapping[str, str], there: AskedAlready
+) -> list[tuple[str, str]]:
     about, policy = found.about, found.best["policy"]
     asked_of = as_given(policy, own)
     said = []
-    if may_be_cheaper(found):
+    if may_be_cheaper(found) and not there.shrunk(policy, about, least=COST):
         said.append(("See the cheapest nodes that are enough:", CHEAPEST, CHEAP))
     if as_production := _as_production(found):
         why = "See how few would do, were nodes no fuller than in production:"
         said.append((why, as_production, "fewest-as-production"))
-    if about["repeats"] == 1 and about["repeats_cover"]:
+    few = about["repeats"] == 1 and about["repeats_cover"]
+    if few and not there.shrunk(policy, about, repeats=FEWEST):
         why = "See how far the count moves over orders of arrival:"
         said.append((why, f"--repeat {FEWEST}", f"fewest-{FEWEST}-orders"))
     scale = round(about["scale"] * MORE, 6)
-    if not added(found.best):
+    if not added(found.best) and not there.shrunk(policy, about, scale=scale):
         why = f"See how many it takes for {scale:g} times the load:"
         said.append((why, f"--scale {scale:g}", AT_MORE.format(scale)))
     again = partial(command, about, [asked_of])
@@ -75,7 +84,8 @@ def _following(found: Told, to: Where, own: Mapping[str, str]) -> list[tuple[str
         for why, more, name in said
     ]
     load = about["workload"]
-    if "assumed" in load["quantities"].values() and load["store"] and not load.get("gangs"):
+    hangs = "assumed" in load["quantities"].values() and not there.varied(policy, about)
+    if hangs and load["store"] and not load.get("gangs"):
         rival = next(
             name
             for name in (*about["policies"], "least_allocated", "most_allocated")
