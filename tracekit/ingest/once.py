@@ -23,6 +23,7 @@ from tracekit.store.checksums import checksum
 from tracekit.store.doubts import OTHERWISE
 from tracekit.store.folder import STAGING, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.own_rows import OWN, STATED
 from tracekit.store.views import quoted
 from tracekit.tables import Table, all_tables
 from tracekit.words import agreeing, counted
@@ -42,11 +43,9 @@ STATED_TWICE = "row_in_two_files"
 LEFT_OUT = "left out: the first file's count"
 #: Where they are looked for: amounts of any source, fractions of whoever wrote the tables himself.
 _AMOUNTS = ("container_amount", "node_amount")
-_STATED = ("node", "node_resource", "container", "container_resource")
-_NAMES = (*_AMOUNTS, "container_usage", "node_usage", *_STATED)
+_NAMES = (*_AMOUNTS, "container_usage", "node_usage", *STATED)
 #: Where a row stands in its file is nothing that it states.
 _PLACE = "position"
-_OWN = "folder"
 
 #: What has times in one file that reach into those in another; only there rows are held against
 #: one another.
@@ -149,7 +148,7 @@ def _entries(manifest: Manifest, table: str) -> list[SourceEntry]:
     return [
         one
         for one in manifest.parts(table)
-        if one.rows and one.release != DERIVED and (table in _AMOUNTS or one.release == _OWN)
+        if one.rows and one.release != DERIVED and (table in _AMOUNTS or one.release == OWN)
     ]
 
 
@@ -159,7 +158,7 @@ def _found(
     """The numbers of the parts that state rows again, each with what is told of it."""
     files = ", ".join(f"'{quoted(folder / part_path(one.table, one.part))}'" for one in entries)
     keys = [one.stored_name for one in table.columns if one.name in table.key]
-    stated = table.name in _STATED
+    stated = table.name in STATED
     others_of = {*table.key, _PLACE} if stated else set(table.key)
     values = [one.stored_name for one in table.columns if one.name not in others_of]
     series = [one for one in keys if one != "time_ms"]
