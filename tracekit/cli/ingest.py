@@ -73,6 +73,14 @@ def _files(summary: IngestSummary) -> None:
                 " all files, so that what has left since has left, and parts of one use add up"
             )
         )
+    for name in summary.again:
+        print_sentence(
+            visible(
+                f"{name} was taken in before with other contents: the old rows stay, rows that say"
+                " nothing else count once, and nodes and containers that are stated otherwise are"
+                " rejects; to replace the old rows, ingest into a new store"
+            )
+        )
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     if silent:
         one = len(silent) == 1
@@ -109,6 +117,7 @@ def _document(summary: object) -> dict[str, object]:
         "known": [{"file": name, "same_as": same} for name, same in summary.known],
         "mended": list(summary.mended),
         "anew": summary.anew,
+        "again": list(summary.again),
         "unknown": summary.unknown,
         "doubts": list(summary.doubts),
         "passed_over": [{"file": n, "reason": reason} for n, reason in summary.passed_over],

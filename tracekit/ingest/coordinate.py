@@ -171,6 +171,7 @@ class Coordinator:
             file.beside,
             file.stored_sizes,
             file.together_bytes,
+            file.stored,
         )
 
         def on_progress(size: int, rows: int, rejected: int) -> None:

@@ -21,8 +21,9 @@ from tracekit.read.by_reader import with_beside
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import Damage, damaged_parts
-from tracekit.store.folder import DIMENSIONS, others
+from tracekit.store.folder import DIMENSIONS, Store, others
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry, write_manifest
+from tracekit.store.own_rows import OWN, own_rows
 from tracekit.tables import all_tables
 
 
@@ -96,7 +97,10 @@ def _taken_again(
     )
     stays = manifest.sources[last:]
     coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events, taken=stays)
-    coordinator.take([dataclasses.replace(file, name=entry.file)], lambda *_: None)
+    # it is held against what the store had when it first came in
+    stored = own_rows(Store(folder, before)) if entry.release == OWN else ()
+    once_more = dataclasses.replace(file, name=entry.file, stored=stored)
+    coordinator.take([once_more], lambda *_: None)
     # another version of a library may write other bytes for the same rows
     after = dataclasses.replace(manifest, sources=(*before.sources, *again, *stays))
     if after != manifest:

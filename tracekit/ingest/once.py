@@ -1,7 +1,11 @@
-"""Samples that stand in several files: the first file's count, the others' are left out.
+"""Rows that stand in several files: the first file's count, the others' are left out.
+
+Of samples the first counts, whatever the others say. Of what somebody's own tables state of nodes
+and containers a row goes that says nothing else than the first; what says otherwise was refused as
+it was read, and what says more stays.
 
 The first is the one that was taken in first, which of the files of one folder is the first by name.
-A part that holds such samples is written again without them, under a number of its own, so that
+A part that holds such rows is written again without them, under a number of its own, so that
 the store is as it was until the manifest names the new part.
 """
 
@@ -19,6 +23,7 @@ from tracekit.store.checksums import checksum
 from tracekit.store.doubts import OTHERWISE
 from tracekit.store.folder import STAGING, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.own_rows import OWN, STATED
 from tracekit.store.views import quoted
 from tracekit.tables import Table, all_tables
 from tracekit.words import agreeing, counted
@@ -33,11 +38,14 @@ if TYPE_CHECKING:
 
 #: The defect of samples that an earlier file states, too, with the same values.
 TWICE = "sample_in_two_files"
+#: The defect of rows about a node or a container that an earlier file has, too.
+STATED_TWICE = "row_in_two_files"
 LEFT_OUT = "left out: the first file's count"
 #: Where they are looked for: amounts of any source, fractions of whoever wrote the tables himself.
 _AMOUNTS = ("container_amount", "node_amount")
-_NAMES = (*_AMOUNTS, "container_usage", "node_usage")
-_OWN = "folder"
+_NAMES = (*_AMOUNTS, "container_usage", "node_usage", *STATED)
+#: Where a row stands in its file is nothing that it states.
+_PLACE = "position"
 
 #: What has times in one file that reach into those in another; only there rows are held against
 #: one another.
@@ -57,7 +65,7 @@ SELECT DISTINCT {series} FROM apart WHERE before_ms >= first_ms
 """
 _TWICE = """
 CREATE OR REPLACE TEMP TABLE twice AS
-SELECT {keys} FROM read_parquet([{files}]) SEMI JOIN shared USING ({series})
+SELECT {keys} FROM read_parquet([{files}]) AS one SEMI JOIN shared ON {in_shared}
 GROUP BY {keys} HAVING count(*) > 1
 """
 #: Their rows, each with the first of its key.
@@ -65,16 +73,20 @@ _AGAIN = """
 CREATE OR REPLACE TEMP TABLE again AS
 WITH row_of AS (
     SELECT *, list_position([{files}], filename) AS nth
-    FROM read_parquet([{files}], filename = true, file_row_number = true)
-    SEMI JOIN twice USING ({keys})
+    FROM read_parquet([{files}], filename = true, file_row_number = true) AS one
+    SEMI JOIN twice ON {in_twice}
+), ranked AS (
+    SELECT {keys}, {values}, nth, file_row_number AS nth_row, {firsts},
+           row_number() OVER of_one AS nth_of_one, first_value(nth) OVER of_one AS first_nth
+    FROM row_of
+    WINDOW of_one AS (PARTITION BY {keys} ORDER BY nth, file_row_number)
 )
-SELECT {keys}, {values}, nth, file_row_number AS nth_row,
-       row_number() OVER of_one > 1 AS later, {firsts}, first_value(nth) OVER of_one AS first_nth
-FROM row_of
-WINDOW of_one AS (PARTITION BY {keys} ORDER BY nth, file_row_number)
+SELECT *, nth_of_one > 1 AND {goes} AS later FROM ranked
 """
+#: Whether a value is another one than that of the first row.
+_OTHER = '"{0}" IS DISTINCT FROM first_{0}'
 
-#: By the number of the part: samples, of how many entities, and how many have other values.
+#: By the number of the part: rows, of how many entities, and how many have other values.
 _COUNTS = """
 SELECT nth, count(*), count(DISTINCT {entity}_key), count(*) FILTER ({other})
 FROM again WHERE later GROUP BY nth ORDER BY nth
@@ -90,14 +102,14 @@ WHERE later AND nth = {nth} ORDER BY {other} DESC, time_ms, name, {keys} LIMIT 1
 
 @dataclass(frozen=True)
 class Written:
-    """The manifest that names the parts without such samples, and the paths it names no more."""
+    """The manifest that names the parts without such rows, and the paths it names no more."""
 
     manifest: Manifest
     gone: tuple[str, ...] = ()
 
 
 def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> Written:
-    """Write parts again without the samples that an earlier one states, too.
+    """Write parts again without the rows that an earlier one states, too.
 
     Parameters
     ----------
@@ -127,7 +139,7 @@ def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> W
 
 
 def may_repeat(manifest: Manifest) -> bool:
-    """Whether samples of a kind stand in several files."""
+    """Whether rows of a kind stand in several files."""
     return any(len(_entries(manifest, name)) > 1 for name in _NAMES)
 
 
@@ -136,25 +148,38 @@ def _entries(manifest: Manifest, table: str) -> list[SourceEntry]:
     return [
         one
         for one in manifest.parts(table)
-        if one.rows and one.release != DERIVED and (table in _AMOUNTS or one.release == _OWN)
+        if one.rows and one.release != DERIVED and (table in _AMOUNTS or one.release == OWN)
     ]
 
 
 def _found(
     con: DuckDBPyConnection, table: Table, folder: Path, entries: Sequence[SourceEntry]
 ) -> Iterator[tuple[int, Defect]]:
-    """The numbers of the parts that state samples again, each with what is told of it."""
+    """The numbers of the parts that state rows again, each with what is told of it."""
     files = ", ".join(f"'{quoted(folder / part_path(one.table, one.part))}'" for one in entries)
     keys = [one.stored_name for one in table.columns if one.name in table.key]
-    values = [one.stored_name for one in table.columns if one.name not in table.key]
-    series = ", ".join(one for one in keys if one != "time_ms")
-    firsts = ", ".join(f"first_value({one}) OVER of_one AS first_{one}" for one in values)
-    named = {"entity": table.entity, "keys": ", ".join(keys), "values": ", ".join(values)}
+    stated = table.name in STATED
+    others_of = {*table.key, _PLACE} if stated else set(table.key)
+    values = [one.stored_name for one in table.columns if one.name not in others_of]
+    series = [one for one in keys if one != "time_ms"]
+    firsts = ", ".join(f'first_value("{one}") OVER of_one AS first_{one}' for one in values)
+    # what is not stated of a node or a container says nothing else
+    says = '"{0}" IS NOT NULL AND "{0}" IS DISTINCT FROM first_{0}' if stated else _OTHER
+    other = " OR ".join(f"({says.format(one)})" for one in values)
+    named = {
+        "entity": table.entity or "",
+        "keys": ", ".join(keys),
+        # limit is a word of SQL
+        "values": ", ".join(f'"{one}"' for one in values),
+        "goes": f"NOT ({other})" if stated else "true",
+        "in_shared": _same(series, "shared"),
+        "in_twice": _same(keys, "twice"),
+    }
     for statement, made in ((_SHARED, "shared"), (_TWICE, "twice"), (_AGAIN, "again")):
-        con.execute(statement.format(**named, files=files, series=series, firsts=firsts))
+        sql = statement.format(**named, files=files, series=", ".join(series), firsts=firsts)
+        con.execute(sql)
         if not con.sql(f"SELECT count(*) FROM {made}").fetchall()[0][0]:
             return
-    other = " OR ".join(f"{one} IS DISTINCT FROM first_{one}" for one in values)
     counts = con.sql(_COUNTS.format(entity=table.entity, other=f"WHERE {other}")).fetchall()
     named["what"] = "resource" if "resource" in keys else "NULL"
     named["firsts"] = ", ".join(f"first_{one}" for one in values)
@@ -162,19 +187,25 @@ def _found(
         example = con.sql(_EXAMPLE.format(**named, nth=nth, other=f"({other})")).fetchall()[0]
         stand = agreeing(
             samples,
-            f"[sample|samples] of {counted(entities, table.entity)} in {entries[nth - 1].file}"
-            f" [stands|stand] in {entries[example[2] - 1].file}, too",
+            f"{'[row|rows]' if stated else '[sample|samples]'} of"
+            f" {counted(entities, named['entity'])} in {entries[nth - 1].file} [stands|stand] in"
+            f" {entries[example[2] - 1].file}, too",
         )
         yield (
             nth - 1,
             Defect(
-                defect=OTHERWISE if others else TWICE,
+                defect=OTHERWISE if others else STATED_TWICE if stated else TWICE,
                 column="time_ms",
                 rows=samples,
                 action=LEFT_OUT,
                 example=f"{stand}, {_otherwise(others, values, example)}",
             ),
         )
+
+
+def _same(columns: Sequence[str], other: str) -> str:
+    """The condition that rows agree in these columns; one that is NULL agrees with its like."""
+    return " AND ".join(f"one.{name} IS NOT DISTINCT FROM {other}.{name}" for name in columns)
 
 
 def _otherwise(others: int, values: Sequence[str], example: tuple[object, ...]) -> str:

@@ -241,6 +241,7 @@ class StageTask:
     beside: tuple[tuple[str, Path, str], ...] = ()
     stored_sizes: tuple[tuple[str, float, float], ...] = ()
     together_bytes: int = 0
+    stored: tuple[tuple[str, Path], ...] = ()
 
     def run(self, on_progress: OnProgress) -> tuple[Staged, ...]:
         """Raises TracekitError when the file is damaged; its staging folder is gone then."""
@@ -258,6 +259,7 @@ class StageTask:
                 beside=self.beside,
                 stored_sizes=self.stored_sizes,
                 together_bytes=self.together_bytes,
+                stored=self.stored,
             )
             return stage(known, self.folder, on_progress)
         except BaseException:

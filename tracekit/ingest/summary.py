@@ -17,7 +17,8 @@ class IngestSummary(Shown):
     ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
     says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
     what the tables of the store cannot mean as they stand. ``lacks`` is the use that is not
-    recorded, where files were refused.
+    recorded, where files were refused. ``again`` are files of somebody's own tables of which the
+    store had one of the same name with other contents: its rows stay.
     """
 
     store: Path
@@ -30,6 +31,7 @@ class IngestSummary(Shown):
     doubts: tuple[str, ...] = ()
     anew: str = ""
     lacks: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
 
 
 def begun(store: Path, found: Discovery) -> IngestSummary:

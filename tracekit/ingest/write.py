@@ -32,6 +32,7 @@ from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
+from tracekit.store.own_rows import OWN, own_rows
 from tracekit.store.quantities import absent_use
 from tracekit.units import percent, size
 
@@ -115,8 +116,8 @@ def ingest(
         ):
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
-            sizes = () if remote else base_sizes(Store(folder, manifest))
-            files = _with_facts(found.files, manifest, sizes)
+            held = None if remote else Store(folder, manifest)
+            files = _with_facts(found.files, manifest, held)
             coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 writer.end(folder, alone_memory)
@@ -142,13 +143,16 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
 
 
 def _with_facts(
-    files: Sequence[TraceFile], manifest: Manifest, sizes: tuple[tuple[str, float, float], ...]
+    files: Sequence[TraceFile], manifest: Manifest, held: Store | None
 ) -> Iterator[TraceFile]:
-    """The files, each knowing the nodes that are stored and how much is new with it."""
+    """The files, each knowing what is stored of nodes, and how much is new with it."""
+    sizes = base_sizes(held) if held else ()
+    own = any(file.match.source.name == OWN for file in files)
+    stored = own_rows(held) if held and own else ()
     known = {entry.file for entry in manifest.sources}
     new_bytes = sum(file.size_bytes for file in files if file.name not in known)
     for file in files:
-        yield dataclasses.replace(file, stored_sizes=sizes, together_bytes=new_bytes)
+        yield dataclasses.replace(file, stored_sizes=sizes, stored=stored, together_bytes=new_bytes)
 
 
 def _mended(
@@ -211,6 +215,9 @@ class _Writer:
         summary.lacks = absent_use(store) if refused else []
 
     def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
+        name = entries[0].file
+        if entries[0].release == OWN and any(one.file == name for one in self.manifest.sources):
+            self._summary.again.append(name)
         self.keep(manifest)
         self._summary.ingested += entries
 

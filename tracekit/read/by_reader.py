@@ -227,7 +227,7 @@ class ReaderFile:
 
 def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -> Opened:
     sizes = {node: {"cpu": cpu, "memory": memory} for node, cpu, memory in file.stored_sizes}
-    return replace(one, beside=beside, stored_sizes=sizes)
+    return replace(one, beside=beside, stored_sizes=sizes, stored=dict(file.stored))
 
 
 def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:

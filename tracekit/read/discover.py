@@ -42,8 +42,9 @@ class TraceFile:
 
     ``beside`` are the files of the same source that lie with it, for those that are read by code:
     the kind of each in one word, its path, its name. ``stored_sizes`` are the nodes that the store
-    held before, each with its cores and bytes. ``together_bytes`` is the size of all files that are
-    read in the same go.
+    held before, each with its cores and bytes; ``stored`` what it held of somebody's own tables,
+    each with the file it is set down in. ``together_bytes`` is the size of all files that are read
+    in the same go.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class TraceFile:
     match: Match
     beside: tuple[tuple[str, Path, str], ...] = ()
     stored_sizes: tuple[tuple[str, float, float], ...] = ()
+    stored: tuple[tuple[str, Path], ...] = ()
     together_bytes: int = 0
 
     @property

@@ -68,6 +68,9 @@ class Opened:
         The files of the same source that are ingested with it, by ``ClusterFile.word``.
     stored_sizes : mapping of str to mapping of str to float
         The cores and bytes of each node that the store held before: cpu, memory.
+    stored : mapping of str to Path
+        What the store held before of nodes and containers of somebody's own tables, by base table:
+        Parquet with ids as texts.
     """
 
     path: Path
@@ -77,6 +80,7 @@ class Opened:
     stored_sizes: Mapping[str, Mapping[str, float]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    stored: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -161,7 +161,8 @@ TABLE = Table(
             name="selector",
             kind="text",
             unit="",
-            description="Where it may run: JSON list of alternatives of requirements.",
+            description="Where it may run: JSON list of alternatives of requirements, as"
+            ' `[[{"key":"shape","operator":"In","values":["t"]}]]`.',
             required=False,
             often_absent=True,
         ),

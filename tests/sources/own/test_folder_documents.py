@@ -14,6 +14,10 @@ from tracekit.replay.workload.sized.workload import sized_assumptions, workload_
 from tracekit.seeds import stream
 from tracekit.store import open_store
 
+ALTERNATIVES = (
+    "a list of alternatives, each a list of requirements, as"
+    ' [[{"key":"shape","operator":"In","values":["t"]}]]'
+)
 NODES = "node,cpu_milli,memory_bytes\nn0,8000,17179869184\n"
 
 
@@ -46,6 +50,8 @@ def _replayed(store: Path) -> tuple[str, ...]:
         ("numa_cells", "-1", "a number, 1 or more"),
         ("daemon", "maybe", "a number, 0 or more"),
         ("selector", "nonsense", "a JSON list"),
+        ("selector", '"[{""matchExpressions"": [{""key"": ""shape""}]}]"', ALTERNATIVES),
+        ("selector", '"[[{""values"": [""t""]}]]"', ALTERNATIVES),
         ("tolerations", '"{""key"": 1}"', "a JSON list"),
         ("labels", "[1]", "a JSON object"),
     ],
@@ -95,7 +101,7 @@ def test_what_a_good_document_is(tmp_path: Path) -> None:
             "cpu_milli": [1000, 1000],
             "memory_bytes": [2**30, 2**30],
             "tolerations": ['[{"key": "k", "operator": "Exists"}]', None],
-            "selector": [" ", None],
+            "selector": [" ", '[[{"key":"shape","operator":"NotIn","values":["t"]}]]'],
         }
     )
     (tmp_path / "own").mkdir()

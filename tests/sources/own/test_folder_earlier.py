@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import polars as pl
 import pytest
 from cluster_support import store_of, workload
 
-from tracekit.query import Database
+from tracekit.ingest.once import STATED_TWICE
+from tracekit.query import Database, run
 from tracekit.store import Store
+from tracekit.store.checksums import damaged_parts
+from tracekit.store.views import read
 
 GIB = 2**30
 NODES = "node,cpu_milli,memory_bytes,price_per_hour"
@@ -85,3 +89,38 @@ def test_a_replay_has_what_the_first_file_states(tmp_path: Path) -> None:
     assert load.price_per_hour is not None
     assert load.price_per_hour[0] == 0.4
     assert not [one for one in load.told if "earlier in the recorded time" in one]
+
+
+def _held(store: Store, table: str) -> list[tuple[str, int, int]]:
+    """The parts of a table: file, rows, duplicates."""
+    parts = store.manifest.parts(table)
+    return [(one.file, one.rows, one.duplicates_dropped) for one in parts]
+
+
+def test_a_row_that_says_nothing_else_is_counted_and_left_out(tmp_path: Path) -> None:
+    more = {
+        # the first says the same at another place, the second less of the service
+        "containers_10.csv": [
+            CONTAINERS,
+            f"c2,s,n0,0,1,{GIB}",
+            f"c0,s,n0,0,500,{GIB}",
+            f"c1,,n1,0,500.0,{GIB}",
+        ],
+        # the second says a price more
+        "nodes_10.csv": [NODES, f"n0,8000,{32 * GIB},0.4", f"n1,8000,{32 * GIB},0.7"],
+    }
+    store = store_of(tmp_path, {**CLUSTER, **more})
+    assert _rejects(store) == []
+    assert _held(store, "container") == [("containers_9.csv", 2, 0), ("containers_10.csv", 1, 2)]
+    assert [one[1:] for one in _held(store, "container_resource")] == [(4, 0), (2, 4)]
+    assert _held(store, "node") == [("nodes_9.csv", 2, 0), ("nodes_10.csv", 1, 1)]
+    assert [one[1:] for one in _held(store, "node_resource")] == [(4, 0), (0, 4)]
+    containers = read(store, "container").sort("container")
+    assert containers["container"].to_list() == ["c0", "c1", "c2"]
+    assert containers["service"].to_list() == ["s"] * 3
+    assert not list(damaged_parts(store.path, store.manifest.sources))
+    told = run(store, "quality/ledger").filter(pl.col("defect") == STATED_TWICE)
+    assert told["rows"].sum() == 11
+    load = workload(store)
+    assert load.price_per_hour is not None
+    assert load.price_per_hour.tolist() == [0.4, 0.7]

@@ -1,7 +1,7 @@
 """Columns of a folder's tables that have a form: numbers within bounds, and JSON documents."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -16,6 +16,8 @@ _DOCUMENTS: Mapping[str, Mapping[str, type]] = {
     "node": {"taints": list},
 }
 _SAID: Mapping[type, str] = {dict: "a JSON object", list: "a JSON list"}
+_SELECTOR = "selector"
+_EXAMPLE = '[[{"key":"shape","operator":"In","values":["t"]}]]'
 
 
 def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
@@ -55,10 +57,27 @@ def _documents(frame: pl.DataFrame, table: str) -> list[Rule]:
     for name, kind in _DOCUMENTS.get(table, {}).items():
         if name in frame.columns and frame.schema[name] == pl.String:
             texts = frame[name].drop_nulls().unique()
-            wrong = pl.Series([one for one in texts if not _is(one, kind)], dtype=pl.String)
-            broken = pl.col(name).is_in(wrong.implode())
-            found.append(Rule(column=name, broken=broken, expected=_SAID[kind]))
+            bad = [one for one in texts if not _is(one, kind)]
+            found.append(_none_of(name, bad, _SAID[kind]))
+            if name == _SELECTOR:
+                flat = [one for one in texts if one not in bad and not _has_alternatives(one)]
+                said = f"a list of alternatives, each a list of requirements, as {_EXAMPLE}"
+                found.append(_none_of(name, flat, said))
     return found
+
+
+def _none_of(name: str, wrong: Sequence[str], expected: str) -> Rule:
+    broken = pl.col(name).is_in(pl.Series(wrong, dtype=pl.String).implode())
+    return Rule(column=name, broken=broken, expected=expected)
+
+
+def _has_alternatives(text: str) -> bool:
+    """Whether a list holds lists of requirements, each with a key; an empty text says nothing."""
+    return not text.strip() or all(
+        isinstance(one, list)
+        and all(isinstance(asked, dict) and isinstance(asked.get("key"), str) for asked in one)
+        for one in json.loads(text)
+    )
 
 
 def _is(text: str, kind: type) -> bool:

@@ -23,6 +23,7 @@ from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_earlier import Earlier
 from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
 from tracekit.sources.own._folder_repeats import Repeats
+from tracekit.sources.own._folder_stored import Stored
 from tracekit.sources.own._folder_units import (
     check_arrivals,
     check_node_sizes,
@@ -77,6 +78,7 @@ def read_nodes(opened: Opened) -> Read:
     keys = ("node", "time_ms")
     repeats = Repeats("node", keys)
     earlier = Earlier(opened, "node", keys, "nodes", lambda frame: kept_nodes(frame, "node")[0])
+    stored = Stored(opened)
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
@@ -88,11 +90,11 @@ def read_nodes(opened: Opened) -> Read:
         for one in (repeats, earlier):
             kept, wrong = one.apart(kept)
             yield from wrong
-        kept = timed(kept)
-        own = [name for name in kept.columns if name in columns]
-        rows = kept.select(*own, *labels, "line")
-        yield Batch(table="node", rows=_with_labels(rows, labels) if labels else rows)
-        yield Batch(table="node_resource", rows=_long(kept, ("node", *_KEYS), measures))
+        at = timed(kept)
+        rows = at.select(*(one for one in at.columns if one in columns), *labels, "line")
+        named = Batch(table="node", rows=_with_labels(rows, labels) if labels else rows)
+        sizes = Batch(table="node_resource", rows=_long(at, ("node", *_KEYS), measures))
+        yield from stored.apart(kept, [named, sizes])
 
 
 def read_containers(opened: Opened) -> Read:
@@ -112,6 +114,7 @@ def read_containers(opened: Opened) -> Read:
     earlier = Earlier(
         opened, "container", ("container",), "containers", lambda frame: refused(frame)[0]
     )
+    stored = Stored(opened)
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
@@ -126,8 +129,9 @@ def read_containers(opened: Opened) -> Read:
         if "daemon" in kept.columns and kept.schema["daemon"] == pl.Boolean:
             kept = kept.with_columns(pl.col("daemon").cast(pl.Int8))
         own = [name for name in kept.columns if name in columns and name != "arrival_ms"]
-        yield Batch(table="container", rows=kept.select(*own, "line"))
-        yield Batch(table="container_resource", rows=_requests(kept, columns))
+        lives = Batch(table="container", rows=kept.select(*own, "line"))
+        asked = Batch(table="container_resource", rows=_requests(kept, columns))
+        yield from stored.apart(kept, [lives, asked])
 
 
 def read_usage(opened: Opened) -> Read:
@@ -228,8 +232,7 @@ def _amount(frame: pl.DataFrame, measure: _Measure) -> pl.Series:
     numbers = values.cast(pl.Float64, strict=False)
     # numpy divides exactly, polars multiplies with the inverse
     divided = pl.Series(numbers.fill_null(0.0).to_numpy() / measure.per_unit)
-    nothing = pl.Series([None], dtype=pl.Float64)
-    amounts = divided.zip_with(numbers.is_not_null(), nothing)
+    amounts = divided.zip_with(numbers.is_not_null(), pl.Series([None], dtype=pl.Float64))
     if (numbers.is_null() & values.is_not_null()).any():
         return amounts.cast(pl.String).zip_with(numbers.is_not_null(), values.cast(pl.String))
     return amounts
@@ -265,8 +268,7 @@ def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
             ),
             pl.lit(unit).alias("unit"),
         )
-        there = pl.col("request").is_not_null() | pl.col("limit").is_not_null()
-        parts.append(rows.filter(there))
+        parts.append(rows.filter(pl.any_horizontal(pl.col("request", "limit").is_not_null())))
     return pl.concat(parts, how="vertical_relaxed").sort("line", maintain_order=True)
 
 

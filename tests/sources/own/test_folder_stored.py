@@ -1,0 +1,106 @@
+"""A folder that is ingested into a store of another one: what the store has counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from cluster_support import workload, written
+
+from tracekit.ingest import ingest
+from tracekit.query import Database
+from tracekit.store import Store, open_store
+from tracekit.store.views import read
+
+GIB = 2**30
+NODES = "node,cpu_milli,memory_bytes,price_per_hour,rack"
+CONTAINERS = "container,service,node,arrival_ms,cpu_milli,memory_bytes"
+CLUSTER: Mapping[str, Sequence[str]] = {
+    "nodes.csv": [NODES, f"n0,8000,{32 * GIB},1.0,r1", f"n1,8000,{32 * GIB},1.0,"],
+    "containers.csv": [
+        CONTAINERS,
+        f"a,s,n0,0,1000,{GIB}",
+        f"b,s,n0,0,-5,{GIB}",
+        f"c,s,n1,0,1000,{GIB}",
+    ],
+}
+
+
+def _rejects(store: Store, name: str) -> list[tuple[int, str]]:
+    sql = f"SELECT line, reason FROM reject WHERE source_file = '{name}' ORDER BY 1, 2"
+    with Database(store) as database:
+        return [(int(line), str(why)) for line, why in database.frame(sql).rows()]
+
+
+def _twice(folder: Path, second: Mapping[str, Sequence[str]]) -> tuple[Store, list[str]]:
+    ingest(written(folder / "one", CLUSTER), folder / "store")
+    summary = ingest(written(folder / "two", second), folder / "store")
+    return open_store(folder / "store"), summary.again
+
+
+def test_a_mended_file_is_not_counted_on_top(tmp_path: Path) -> None:
+    lines = [one.replace("-5", "1000") for one in CLUSTER["containers.csv"]]
+    store, again = _twice(tmp_path, {**CLUSTER, "containers.csv": lines})
+    assert again == ["containers.csv"]
+    assert sorted(read(store, "container")["container"]) == ["a", "b", "c"]
+    cpu = read(store, "container_resource").filter(resource="cpu")
+    assert cpu["request"].to_list() == [1.0] * 3
+    assert store.manifest.parts("container")[1].duplicates_dropped == 2
+    # the reject of the file before is what it was: a new store is without it
+    assert len(_rejects(store, "containers.csv")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "rejects"),
+    [
+        (
+            "nodes_2.csv",
+            [NODES, f"n0,16000,{32 * GIB},9.0,r1", f"n1,8000,{32 * GIB},1,r7", "n2,8000,1e9,1,r1"],
+            [
+                (
+                    2,
+                    (
+                        "states node n0 again, with price_per_hour 9.0, cpu 16.0; what the store"
+                        " has, 1.0, 8.0, is kept"
+                    ),
+                )
+            ],
+        ),
+        # of later on, a node may be another one
+        ("nodes_2.csv", ["time_ms," + NODES, f"60000,n0,16000,{32 * GIB},9.0,r1"], []),
+        (
+            "containers_2.csv",
+            [CONTAINERS, f"a,s,n0,60000,2000,{GIB}", f"c,t,n1,0,1000,{GIB}", "d,s,n0,0,5,1e9"],
+            [
+                (
+                    2,
+                    (
+                        "states container a again, with arrival_ms 60000, cpu 2.0; what the store"
+                        " has, 0, 1.0, is kept"
+                    ),
+                ),
+                (3, "states container c again, with service t; what the store has, s, is kept"),
+            ],
+        ),
+    ],
+    ids=["nodes", "nodes later", "containers"],
+)
+def test_what_the_store_has_otherwise_is_a_reject(
+    tmp_path: Path, name: str, lines: Sequence[str], rejects: list[tuple[int, str]]
+) -> None:
+    beside = {} if name.startswith("nodes") else {"nodes.csv": CLUSTER["nodes.csv"]}
+    store, again = _twice(tmp_path, beside | {name: lines})
+    assert again == []
+    assert _rejects(store, name) == rejects
+
+
+def test_a_replay_has_nodes_of_one_ingest(tmp_path: Path) -> None:
+    other = [NODES, *(f"n{at},16000,{32 * GIB},9.0,r1" for at in range(2))]
+    store, again = _twice(tmp_path, {"nodes.csv": other})
+    assert again == ["nodes.csv"]
+    load = workload(store)
+    assert load.capacity[:, 0].tolist() == [8000, 8000]
+    assert load.price_per_hour is not None
+    assert load.price_per_hour.tolist() == [1.0, 1.0]
+    assert not [one for one in load.told if "earlier in the recorded time" in one]
