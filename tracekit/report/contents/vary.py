@@ -84,11 +84,10 @@ def hangs(data: Data, told: Decision) -> str:
         return spaced(vary_told.in_short(study))
     if not_tried := untried(data, told):
         return not_tried
-    said = vary_told.in_short(study, "that other answer")
     return spaced(
         f"The study of changed assumptions replayed {few(study.about['policies'])} alone, and its"
         f" answer without changes is another: {vary_told.subject(study)}. Whether the answer of"
-        f" this run hangs on an assumption is open: {said[:1].lower()}{said[1:]}"
+        " this run hangs on an assumption is open."
     )
 
 

@@ -67,14 +67,14 @@ def answer(study: Study, *, most: int = 3) -> str:
     return " ".join(filter(None, said))
 
 
-def in_short(study: Study, whose: str = "the answer") -> str:
+def in_short(study: Study) -> str:
     """How many changes leave the answer as it is, and which turn it over; a sentence."""
     if not study.about["answer"] or not study.frames["changes"]["problem"].null_count():
         return answer(study)
     frame = study.frames["changes"]
     turned = [row["change"] for row in _changes(study, *TURNED)]
     counts = {
-        f"[leaves|leave] {whose} as it is": len(_changes(study, SAME)),
+        "[leaves|leave] the answer as it is": len(_changes(study, SAME)),
         f"[turns|turn] it over ({few(turned)})": len(turned),
         "[tells|tell] nothing": len(_changes(study, UNTOLD)),
         "[alters|alter] nothing here": len(_changes(study, NOTHING)),
