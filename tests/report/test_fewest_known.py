@@ -72,6 +72,15 @@ def test_so_does_its_own_page() -> None:
     assert fewest_others.unasked(data) == ["cwt", "random"]
 
 
+def test_who_needs_further_nodes_does_not_lead_where_the_own_answer_needs_none() -> None:
+    """Seven with one that is to be bought stand behind ten that are there."""
+    made = study_of("bra", 7)
+    row = made.frames["policies"].with_columns(added_nodes=1)
+    data = ran(dataclasses.replace(made, frames={**made.frames, "policies": row}))
+    assert known.ahead(data) is None
+    assert known.rows(data)["policy"].to_list() == ["lra", "bra"]
+
+
 def test_who_may_not_be_chosen_does_not_lead_and_is_not_left_open() -> None:
     data = ran(study_of("random", 6))
     assert known.ahead(data) is None

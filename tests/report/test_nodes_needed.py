@@ -8,22 +8,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from report_memory_support import LOAD as MADE_UP_LOAD
 from report_studies_support import fewest
 
 from tracekit.report.contents import answer, nodes_needed
 from tracekit.report.data import Data
 
-LOAD = {
-    "name": "store",
-    "nodes": 10,
-    "steps": 5,
-    "containers": 40,
-    "store": "a store",
-    "loader": None,
-    "assume": [],
-    "made_up": False,
-    "quantities": {"use of containers": "recorded"},
-}
+LOAD = {**MADE_UP_LOAD, "quantities": {"use of containers": "recorded"}}
 
 
 def ran(

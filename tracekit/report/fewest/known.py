@@ -14,9 +14,11 @@ from tracekit.replay.answer.standings import difference
 from tracekit.replay.measures import small
 from tracekit.replay.runs.results import Results
 from tracekit.replay.studies.shrink.asked_already import load_of
+from tracekit.replay.studies.shrink.frames import ADDED, BY_NODES
 from tracekit.replay.studies.shrink.search.trials import NODES
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.added import rank
 from tracekit.report.data import Data
 from tracekit.report.words import spaced
 from tracekit.study import Study
@@ -71,7 +73,8 @@ def comparable(data: Data) -> list[tuple[str, Study]]:
 def ahead(data: Data) -> Ahead | None:
     """The study that found fewest nodes for another policy that may be chosen; None for none.
 
-    It has to find fewer than the run's own did for any policy that may be.
+    It has to find fewer than the run's own did for any policy that may be; one that needs further
+    nodes does not lead where that needs none.
     """
     ours, found, told = data.studies.get(NAME), data.results, data.decision
     if ours is None or found is None or told is None:
@@ -80,12 +83,12 @@ def ahead(data: Data) -> Ahead | None:
     best = shrink_told.told(ours)
     own = str(ours.about.get("subject", "") if best is None else best.best["policy"])
     known = _enough(ours).to_dicts()
-    least = [row["nodes"] for row in known if row["policy"] in {*fit, own}]
+    least = [rank(row) for row in known if row["policy"] in {*fit, own}]
     rivals = [
-        (row["nodes"], folder, row["policy"], study)
+        (rank(row), folder, row["policy"], study)
         for folder, study in comparable(data)
         for row in _enough(study).to_dicts()
-        if row["policy"] in fit - {own} and all(row["nodes"] < nodes for nodes in least)
+        if row["policy"] in fit - {own} and all(rank(row) < one for one in least)
     ]
     if not rivals:
         return None
@@ -115,7 +118,9 @@ def rows(data: Data) -> pl.DataFrame:
     every = pl.concat(frames, how="diagonal_relaxed").unique(
         "policy", keep="first", maintain_order=True
     )
-    others = every[1:].sort("nodes", nulls_last=True, maintain_order=True)
+    if ADDED not in every.columns:
+        every = every.with_columns(pl.lit(None, pl.Int64).alias(ADDED))
+    others = every[1:].sort(BY_NODES, nulls_last=True, maintain_order=True)
     return pl.concat([every[:1], others])
 
 

@@ -37,6 +37,8 @@ STOPS, APART = "stops", "apart_nodes"
 ADDED = "added_nodes"
 #: The column of the measure whose limit breaks on all nodes there are, where some are added.
 TOO_FEW = "too_few_measure"
+#: How policies are put in order: who has an answer, who needs no further nodes, the fewest first.
+BY_NODES = (pl.col("nodes").is_null(), pl.col(ADDED).fill_null(0) > 0, pl.col("nodes"))
 
 _POLICIES = {
     "policy": pl.String,
@@ -107,7 +109,7 @@ def frames_of(
     ]
     return {
         "policies": _policies(found, problems, limits, cluster).sort(
-            [COST_KEPT, "nodes"] if by_cost else [pl.col(ADDED) > 0, "nodes"],
+            [COST_KEPT, "nodes"] if by_cost else BY_NODES,
             nulls_last=True,
             maintain_order=True,
         ),

@@ -13,6 +13,11 @@ def added(row: Mapping[str, Any]) -> int:
     return max(row["nodes"] - row["of"], 0) if known is None else int(known)
 
 
+def rank(row: Mapping[str, Any]) -> tuple[bool, int]:
+    """Which of two answers is better, the lower one: as ``frames.BY_NODES`` has it."""
+    return added(row) > 0, int(row["nodes"])
+
+
 def gone(row: Mapping[str, Any]) -> int:
     """How many of the nodes that are there can go under a policy."""
     return int(row["of"] + added(row) - row["nodes"])
