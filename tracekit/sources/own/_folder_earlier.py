@@ -9,7 +9,7 @@ import polars as pl
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import row_text
-from tracekit.sources.own._folder_repeats import told_again
+from tracekit.sources.own._folder_repeats import differs, told_again
 
 #: What rows get while they are compared; names of columns end so that readers add.
 _FILE, _KEY, _FIRST = "file\0", "key\0", "\0first\0"
@@ -69,7 +69,9 @@ class Earlier:
         ]
         if not shared:
             return frame, []
-        marked = rows.with_columns(_differs(one).alias(one + _KEY) for one in shared)
+        marked = rows.with_columns(
+            differs(pl.col(one), pl.col(one + _FIRST)).alias(one + _KEY) for one in shared
+        )
         other = marked.filter(pl.any_horizontal(pl.col(one + _KEY) for one in shared))
         if not other.height:
             return frame, []
@@ -112,10 +114,3 @@ def _as_texts(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         pl.concat_str(parts, separator="\0").alias(_KEY),
         *(pl.col(one).cast(pl.String) for one in values),
     )
-
-
-def _differs(column: str) -> pl.Expr:
-    """Whether both files state something, and not the same."""
-    now, first = pl.col(column), pl.col(column + _FIRST)
-    numbers = now.cast(pl.Float64, strict=False) == first.cast(pl.Float64, strict=False)
-    return ((now != first) & ~numbers.fill_null(value=False)).fill_null(value=False)

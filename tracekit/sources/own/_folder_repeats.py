@@ -143,3 +143,10 @@ def _is_same(first: object, later: object) -> bool:
         return float(str(first)) == float(str(later))
     except ValueError:
         return False
+
+
+def differs(now: pl.Expr, first: pl.Expr) -> pl.Expr:
+    """Where two columns of texts say different things, by the same rule as ``_is_same``."""
+    numbers = now.cast(pl.Float64, strict=False) == first.cast(pl.Float64, strict=False)
+    stated = (now != "") & (first != "")
+    return (stated & (now != first) & ~numbers.fill_null(value=False)).fill_null(value=False)

@@ -8,7 +8,7 @@ import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened
 from tracekit.sources._rows import row_text
-from tracekit.sources.own._folder_repeats import told_again
+from tracekit.sources.own._folder_repeats import differs, told_again
 
 #: The columns of each table that say what its rows are about, the entity first.
 _ABOUT: Mapping[str, Sequence[str]] = {
@@ -71,9 +71,7 @@ class Stored:
                 continue
             if name == "time_ms" and "resource" in about:
                 continue
-            now, first = pl.col(name), pl.col(name + _FIRST)
-            same = now.cast(pl.Float64, strict=False) == first.cast(pl.Float64, strict=False)
-            other = both.filter((now != first) & (now != "") & ~same.fill_null(value=False))
+            other = both.filter(differs(pl.col(name), pl.col(name + _FIRST)))
             for row in other.iter_rows(named=True):
                 said = _ARRIVAL.get(name, name)
                 if "resource" in about:
