@@ -296,3 +296,14 @@ def test_who_does_not_differ_is_said_so_that_it_can_be_read(
     pairs: list[tuple[str, str]], said: str
 ) -> None:
     assert _alike(pairs) == said
+
+
+def test_who_met_one_order_of_arrival_is_not_called_alike() -> None:
+    """A search that was replayed once reaches 123 %: "no two of these differ beyond chance"."""
+    data = made_up()
+    repeats = data.replay("repeats")
+    once = (pl.col("policy") != "first_fit") | (pl.col("repeat") == 0)
+    data._run_frames["repeats"] = repeats.filter(once)
+    said = get_figure("replay_peak").takeaway(get_figure("replay_peak").prepare(data))
+    assert "first_fit met too few orders of arrival to tell" in said
+    assert "no two of these" not in said

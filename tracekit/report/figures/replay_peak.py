@@ -4,6 +4,7 @@ import itertools
 
 import polars as pl
 
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report import over_time
@@ -27,10 +28,21 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 
 def _chance(data: Data, names: list[str]) -> str:
-    """Which of the policies do not differ over all orders, a clause; empty where all do."""
-    if _MEASURE is None or len(names) < 2:
+    """Which of the policies do not differ over all orders, or met too few of them; clauses."""
+    found = data.results
+    if _MEASURE is None or found is None or len(names) < 2:
         return ""
+    met = {one: found.orders(one) for one in found.policies if one != OBSERVED}
+    few = [one for one in names if met.get(one, FEWEST) < FEWEST]
+    told = f"; {listed(list(map(_who, few)))} met too few orders of arrival to tell" if few else ""
+    return f"{_over_all(data, [one for one in names if one not in few])}{told}"
+
+
+def _over_all(data: Data, names: list[str]) -> str:
+    """Which of those that met enough orders do not differ, a clause; empty where all do."""
     pairs = list(itertools.combinations(names, 2))
+    if _MEASURE is None or not pairs:
+        return ""
     alike = [pair for pair in pairs if not side(data, *pair, _MEASURE).side]
     if len(alike) == len(pairs):
         who = "these" if len(pairs) == 1 else "no two of these"
