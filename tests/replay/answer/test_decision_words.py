@@ -72,6 +72,24 @@ def test_a_cost_in_every_order_is_told_from_one_on_average() -> None:
     assert "worse" not in said
 
 
+def test_a_cost_in_every_order_is_told_however_many_policies_there_are() -> None:
+    """ "Use a" of a run of 35, and "keep production" of the same rows beside one other policy."""
+    for others in (1, 40):
+        names = [f"p{at}" for at in range(others)]
+        given = dict.fromkeys(names, (0.8, 0.0))
+        found = _with_memory(run({"observed": (0.8, 0.0), "a": (0.5, 0.0), **given}), 0.0)
+        assert found.repeats is not None
+        mine = [0.42, 0.31, 0.50, 0.33, 0.47, 0.32]
+        of_a = pl.col("policy") == "a"
+        memory = pl.col("repeat").replace_strict(dict(enumerate(mine)), default=None)
+        wide = pl.when(of_a).then(memory).otherwise(pl.col("memory_max_fraction"))
+        frame = found.repeats.with_columns(memory_max_fraction=wide)
+        found = Results(found.manifest, frame.filter(repeat=0).drop("repeat"), frame)
+        said = sentence(found, decision(found))
+        assert said.startswith("Keep the placement of production, unless this trade is worth it")
+        assert "Highest memory use is higher in each of 6 orders" in said
+
+
 def test_a_second_cost_that_chance_may_explain_says_so_too() -> None:
     """It was "worse as well", beside "production is better in 0 measures"."""
     found = _with_memory(run({"observed": (0.8, 0.0), "a": (0.5, 0.0), "b": (0.8, 0.0)}), 0.08)

@@ -113,8 +113,9 @@ class Difference:
     orders : int
         How many orders both met.
     on_average : bool
-        Whether the interval of the policy's mean leaves out the other's mean. Against production,
-        which is one draw, that is less than ``apart``.
+        Whether the interval of the policy's mean leaves out the other's mean, or every order lies
+        on one side of it: that interval is the wider the more policies are compared. Against
+        production, which is one draw, that is less than ``apart``.
     slight : bool
         Whether it is too small to count, however sure it is; see ``material.too_near``.
     """
@@ -208,6 +209,7 @@ def difference(
     at = pairs[pair] * len(found.measures) + number
     told = tested.part(slice(at, at + 1), turned=turned)
     mean, level = interval_of(found, policy), means[1]
+    beside = found.of(policy, measure) - level
     return Difference(
         **about,
         mean=float(told.mean[0]),
@@ -215,7 +217,11 @@ def difference(
         high=float(told.high[0]),
         apart=bool(told.separated[0]),
         orders=orders,
-        on_average=bool(level < mean.low[number] or level > mean.high[number]),
+        on_average=bool(
+            (level < mean.low[number] or level > mean.high[number])
+            or (beside > 0).all()
+            or (beside < 0).all()
+        ),
         slight=bool(too_near(found.measures[measure], means)),
     )
 
