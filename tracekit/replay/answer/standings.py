@@ -1,7 +1,6 @@
 """How policies stand by a measure, over all orders of arrival: means, intervals, who is apart.
 
-Tables, sentences, comparisons and the report read these; nothing else ranks policies, gives their
-means an interval, or says that one is better.
+Tables, sentences and the report read these; nothing else ranks policies or gives them an interval.
 """
 
 from collections.abc import Sequence
@@ -113,9 +112,8 @@ class Difference:
     orders : int
         How many orders both met.
     on_average : bool
-        Whether the interval of the policy's mean leaves out the other's mean, or every order lies
-        on one side of it: that interval is the wider the more policies are compared. Against
-        production, which is one draw, that is less than ``apart``.
+        Whether the interval of the policy's mean, or all its orders, leave out the other's mean.
+        Against production, which is one draw, that is less than ``apart``.
     slight : bool
         Whether it is too small to count, however sure it is; see ``material.too_near``.
     """
@@ -190,10 +188,10 @@ def difference(
 ) -> Difference | None:
     """How two policies of a run differ by a measure; None where it is not known of both."""
     found = results(run)
-    if not (found.known(policy, measure) and found.known(other, measure)):
+    if not all(found.known(name, measure) for name in (policy, other)):
         return None
     one, two = (next(g for g in found.groups if name in g) for name in (policy, other))
-    about: dict[str, Any] = {"policy": policy, "other": other, "measure": measure}
+    about: Any = {"policy": policy, "other": other, "measure": measure}
     orders = min(found.orders(policy), found.orders(other))
     means = [float(found.of(name, measure).mean()) for name in (policy, other)]
     if one == two:
@@ -209,7 +207,7 @@ def difference(
     at = pairs[pair] * len(found.measures) + number
     told = tested.part(slice(at, at + 1), turned=turned)
     mean, level = interval_of(found, policy), means[1]
-    beside = found.of(policy, measure) - level
+    one_side = abs(np.sign(found.of(policy, measure) - level).sum()) == orders
     return Difference(
         **about,
         mean=float(told.mean[0]),
@@ -217,11 +215,7 @@ def difference(
         high=float(told.high[0]),
         apart=bool(told.separated[0]),
         orders=orders,
-        on_average=bool(
-            (level < mean.low[number] or level > mean.high[number])
-            or (beside > 0).all()
-            or (beside < 0).all()
-        ),
+        on_average=bool(level < mean.low[number] or level > mean.high[number] or one_side),
         slight=bool(too_near(found.measures[measure], means)),
     )
 
