@@ -12,12 +12,14 @@ from tracekit.replay.answer.amounts import difference_text, standing_text
 from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.left_waiting import leaves, left
 from tracekit.replay.answer.may_answer import CONDITIONS
+from tracekit.replay.answer.overload import OVERLOAD, SLIGHT, node_steps
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.prices import cost, gains, price, verb
 from tracekit.replay.answer.standings import Standing, difference, standings
-from tracekit.replay.measures import Measure, find_measure, small
+from tracekit.replay.measures import RESOURCES, Measure, find_measure, small
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.units import percent
 from tracekit.words import counted, few, listed, spaced
 
 #: What a policy is called where production is kept: it is no choice.
@@ -26,6 +28,8 @@ NEAREST = "comes nearest"
 _NAMED = 3
 #: Where something gets better and something else worse; the reader alone knows what counts.
 _WEIGH = "Keep the placement of production, unless this trade is worth it"
+#: Above this a share is told in whole percent.
+_PLAIN = 0.1
 #: Measures whose titles alone say little: their names end so.
 _UNTOLD = ("_stranded_share", "_debris_full_fraction")
 
@@ -44,7 +48,42 @@ def sentence(found: Results, told: Decision) -> str:
     row = standings(found, told.criterion).row(first) if first and measure else None
     if row is None or measure is None:
         return spaced(f"{told.answer}{_waits(found, told.nearest)}")
-    return f"{_use(found, told, measure, row)}{_waits(found, first)}{_blind(found, told)}"
+    return (
+        f"{_use(found, told, measure, row)}{_waits(found, first)}{_overloaded(found, first)}"
+        f"{_blind(found, told)}"
+    )
+
+
+def without_advice(said: str) -> str:
+    """The answer without the advice to keep production unless it is worth what it costs."""
+    return said.removeprefix(f"{_WEIGH}. ")
+
+
+def overloads(found: Results, policy: str) -> float:
+    """In which share of all node-steps nodes are overloaded; 0 where it is ``SLIGHT`` or unknown.
+
+    A policy that overloads less than production may be the answer, and yet no cure.
+    """
+    steps = node_steps(found.manifest.get("workload", {}))
+    if not policy or not steps or not found.known(policy, OVERLOAD):
+        return 0.0
+    share = float(found.of(policy, OVERLOAD).mean()) / steps
+    return share if share > SLIGHT else 0.0
+
+
+def _overloaded(found: Results, policy: str) -> str:
+    """That nodes are overloaded under the policy, too, a sentence; or nothing."""
+    share = overloads(found, policy)
+    if not share:
+        return ""
+    peaks = [
+        (float(found.of(policy, f"{name}_max_fraction").max()), words)
+        for name, words in RESOURCES.items()
+        if found.known(policy, f"{name}_max_fraction")
+    ]
+    up_to = "".join(f", up to {percent(peak)} {words}" for peak, words in sorted(peaks)[-1:])
+    much = percent(share, 0 if share > _PLAIN else 2)
+    return f" Nodes are overloaded under it, too: in {much} of their steps{up_to}."
 
 
 def keeps_production(found: Results, told: Decision) -> bool:

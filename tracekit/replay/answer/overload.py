@@ -10,6 +10,8 @@ from typing import Any
 from tracekit.replay.measures import RESOURCES
 
 OVERLOAD = "overloaded_node_steps"
+#: The limit of who asks for nodes that carry the load, whatever production does.
+WITHOUT = f"{OVERLOAD} <= 0"
 #: The use of the 99th of 100 nodes; of other resources only requests are known.
 FULL = tuple(f"{name}_p99_fraction" for name in RESOURCES)
 #: The highest use of any node at any time, which few node-steps of overload do not bound.

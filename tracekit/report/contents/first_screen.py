@@ -15,7 +15,13 @@ _SURE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A measure before and after: a row of what the answer would change."""
+    """A measure before and after: a row of what the answer would change.
+
+    Parameters
+    ----------
+    fewer : str
+        What it comes to on the nodes that a study leaves; empty where there is no such column.
+    """
 
     title: str
     meaning: str
@@ -23,6 +29,7 @@ class Change:
     after: str
     difference: str
     way: str
+    fewer: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +50,8 @@ class Answer:
         The answer to what else was asked.
     before, after : str
         What the columns of ``changes`` are called.
+    fewer : str
+        What the column on fewer nodes is called; empty where there is none.
     change : str
         What stands above them.
     beyond : str
@@ -75,6 +84,7 @@ class Answer:
     changes: Sequence[Change] = ()
     before: str = ""
     after: str = ""
+    fewer: str = ""
     change: str = ""
     beyond: str = ""
     interval: str = "95\u00a0%"

@@ -1,19 +1,23 @@
 """How many nodes are enough for what a run recommends: on the first screen, below the policy."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.may_answer import may_be_chosen
+from tracekit.replay.answer.overload import WITHOUT
 from tracekit.replay.answer.preferred import rules_out_overload
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.studies.shrink.after_run import unasked
+from tracekit.replay.studies.shrink.asked_already import load_of
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.cautions import EVICTING
 from tracekit.replay.studies.shrink.words.next import (
     AT_MORE,
     CHEAP,
@@ -22,6 +26,7 @@ from tracekit.replay.studies.shrink.words.next import (
     called,
     may_be_cheaper,
 )
+from tracekit.replay.studies.shrink.words.overloaded import with_all
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
@@ -42,6 +47,8 @@ _FIRST, _ALSO = 3, "On the number of nodes"
 def said(data: Data, told: Decision) -> str:
     """How many nodes are enough and how full they get then, or why it was not asked."""
     if NAME in data.studies and not of_another(data.studies[NAME], _load(data)):
+        if cure := _cure(data):
+            return " ".join(SENTENCES.split(_answer(data, cure[1]))[:_FIRST])
         whom = "" if known.ahead(data) else _of_whom(told, data.studies[NAME])
         return whom + " ".join(_first(data))
     why = _unasked(data, told)
@@ -76,10 +83,27 @@ def lead(data: Data, told: Decision) -> tuple[str, str]:
     return " ".join(_first(data)), none
 
 
+def _cure(data: Data) -> tuple[str, Study] | None:
+    """The study of how many nodes carry the load, where those there are do not; or None."""
+    found = shrink_told.told(data.studies[NAME])
+    if found is None or not with_all(found.study, found.best):
+        return None
+    policy = found.best["policy"]
+    for folder, study in data.other_studies:
+        about = study.about
+        asks = study.name == NAME and about["limits"] == [WITHOUT] and about["scale"] == 1
+        if asks and policy in about["policies"] and load_of(about) == load_of(found.about):
+            return folder, dataclasses.replace(study, about={**about, "subject": policy})
+    return None
+
+
 def whole(data: Data) -> str:
     """All that is said of how many nodes are enough; empty where it was not asked."""
     study = data.studies.get(NAME)
-    return "" if study is None or of_another(study, _load(data)) else _whole(data)
+    if study is None or of_another(study, _load(data)):
+        return ""
+    cure = _cure(data)
+    return _whole(data) if cure is None else _answer(data, cure[1])
 
 
 def _of_whom(told: Decision, study: Study) -> str:
@@ -96,13 +120,14 @@ def held(data: Data) -> list[str]:
     found = data.studies.get(NAME)
     if not found or of_another(found, _load(data)):
         return []
-    first = known.ahead(data)
+    first, cure = known.ahead(data), _cure(data)
+    led = {first and first.folder, cure and cure[0]}
     others = [
         (folder, one)
         for folder, one in data.other_studies
-        if one.name == NAME and (first is None or folder != first.folder)
+        if one.name == NAME and folder not in led
     ]
-    more = " ".join(_more(data))
+    more = " ".join(_more(data) if cure is None else [_answer(data, found)])
     whom = f" for {first.policy}" if first else ""
     return [
         *([f"{_ALSO}{whom}: {more[:1].lower()}{more[1:]}"] if more else []),
@@ -124,12 +149,13 @@ def _first(data: Data) -> list[str]:
     if first is None:
         return said[:_FIRST]
     own = SENTENCES.split(_answer(data, data.studies[NAME]))
-    return [said[0], first.beside, own[0]]
+    return [said[0], *(one for one in said if EVICTING in one), first.beside, own[0]]
 
 
 def _more(data: Data) -> list[str]:
     """The other sentences of the study that leads."""
-    return _said(data)[_FIRST if known.ahead(data) is None else 1 :]
+    first = _first(data)
+    return [one for one in _said(data) if one not in first]
 
 
 def _said(data: Data) -> list[str]:

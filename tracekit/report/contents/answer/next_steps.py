@@ -1,11 +1,12 @@
 """What to ask after a run, each question with the command that answers it."""
 
-from tracekit.replay.answer.advice import keeps_production
+from tracekit.replay.answer.advice import keeps_production, overloads
 from tracekit.replay.answer.all_wait import fewest_waiting
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.left_waiting import PENDING, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
+from tracekit.replay.answer.overload import WITHOUT
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
@@ -49,6 +50,9 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
         others = _stays(data, told) or ([] if alone else [_rebalanced(data)])
         return [*others, *needed, *varied]
     needed = nodes_needed.following(data, told, told.chosen[0])
+    if data.results is not None and overloads(data.results, told.subject):
+        # who carries no load as it should is not asked for more of it, nor which nodes can go
+        needed = _without_overload(data, told)
     if data.results is not None and keeps_production(data.results, told):
         # whether the trade holds is asked before what it would need
         return [*_stays(data, told), *varied, *needed]
@@ -102,6 +106,22 @@ def _more_nodes(data: Data) -> list[tuple[str, str]]:
         f" --out {data.paths.study('fewest')}"
     )
     return [(f"How many more nodes it takes until {best} leaves nobody waiting:", command)]
+
+
+def _without_overload(data: Data, told: Decision) -> list[tuple[str, str]]:
+    """How many more nodes it takes, where nodes are overloaded under the answer, too."""
+    found, load, policy = data.results, (data.run or {})["workload"], told.subject
+    few = load["containers"] * load["nodes"] <= _MINUTES
+    if found is None or not few or not overloads(found, policy):
+        return []
+    about = {"workload": load, "limits": [WITHOUT], "limits_given": True}
+    if data.asked_already.shrunk(policy, about):
+        return []
+    command = (
+        f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(policy)}"
+        f" --limit '{WITHOUT}' --out {data.paths.study(f'without-overload-{policy}')}"
+    )
+    return [(f"How many more nodes it takes until {policy} overloads none:", command)]
 
 
 def _may_hang(data: Data, told: Decision) -> bool:

@@ -1,10 +1,17 @@
 """What the first screen of a run says: its question, its answer, how sure, and what is next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.replay.answer.advice import NEAREST, alike, keeps_production, meaning, sentence
-from tracekit.replay.answer.amounts import difference_text, texts_apart, way
+from tracekit.replay.answer.advice import (
+    NEAREST,
+    alike,
+    keeps_production,
+    meaning,
+    sentence,
+    without_advice,
+)
+from tracekit.replay.answer.amounts import COST, difference_text, texts_apart, way
 from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.filled import filled
 from tracekit.replay.answer.left_waiting import waits_in_others, waits_too_much
@@ -21,11 +28,13 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import beside, nodes_needed, quantities, vary
+from tracekit.report.contents.answer.cheapest import cheapest
 from tracekit.report.contents.answer.next_steps import following, in_turn
+from tracekit.report.contents.answer.on_fewer import column, nothing_worse, on_fewer
 from tracekit.report.contents.answer.sure import sure, wider
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
-from tracekit.report.measures import named
+from tracekit.report.measures import Beside, named
 from tracekit.report.policies import label, replayed
 from tracekit.report.words import count, listed, percent, spaced
 from tracekit.store.manifest import MADE_UP
@@ -84,7 +93,7 @@ def beyond(data: Data, told: Decision, policy: str, before: str) -> str:
         return ""
     every = beside.sides(data, policy, before)
     shown = {one.name for one in _deciding(data, told, policy, before)}
-    said = f"{beside.told(label(policy), label(before), every)}."
+    said = f"{beside.told(label(policy), label(before), every)}{_paid(every)}."
     found = [row for row in beside.against(every) if row.measure.name not in shown]
     if not found:
         return said
@@ -96,6 +105,17 @@ def beyond(data: Data, told: Decision, policy: str, before: str) -> str:
     named += [count(more, "more measure")] if more > 0 else []
     also = "also speaks" if len(found) == 1 else "also speak"
     return f"{said} Against {label(policy)} {also}: {listed(named)}."
+
+
+def _paid(every: Sequence[Beside]) -> str:
+    """Which measures differ of which neither end is better, but that people pay for; a clause."""
+    apart = [
+        f"{small(row.measure.title)} {difference_text(row.measure, row.difference)}"
+        for row in every
+        if row.measure.name in (NODES, COST) and row.difference is not None and row.difference.apart
+    ]
+    are = "are among these: they count" if len(apart) > 1 else "is among these: it counts"
+    return f" ({listed(apart)} {are} where nodes can be given back)" if apart else ""
 
 
 def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | None:
@@ -127,9 +147,9 @@ def of_run(data: Data, told: Decision) -> Answer:
     before = OBSERVED if OBSERVED in replayed(data) else runner_up(found, told)
     load = (data.run or {})["workload"]
     rows = changes(data, told, shown, before)
-    policy, nodes = sentence(found, told), nodes_needed.said(data, told)
-    saved, relief = nodes_needed.lead(data, told)
-    first, second = (saved, f"{policy} {relief}") if saved else (policy, nodes)
+    asked_of = [one for one in _deciding(data, told, shown, before) if rows]
+    few = on_fewer(data, shown, asked_of) if before == OBSERVED else None
+    first, second = _led(data, told, nothing_worse=nothing_worse(data, told, asked_of, few))
     return Answer(
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
@@ -145,21 +165,37 @@ def of_run(data: Data, told: Decision) -> Answer:
             *_waits(data, told),
             *_left_out(load),
             *_unexplained(load),
-            *filter(None, [spaced(filled(found))]),
+            *filter(None, [spaced(filled(found)), cheapest(found, told)]),
             *([f"{load['growth']}."] if load.get("growth") else []),
             *filter(None, [is_the_fullest(load["nodes"], [told.rule, *(r.title for r in rows)])]),
         ],
-        changes=rows,
+        changes=rows if few is None else column(rows, asked_of, few),
+        fewer="" if few is None else few.head,
         beyond=beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
         after=shown,
         wider=wider(data, told, before),
-        change=f"{_what(found, told, shown)}, on all {count(load['nodes'], 'node')}",
+        change=f"{_what(found, told, shown)}, on all {count(load['nodes'], 'node')}"
+        f"{'' if few is None else f' and on {few.nodes:,}'}",
         sure=" ".join(filter(None, [alike(found, told), sure(data, told)])),
         hangs=vary.hangs(data, told),
         grounds=quantities.grounds(load.get("quantities", {}), made_up=data.made_up),
         next=following(data, told),
     )
+
+
+def _led(data: Data, told: Decision, *, nothing_worse: bool) -> tuple[str, str]:
+    """What is read first, and what follows it: the policy, or how few nodes are enough."""
+    if data.results is None:
+        raise LookupError(told.answer)
+    policy, nodes = sentence(data.results, told), nodes_needed.said(data, told)
+    saved, relief = nodes_needed.lead(data, told)
+    if nothing_worse:
+        of = (data.run or {})["workload"]["nodes"]
+        there = f"There nothing of the table is worse than in production, on average. On all {of:,}"
+        rest = without_advice(policy)
+        return nodes, f"{there}: {rest[:1].lower()}{rest[1:]}"
+    return (saved, f"{policy} {relief}") if saved else (policy, nodes)
 
 
 def _why_not(told: Decision, shown: str) -> str:

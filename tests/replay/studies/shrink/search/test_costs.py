@@ -62,12 +62,13 @@ def test_the_fewest_nodes_are_not_the_cheapest() -> None:
     assert (row(cheap)["nodes"], row(cheap)["cost_kept_per_hour"]) == (6, pytest.approx(0.6))
     assert row(cheap)["cost_bound_per_hour"] == pytest.approx(160 / 0.8 * 0.1 / 40, rel=0.02)
     assert row(cheap)["going"] == "dearest"
-    assert "Those that stay cost 0.60 per hour, of 1.60 now, the least that was found" in short(
-        cheap
+    assert (
+        "Those that stay cost 0.60 per hour, of 1.60 for all 8, the least that was found"
+        in short(cheap)
     )
     found = told(few)
     assert found is not None
-    assert "--least cost does that" in costs.kept(found.best, found.nodes, "nodes")
+    assert "--least cost does that" in costs.kept(found.best, found.nodes, found.about)
     commands = [asked for _, asked in following(found, to=lambda name: f"R/studies/{name}")]
     ends = f"--least cost --out R/studies/cheapest-{found.best['policy']}"
     assert any(asked.endswith(ends) for asked in commands)
@@ -84,7 +85,7 @@ def test_of_several_policies_the_cheapest_comes_first() -> None:
         ("least_allocated", 5),
     ]
     assert short(study).startswith("6 of 8 nodes are enough for worst_fit")
-    assert "cost 0.60 per hour, of 1.60 now, the least that was found" in short(study)
+    assert "cost 0.60 per hour, of 1.60 for all 8, the least that was found" in short(study)
 
 
 def test_what_is_not_known_of_one_node_is_not_summed() -> None:
@@ -93,7 +94,7 @@ def test_what_is_not_known_of_one_node_is_not_summed() -> None:
     found = told(study)
     assert found is not None
     assert found.best["cost_kept_per_hour"] == pytest.approx(1.0)
-    assert costs.kept(found.best, found.nodes, "nodes") == ""
+    assert costs.kept(found.best, found.nodes, found.about) == ""
     assert "what they cost is not known, as 6 of 8 have no price" in drains_told.goes(found)
 
 

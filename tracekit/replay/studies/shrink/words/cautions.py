@@ -11,6 +11,8 @@ from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.units import percent
 from tracekit.words import agreeing, listed
 
+#: What is told beside the count wherever it is told.
+EVICTING = "a kubelet is near to evicting"
 #: From this use of memory on a node is as good as full.
 _NEAR = 0.95
 
@@ -63,8 +65,8 @@ def nearly_full(there: float | None, usual: float | None) -> str:
         return ""
     beside = "" if usual is None else f" (in production {percent(usual, 1)})"
     return (
-        f" Where {percent(there, 1)} of a node's memory is in use{beside} a kubelet is near to"
-        " evicting: --limit 'memory_max_fraction <= 0.9' keeps away from it."
+        f" Where {percent(there, 1)} of a node's memory is in use{beside} {EVICTING}:"
+        " --limit 'memory_max_fraction <= 0.9' keeps away from it."
     )
 
 

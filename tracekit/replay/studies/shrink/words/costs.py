@@ -42,7 +42,7 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
 _ROUNDING = 1e-6
 
 
-def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
+def kept(row: Mapping[str, Any], nodes: pl.DataFrame, about: Mapping[str, Any]) -> str:
     """What the nodes that stay cost of all, a sentence; empty where prices are not known.
 
     Parameters
@@ -51,18 +51,21 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
         Of the policy in the study's frame.
     nodes : DataFrame
         Of the policy in the frame of nodes.
-    least : str
-        What was to be least.
+    about : mapping
+        What was studied.
     """
     cost, bound = row.get(COST_KEPT), row.get(COST_BOUND)
     prices = of_all(nodes)
     if cost is None or prices is None:
         return ""
     there = prices.sum()
-    said = f"Those that stay cost {cost:,.2f} per hour, of {there:,.2f} now"
+    said = f"Those that stay cost {cost:,.2f} per hour, of {there:,.2f} for all {row['of']:,}"
     if nodes[LIKE].count():
-        said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} now"
-    if least != COST:
+        said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} for those there are"
+    used = (about["observed"] or {}).get("measures", {}).get(COST_MEASURE)
+    if used is not None and about["scale"] == 1 and used < there - _ROUNDING:
+        said = f"{said} ({used:,.2f} for those that production uses)"
+    if about.get("least", NODES) != COST:
         cheaper = f": fewer nodes were searched for, not cheaper ones (--least {COST} does that)"
         return f"{said}{cheaper if unlike(nodes) and not nodes[LIKE].count() else ''}."
     proven = ""

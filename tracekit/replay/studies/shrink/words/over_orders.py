@@ -30,16 +30,23 @@ class OverOrders:
     orders: int
 
 
-def over_orders(study: Study, policy: str, nodes: int | None) -> dict[str, OverOrders]:
+def over_orders(
+    study: Study, policy: str, nodes: int | None, names: Sequence[str] = ()
+) -> dict[str, OverOrders]:
     """By measure, what the orders come to on so many nodes; empty for fewer than an interval needs.
 
     A value that is the same in each order has an interval without width.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The measures that are asked for; by default those that the study limits.
     """
     if nodes is None or "sizes" not in study.frames:
         return {}
     rows = study.frames["sizes"].filter(policy=policy, nodes=nodes)
     rows = rows.unique("repeat", keep="last").sort("repeat")
-    told = [name for name in _measures(study) if name in rows.columns]
+    told = [name for name in names or _measures(study) if name in rows.columns]
     known = [name for name in told if rows.height and not rows[name].has_nulls()]
     if rows.height < FEWEST or not known:
         return {}

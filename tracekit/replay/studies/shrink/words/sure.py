@@ -5,6 +5,7 @@ from typing import Any
 
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words.beside import beyond_chance
+from tracekit.replay.studies.shrink.words.overloaded import with_all
 from tracekit.replay.studies.shrink.words.told import Told, span
 from tracekit.units import MS_PER_DAY, duration
 from tracekit.words import count, counted, few
@@ -32,14 +33,18 @@ def sure(found: Told) -> str:
     by_cost = about.get("least") == COST
     apart = "" if by_cost else beyond_chance(found.study, row["policy"])
     return (
-        f"{_are_enough(row['nodes'])} in each of {counted(orders, 'order')} of arrival; one"
+        f"{_hold(found)} in each of {counted(orders, 'order')} of arrival; one"
         f" order alone needs {alone}.{beyond} The chance that a further order needs more is at"
         f" most 1 in {orders}."
         f" {apart}{_uncovered(about)}"
     )
 
 
-def _are_enough(nodes: int) -> str:
+def _hold(found: Told) -> str:
+    """What is as sure as the orders make it."""
+    nodes = found.best["nodes"]
+    if with_all(found.study, found.best):
+        return f"{count(nodes, 'node')} stay, overloaded as they are,"
     return f"{count(nodes, 'node')} {'is' if nodes == 1 else 'are'} enough"
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer import overload
-from tracekit.replay.answer.overload import OVERLOAD
+from tracekit.replay.answer.overload import OVERLOAD, WITHOUT
 from tracekit.replay.studies.shrink.frames import APART, LIKE, WAITS_WITH_ALL
-from tracekit.replay.studies.shrink.search.trials import COST, NODES
+from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.beside import others
@@ -25,6 +25,7 @@ from tracekit.replay.studies.shrink.words.cautions import (
     not_counted,
 )
 from tracekit.replay.studies.shrink.words.over_orders import beyond_in_some
+from tracekit.replay.studies.shrink.words.overloaded import overloaded, with_all
 from tracekit.replay.studies.shrink.words.production import unscaled
 from tracekit.replay.studies.shrink.words.there import use_there
 from tracekit.study import Study
@@ -117,7 +118,7 @@ def _enough(found: Told) -> str:
     usual = (about["observed"] or {}).get("nodes", row["of"])
     cheap = about.get("least") == COST
     bound = row["bound"]
-    cost = costs.kept(row, found.nodes, about.get("least", NODES))
+    cost = costs.kept(row, found.nodes, about)
     known = [
         cost if cheap or added(row) else "",
         *(
@@ -139,21 +140,35 @@ def _enough(found: Told) -> str:
         if orders > 1
         else " in one order of arrival"
     )
+    over = overloaded(row, about)
+    then = f", though nodes are then {over}" if over else ""
     if added(row):
         too_few = f"{_too_few(found, load, every)}{waits.by_choice_of_nodes(row, about)}"
-        return f"{too_few}{use_there(row, about)}{beside}"
+        over = f" Nodes are then {over}." if over else ""
+        return f"{too_few}{over}{use_there(row, about)}{beside}"
     if row["nodes"] == row["of"]:
         which = f"{named(about, row['policy'])}{load}{every if orders == 1 else ''}"
-        return f"{_every(row)} {which}.{waits.either(row, about)}{beside}{_beyond(found)}"
+        stay = f"{_every(row)} {which}{then and f': nodes are {over}'}."
+        if with_all(found.study, row):
+            stay = _none_can_go(row, which, over)
+        return f"{stay}{waits.either(row, about)}{beside}{_beyond(found)}"
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
-        f" {gone(row):,} can go.{'' if cheap or not cost else f' {cost}'}"
+        f" {gone(row):,} can go{then}.{breaks_with_all(row)}{waits.either(row, about)}"
+        f"{use_there(row, about)}{'' if cheap or not cost else f' {cost}'}"
         f"{aside}{not_counted(about['workload'])}{left_waiting(about['workload'])}"
-        f"{breaks_with_all(row)}{waits.either(row, about)}{use_there(row, about)}"
         f"{beside}{_beyond(found)}"
+    )
+
+
+def _none_can_go(row: Mapping[str, Any], which: str, over: str) -> str:
+    """That not even all nodes carry the load, and what says how many would, sentences."""
+    return (
+        f"No node can go under {which}: all {row['of']:,} of them are not enough to be without"
+        f" overload. They are {over}; --limit '{WITHOUT}' asks how many more it takes."
     )
 
 

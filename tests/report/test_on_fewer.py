@@ -1,0 +1,193 @@
+"""A run beside what a study found on fewer nodes: a trade that is gone, who saves, who is full."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import polars as pl
+import pytest
+from report_memory_support import LOAD
+from report_studies_support import fewest
+
+from tracekit.report.contents import answer
+from tracekit.report.contents.first_screen import Answer
+from tracekit.report.data import Data
+from tracekit.study import Study
+
+#: By policy: highest memory use, nodes used, what they cost, overloaded node-steps.
+COMES_TO = {
+    "observed": (0.62, 6.0, 12.0, 0.0),
+    "lra": (0.40, 9.0, 18.0, 0.0),
+    "best_fit": (0.70, 4.0, 8.0, 0.0),
+}
+NAMES = ("memory_max_fraction", "nodes_used_mean", "cost_per_hour", "overloaded_node_steps")
+
+
+def rows_of(policy: str, values: tuple[float, ...]) -> list[dict[str, Any]]:
+    """Six orders of arrival; production is one placement, whatever the order."""
+    moved = [0.0 if policy == "observed" else 0.001 * (at % 3) for at in range(6)]
+    return [
+        {
+            "policy": policy,
+            "repeat": at,
+            "pending": 0.0,
+            "pending_container_steps": 0.0,
+            **{name: value * (1 + moved[at]) for name, value in zip(NAMES, values, strict=True)},
+        }
+        for at in range(6)
+    ]
+
+
+def studied(policy: str, nodes: int, of: dict[str, float], **about: Any) -> Study:
+    """A study of one policy on fewer of ten nodes, in six orders."""
+    made = fewest()
+    row = made.frames["policies"].head(1)
+    row = row.with_columns(
+        policy=pl.lit(policy), nodes=nodes, nodes_low=nodes, nodes_high=nodes, bound=3
+    ).with_columns(
+        **{
+            name: pl.lit(value)
+            for name, value in of.items()
+            if name in {*row.columns, "overloaded_node_steps"}
+        }
+    )
+    sizes = pl.DataFrame(
+        [{"policy": policy, "repeat": at, "nodes": nodes, **of, "holds": True} for at in range(6)]
+    )
+    nodes_ = made.frames["nodes"].with_columns(policy=pl.lit(policy), kept=pl.col("place") <= nodes)
+    orders = pl.DataFrame({"policy": policy, "repeat": range(6), "nodes": nodes})
+    given = {"policies": [policy], "scale": 1, "repeats": 6, "workload": LOAD, "subject": policy}
+    return dataclasses.replace(
+        made,
+        about={**made.about, "limits_given": False, **given, **about},
+        frames={"policies": row, "sizes": sizes, "nodes": nodes_, "orders": orders},
+    )
+
+
+def ran(
+    comes_to: dict[str, tuple[float, ...]] = COMES_TO,
+    own: Study | None = None,
+    others: tuple[tuple[str, Study], ...] = (),
+) -> Data:
+    rows = [row for name, values in comes_to.items() for row in rows_of(name, values)]
+    repeats = pl.DataFrame(rows)
+    run = {
+        "workload": LOAD,
+        "repeats": 6,
+        "repeats_cover": ["order of arrival"],
+        "policies": [{"policy": name, "name": name, "parameters": {}} for name in comes_to],
+    }
+    return Data(
+        run=run,
+        run_frames={"summary": repeats.filter(repeat=0).drop("repeat"), "repeats": repeats},
+        studies={} if own is None else {own.name: own},
+        other_studies=others,
+    )
+
+
+def plain(found: Answer) -> tuple[str, ...]:
+    return tuple(
+        text.replace("\u00a0", " ") for text in (found.lead, found.also, *found.told, found.fewer)
+    )
+
+
+ON_FOUR = {
+    "memory_max_fraction": 0.6,
+    "nodes_used_mean": 4.0,
+    "cost_per_hour": 9.0,
+    "overloaded_node_steps": 0.0,
+}
+
+
+def test_production_is_to_be_kept_for_what_more_nodes_cost() -> None:
+    found = answer.answer(ran())
+    assert plain(found)[0].startswith("Keep the placement of production, unless this trade is")
+    assert "more nodes on average (2.98 to 3.04); cost of nodes in use" in found.sentence
+    assert found.fewer == ""
+
+
+def test_the_trade_is_gone_where_fewer_nodes_are_enough_and_nothing_is_worse_there() -> None:
+    lead, also, *_, head = plain(answer.answer(ran(own=studied("lra", 4, ON_FOUR))))
+    assert lead.startswith("4 of 10 nodes are enough for lra in all 6 orders of arrival")
+    assert also.startswith(
+        "There nothing of the table is worse than in production, on average. On all 10: under lra"
+        " highest memory use is"
+    )
+    assert "Keep" not in also
+    assert head == "lra on 4 nodes"
+
+
+@pytest.mark.parametrize(
+    "worse", [{"memory_max_fraction": 0.7}, {"cost_per_hour": 13.0}, {"nodes_used_mean": 7.0}]
+)
+def test_the_trade_stays_where_something_is_worse_there_too(worse: dict[str, float]) -> None:
+    found = answer.answer(ran(own=studied("lra", 4, {**ON_FOUR, **worse})))
+    assert not any("There nothing of the table is worse" in text for text in plain(found))
+
+
+def test_the_table_has_a_column_of_what_the_fewer_nodes_come_to() -> None:
+    found = answer.answer(ran(own=studied("lra", 4, ON_FOUR)))
+    shown = {row.title: (row.before, row.fewer) for row in found.changes}
+    assert shown["Highest memory use"] == ("62.0\u00a0%", "60.0\u00a0%")
+    assert shown["Cost of nodes in use per hour"] == ("12.00", "9.00")
+    assert shown["Overloaded node-steps"] == ("0", "0")
+    assert "and on 4" in found.change
+
+
+def test_the_column_is_of_the_policy_of_the_table_and_the_load_of_the_run_alone() -> None:
+    for other in (studied("best_fit", 4, ON_FOUR), studied("lra", 4, ON_FOUR, scale=1.3)):
+        found = answer.answer(ran(own=other))
+        assert found.fewer == ""
+        assert {row.fewer for row in found.changes} == {""}
+
+
+def test_who_saves_nodes_beyond_chance_is_told_though_another_is_named() -> None:
+    told = [text for text in plain(answer.answer(ran())) if "give nodes back" in text]
+    assert len(told) == 1
+    assert told[0].startswith("Who wants to give nodes back: under best_fit cost of nodes in use")
+    assert "against production; it is worse by highest memory use." in told[0]
+
+
+def test_who_costs_more_than_production_is_not() -> None:
+    dear = {**COMES_TO, "best_fit": (0.70, 7.0, 14.0, 0.0)}
+    assert not any(
+        "Who wants to give nodes back" in text for text in plain(answer.answer(ran(dear)))
+    )
+
+
+#: All overload nodes; lra in the fewest steps.
+FULL = {
+    "observed": (1.6, 6.0, 12.0, 30.0),
+    "lra": (1.4, 6.0, 12.0, 9.0),
+    "best_fit": (1.7, 4.0, 8.0, 29.0),
+}
+
+
+def test_the_answer_of_an_overloaded_cluster_says_so_and_asks_for_more_nodes() -> None:
+    found = answer.answer(ran(FULL))
+    assert found.lead.startswith("Use lra: overloaded node-steps are")
+    # nine of 10 nodes times 5 steps
+    assert (
+        "Nodes are overloaded under it, too: in 18 % of their steps, up to 140.3" in found.rest
+    )
+    (why, asked), *_ = found.next
+    assert why == "How many more nodes it takes until lra overloads none:"
+    assert "--policy lra --limit 'overloaded_node_steps <= 0'" in asked
+    assert not any("--scale" in command or "can go" in text for text, command in found.next)
+    assert not any("give nodes back" in text for text in plain(found))
+
+
+def test_what_was_asked_of_it_leads_and_is_not_proposed_again() -> None:
+    all_stay = studied("lra", 10, {**ON_FOUR, "overloaded_node_steps": 9.0})
+    assert plain(answer.answer(ran(FULL, own=all_stay)))[1].startswith("No node can go under lra")
+    cured = studied("lra", 10, ON_FOUR, limits=["overloaded_node_steps <= 0"], limits_given=True)
+    row = cured.frames["policies"].with_columns(added_nodes=3)
+    cured = dataclasses.replace(cured, frames={**cured.frames, "policies": row})
+    data = ran(FULL, own=all_stay, others=(("without-overload-lra", cured),))
+    found = answer.answer(data)
+    assert plain(found)[1].startswith("The 10 nodes are too few for lra: 3 more nodes are enough")
+    assert found.next == [] or not any("overloaded_node_steps" in one for _, one in found.next)
+    told = answer.told(data)
+    assert told[-1].replace("\u00a0", " ").startswith("The 10 nodes are too few for lra: 3 more")
+    assert not any("Another study" in text for text in plain(found))

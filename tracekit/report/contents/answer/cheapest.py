@@ -1,0 +1,63 @@
+"""Who takes the least of what nodes cost, where that is not whom the answer names."""
+
+from tracekit.replay.answer.advice import overloads
+from tracekit.replay.answer.amounts import COST, difference_text, standing_text, way
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.fitness import above_on_average
+from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
+from tracekit.replay.answer.prices import nodes_told, verb
+from tracekit.replay.answer.standings import difference, standings
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import small
+from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.words import listed, spaced
+
+
+def cheapest(found: Results, told: Decision) -> str:
+    """That a policy saves nodes, or what they cost, beyond chance, a sentence; or nothing.
+
+    No end of these is better where nodes without containers stay, so they decide nothing; whoever
+    can give nodes back wants to know.
+    """
+    name = COST if COST in found.measures else nodes_told(found)
+    free = not background(found.manifest.get("workload", {}))
+    if not free or OBSERVED not in found.policies or name not in found.measures:
+        return ""
+    if overloads(found, told.subject):
+        return ""
+    measure = found.measures[name]
+    rows = [
+        (row, by)
+        for row in standings(found, name, among=may_be_chosen(found)).rows
+        if row.orders >= FEWEST and not row.waited and OBSERVED not in row.names
+        if not above_on_average(found, row.names[0])
+        if (by := difference(found, row.names[0], OBSERVED, name)) is not None
+        if by.apart and not by.slight and by.mean < 0
+    ]
+    if not rows:
+        return ""
+    best, by = min(rows, key=lambda one: one[0].mean)
+    if told.subject in best.names:
+        return ""
+    policy, title = best.names[0], small(measure.title)
+    worse = _worse(found, policy)
+    beside = f"; it is worse by {listed(worse)}" if worse else ", and nothing is surely worse"
+    return spaced(
+        f"Who wants to give nodes back: under {policy} {title} {verb(title)}"
+        f" {standing_text(measure, best)}, {difference_text(measure, by)} against"
+        f" production{beside}."
+    )
+
+
+def _worse(found: Results, policy: str) -> list[str]:
+    """By what it is worse than production beyond chance, of what may decide."""
+    asked = {*CONDITIONS, *(one.name for one in may_answer(found))}
+    return [
+        small(one.title)
+        for one in found.measures.values()
+        if one.name in asked
+        and (by := difference(found, policy, OBSERVED, one.name)) is not None
+        and way(one, by) == "worse"
+    ]

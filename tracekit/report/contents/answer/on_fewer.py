@@ -1,0 +1,92 @@
+"""What the policy of an answer comes to on the nodes that a study leaves it, beside production."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from tracekit.replay.answer.advice import keeps_production
+from tracekit.replay.answer.amounts import COST, value_text
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.filled import END
+from tracekit.replay.answer.preferred import NODES
+from tracekit.replay.measures import Measure
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.replay.studies.shrink.words.added import added
+from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
+from tracekit.report.contents.first_screen import Change
+from tracekit.report.data import Data
+from tracekit.report.fewest import known
+from tracekit.report.studies import assumed_otherwise, of_another
+from tracekit.report.words import count
+
+#: Less of them is better for whoever pays for nodes that can go.
+_PAID = (NODES, END, COST)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OnFewer:
+    """A policy on the nodes that a study found to be enough.
+
+    Parameters
+    ----------
+    means : mapping of str
+        By measure, its mean over the orders of arrival and the interval of that.
+    """
+
+    policy: str
+    nodes: int
+    means: Mapping[str, OverOrders]
+
+    @property
+    def head(self) -> str:
+        """What a column of it is called."""
+        return f"{self.policy} on {count(self.nodes, 'node')}"
+
+    def text(self, measure: Measure) -> str:
+        """What a measure comes to, with half of its interval."""
+        one = self.means.get(measure.name)
+        return value_text(measure, one and one.mean, one and one.high - one.mean)
+
+
+def on_fewer(data: Data, policy: str, measures: Sequence[Measure]) -> OnFewer | None:
+    """What the leading study of this very load knows of the policy on fewer nodes; or None."""
+    load = (data.run or {})["workload"]
+    if NAME not in data.studies or of_another(data.studies[NAME], load):
+        return None
+    study = known.leading(data)
+    found = shrink_told.told(study)
+    if found is None or found.best["policy"] != policy or assumed_otherwise(study, load):
+        return None
+    row = found.best
+    if study.about["scale"] != 1 or added(row) or row["nodes"] == row["of"]:
+        return None
+    means = over_orders(study, policy, row["nodes"], [one.name for one in measures])
+    return OnFewer(policy=policy, nodes=row["nodes"], means=means) if means else None
+
+
+def column(rows: Sequence[Change], measures: Sequence[Measure], few: OnFewer) -> list[Change]:
+    """The rows of what an answer would change, with what they come to on fewer nodes."""
+    texts = {one.title: few.text(one) for one in measures}
+    return [dataclasses.replace(row, fewer=texts[row.title]) for row in rows]
+
+
+def nothing_worse(
+    data: Data, told: Decision, measures: Sequence[Measure], few: OnFewer | None
+) -> bool:
+    """Whether on fewer nodes nothing of the table is worse than in production, on average.
+
+    Then the price is gone for which production was to be kept.
+    """
+    found = data.results
+    if found is None or few is None or not told.chosen or not keeps_production(found, told):
+        return False
+    return all(_no_worse(found.of(OBSERVED, one.name).mean(), one, few) for one in measures)
+
+
+def _no_worse(usual: float, measure: Measure, few: OnFewer) -> bool:
+    better = measure.better or ("low" if measure.name in _PAID else None)
+    mean = few.means.get(measure.name)
+    if better is None:
+        return True
+    return mean is not None and (mean.mean <= usual if better == "low" else mean.mean >= usual)
