@@ -1,6 +1,7 @@
 """What is checked across a folder's files: ids that another one holds, lives and amounts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -15,7 +16,36 @@ _PRICE = "price_per_hour"
 LIVES = ("arrival\0", "departure\0")
 
 
-def known_ids(opened: Opened, words: Sequence[str], column: str) -> pl.Series | None:
+#: Whose ids are known where the store lists some, too.
+_STORED = "the files beside or of the store"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The ids that a column may have, and whose they are."""
+
+    ids: pl.Series
+    whose: str = "the files beside"
+
+
+def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | None:
+    """Ids of the files beside, with those that the store lists; None where nobody lists any."""
+    path = opened.stored.get(f"{entity}_ids")
+    if path is None:
+        return None if ids is None else Known(ids)
+    listed = pl.read_parquet(path)[entity].cast(pl.String)
+    both = listed if ids is None else pl.concat([listed, ids.alias(entity)])
+    return Known(both.unique(), _STORED)
+
+
+def known_containers(opened: Opened) -> Known | None:
+    """The containers of the files beside this one and of the store; None where none is listed."""
+    return with_stored(
+        opened, _ids_beside(opened, ("containers", "container"), "container"), "container"
+    )
+
+
+def _ids_beside(opened: Opened, words: Sequence[str], column: str) -> pl.Series | None:
     """The ids in the files of these kinds beside this one; None without any such file."""
     files = [one for word in words for one in opened.beside.get(word, ())]
     if not files:
@@ -29,12 +59,12 @@ def known_ids(opened: Opened, words: Sequence[str], column: str) -> pl.Series | 
     return pl.concat(parts).unique() if parts else pl.Series("id", [], dtype=pl.String)
 
 
-def unknown(frame: pl.DataFrame, column: str, ids: pl.Series | None) -> list[Rule]:
-    """The rule that a column names ids of another file, where there is such a file."""
-    if ids is None or column not in frame.columns:
+def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]:
+    """The rule that a column names known ids, where some are."""
+    if known is None or column not in frame.columns:
         return []
-    strange = ~pl.col(column).cast(pl.String).is_in(ids.implode())
-    return [Rule(column=column, broken=strange, expected=f"a {column} of the files beside")]
+    strange = ~pl.col(column).cast(pl.String).is_in(known.ids.implode())
+    return [Rule(column=column, broken=strange, expected=f"a {column} of {known.whose}")]
 
 
 def ended_early(frame: pl.DataFrame) -> list[Rule]:

@@ -8,7 +8,7 @@ from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._places import Places
 from tracekit.sources._rows import refuse
-from tracekit.sources.own._folder_checks import priced_twice, unknown
+from tracekit.sources.own._folder_checks import Known, priced_twice, unknown, with_stored
 from tracekit.sources.own._folder_documents import in_form, without_wrong_numbers
 
 #: The base table whose form the rows of each kind of file have.
@@ -31,7 +31,12 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
     return frame if there else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("time_ms"))
 
 
-def known_nodes(opened: Opened) -> pl.Series | None:
+def known_nodes(opened: Opened) -> Known | None:
+    """The nodes that stay of the files beside this one, and those of the store; None without any."""
+    return with_stored(opened, _nodes_beside(opened), "node")
+
+
+def _nodes_beside(opened: Opened) -> pl.Series | None:
     """The nodes that stay of the files beside this one; None without any such file."""
     files = [(file, form) for word, form in _FORMS.items() for file in opened.beside.get(word, ())]
     if not files:

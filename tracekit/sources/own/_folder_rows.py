@@ -12,7 +12,7 @@ from tracekit.sources._rows import refuse
 from tracekit.sources.own._folder_checks import (
     LIVES,
     ended_early,
-    known_ids,
+    known_containers,
     no_amounts,
     no_numbers,
     unknown,
@@ -148,7 +148,7 @@ def read_usage(opened: Opened) -> Read:
 
 def _usage(opened: Opened) -> Read:
     repeats = Repeats("container_amount", ("container", "time_ms"), everywhere=False)
-    containers = known_ids(opened, ("containers", "container"), "container")
+    containers = known_containers(opened)
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
         check_steps(opened.name, frame, "container")
