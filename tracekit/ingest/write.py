@@ -222,6 +222,8 @@ class _Writer:
     def _check(self, file: TraceFile, staged: Sequence[Staged]) -> None:
         limit = self._max_rejects
         rejected, read = sum(s.rejected for s in staged), sum(s.rows_read for s in staged)
+        if staged[0].lines_read is not None:
+            rejected, read = staged[0].lines_broken, staged[0].lines_read
         if limit is not None and rejected > limit * max(1, read):
             raise _too_many_rejects(file, rejected, read, limit)
 

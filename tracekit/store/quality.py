@@ -38,6 +38,10 @@ _SOURCES_SCHEMA = pa.schema(
         ("duplicates_dropped", pa.int64()),
     ]
 )
+#: A column of the files that is there where it is known of some.
+_LINES = pa.field("lines_read", pa.int64())
+#: What the view of the files has besides, so that it has the column in every store.
+LINES_BESIDE = " UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS lines_read WHERE false"
 
 
 def write_quality(store: Store) -> None:
@@ -62,9 +66,11 @@ def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Tab
         for defect in entry.defects
     ]
     yield DEFECTS, arrow_table(defects, _DEFECTS_SCHEMA)
-    yield SOURCES, arrow_table([_source_row(entry) for entry in sources], _SOURCES_SCHEMA)
+    known = any(entry.lines_read is not None for entry in sources)
+    schema = _SOURCES_SCHEMA.append(_LINES) if known else _SOURCES_SCHEMA
+    yield SOURCES, arrow_table([_source_row(entry, schema) for entry in sources], schema)
 
 
-def _source_row(entry: SourceEntry) -> dict[str, object]:
-    row = {name: getattr(entry, name) for name in _SOURCES_SCHEMA.names if name != "source_file"}
+def _source_row(entry: SourceEntry, schema: pa.Schema) -> dict[str, object]:
+    row = {name: getattr(entry, name) for name in schema.names if name != "source_file"}
     return {"source_file": entry.file, **row}

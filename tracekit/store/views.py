@@ -14,7 +14,7 @@ from tracekit.files.places import scan_parquet
 from tracekit.opened import check_file
 from tracekit.sqlfiles import all_queries, in_reading_order
 from tracekit.store.folder import Store
-from tracekit.store.quality import DEFECTS, SOURCES
+from tracekit.store.quality import DEFECTS, LINES_BESIDE, SOURCES
 from tracekit.tables import Column, Table, all_entities, all_tables
 
 NAME = "node_usage_steps"
@@ -86,7 +86,7 @@ def base_views(
     yield from steps_view(store, in_file_order=in_file_order)
     yield _rejects_view(store, root, scan)
     yield _file_view("source_defect", root / DEFECTS, scan)
-    yield _file_view("source_file", root / SOURCES, scan)
+    yield _file_view("source_file", root / SOURCES, scan) + LINES_BESIDE
 
 
 def _dimension_view(store: Store, entity: str, root: Path, scan: Scan) -> str:

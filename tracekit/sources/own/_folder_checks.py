@@ -146,7 +146,9 @@ def no_amounts(columns: Sequence[str]) -> list[Rule]:
         most = most_of(one)
         if most is not None:
             said = f"no more than {most:,}, as no machine has more"
-            found.append(Rule(column=one, broken=value > most, expected=said))
+            # NaN and inf are no numbers, which is said already
+            beyond = value.is_finite() & (value > most)
+            found.append(Rule(column=one, broken=beyond, expected=said))
     return found
 
 

@@ -34,6 +34,7 @@ from tracekit.sources.own._folder_units import (
 )
 from tracekit.sources.own._impossible_use import MILLICORES, possible
 from tracekit.tables import all_tables
+from tracekit.units import UNIT_OF
 
 NODES = ("node", "cpu_milli", "memory_bytes")
 CONTAINERS = ("container", "arrival_ms", "cpu_milli", "memory_bytes")
@@ -47,15 +48,6 @@ _ENDINGS = {
     "_bytes": ("bytes", 1),
     "_milli": ("count", 1_000),
     "": ("count", 1),
-}
-_UNITS = {
-    "cpu": "cores",
-    "memory": "bytes",
-    "disk": "bytes",
-    "disk_io": "bytes/s",
-    "net_in": "bytes/s",
-    "net_out": "bytes/s",
-    "net": "kbit/s",
 }
 _LIMIT = "_limit"
 _LABEL = "label_"
@@ -222,7 +214,7 @@ def _measure(name: str) -> _Measure:
     resource = name.removesuffix(ending)
     unit, per_unit = _ENDINGS[ending]
     if unit == "count":
-        unit = _UNITS.get(resource, unit)
+        unit = UNIT_OF.get(resource, unit)
     return _Measure(column=name, resource=resource, unit=unit, per_unit=per_unit)
 
 
@@ -274,7 +266,7 @@ def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
 
 def _unit(resource: str, measure: _Measure) -> str:
     """``cpu_limit`` alone is cores as ``cpu`` is."""
-    return _UNITS.get(resource, measure.unit) if measure.unit == "count" else measure.unit
+    return UNIT_OF.get(resource, measure.unit) if measure.unit == "count" else measure.unit
 
 
 def _with_labels(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
