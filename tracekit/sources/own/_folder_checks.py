@@ -8,12 +8,19 @@ import polars as pl
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, emptied
+from tracekit.units import EPOCH_FROM_MS, MS_PER_DAY
 
 #: A million cores, and an EiB: more is a slip of the pen, and would be all that a figure shows.
 _MOST_OF_A_MACHINE = {"_milli": 10**9, "_bytes": 2**60}
 _PRICE = "price_per_hour"
 #: What samples are given of their container, while they are looked at; no column of a file.
 LIVES = ("arrival\0", "departure\0")
+#: No container is sampled ten years away from its life: the times of one of both begin elsewhere.
+_APART_MS = 10 * 365 * MS_PER_DAY
+_OTHER_BEGINNING = (
+    "times of one beginning: usage and containers are years apart, as one counts from 1970 and the"
+    " other from a start of its own"
+)
 
 
 #: Whose ids are known where the store lists some, too.
@@ -91,6 +98,16 @@ def with_lives(opened: Opened, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[
     )
     time = pl.col("time_ms").cast(pl.Float64, strict=False)
     return known, [
+        *(
+            Rule(
+                column="time_ms",
+                broken=(later - earlier > _APART_MS)
+                & (earlier < EPOCH_FROM_MS)
+                & (later >= EPOCH_FROM_MS),
+                expected=_OTHER_BEGINNING,
+            )
+            for earlier, later in ((time, pl.col(arrival)), (pl.col(departure), time))
+        ),
         Rule(column="time_ms", broken=time < pl.col(arrival), expected="no time before arrival_ms"),
         Rule(
             column="time_ms", broken=time > pl.col(departure), expected="no time after departure_ms"

@@ -8,6 +8,7 @@ from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._places import Places
 from tracekit.sources._rows import refuse
+from tracekit.sources._times import undated
 from tracekit.sources.own._folder_checks import Known, priced_twice, unknown, with_stored
 from tracekit.sources.own._folder_documents import in_form, without_wrong_numbers
 
@@ -21,7 +22,8 @@ def kept_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Brok
     A price that is none says nothing of what the node has: it is a reject, and the node stays.
     """
     numbered, every = without_wrong_numbers(frame, table)
-    kept, wrong = refuse(numbered, [*priced_twice(numbered), *in_form(numbered, table)], table)
+    rules = [*undated(numbered, ("time_ms",)), *priced_twice(numbered), *in_form(numbered, table)]
+    kept, wrong = refuse(numbered, rules, table)
     return kept, sorted([*every, *wrong], key=lambda one: one.line)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
+from tracekit.sources._times import undated
 from tracekit.sources.own._folder_checks import (
     LIVES,
     ended_early,
@@ -97,7 +98,8 @@ def read_containers(opened: Opened) -> Read:
 
     def refused(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
         # a container of which a size or a time is unreadable is none: one reject, and no half
-        rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
+        rules = undated(frame, ("arrival_ms", "departure_ms"))
+        rules += no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
         rules += [*no_amounts(_columns(_further(frame, columns)[0])), *in_form(frame, "container")]
         return refuse(frame, rules, "container")
@@ -145,7 +147,8 @@ def _usage(opened: Opened) -> Read:
         yield from broken
         check_steps(opened.name, frame, "container")
         living, within = with_lives(opened, frame)
-        rules = [*unknown(frame, "container", containers), *within]
+        dated = undated(frame, ("time_ms",))
+        rules = [*unknown(frame, "container", containers), *dated, *within]
         kept, wrong = refuse(living, rules, "container_amount")
         yield from wrong
         kept = kept.drop(LIVES)
@@ -164,7 +167,8 @@ def read_background(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
         check_steps(opened.name, frame, "node")
-        kept, wrong = refuse(frame, unknown(frame, "node", nodes), "node_amount")
+        rules = [*unknown(frame, "node", nodes), *undated(frame, ("time_ms",))]
+        kept, wrong = refuse(frame, rules, "node_amount")
         yield from wrong
         measures, _ = _further(kept, {"node", "time_ms"})
         kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
