@@ -7,7 +7,7 @@ MILLI_PER_CORE = 1000
 EXACT_TO = 2**53
 BYTES_PER_KIB, BYTES_PER_MIB, BYTES_PER_GIB = 2**10, 2**20, 2**30
 #: Sizes in units of 1,024 by their names, KiB and larger.
-BINARY_BYTES = {f"{prefix}iB": 2 ** (10 * at) for at, prefix in enumerate("KMGTPE", 1)}
+BINARY_BYTES = {f"{prefix}iB": 1 << (10 * at) for at, prefix in enumerate("KMGTPE", 1)}
 MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000

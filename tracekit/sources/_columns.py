@@ -35,8 +35,9 @@ def named_frames(
     """The file's rows in blocks, with ``line``; broken lines beside them.
 
     Columns of a CSV are texts, NULL where empty; those of Parquet are of the file's types, a point
-    in time as ms since 1970, as one is that a text writes out with its zone. A column that differs from one that is ``needed``, or is of the table,
-    by case or spaces around alone, is that one. A line with another number of fields, or with
+    in time as ms since 1970, as one is that a text writes out with its zone. A column that differs
+    from one that is ``needed``, or is of the table, by case or spaces around alone, is that one. A
+    line with another number of fields, or with
     undecodable bytes, is a broken one of ``table``.
 
     Raises

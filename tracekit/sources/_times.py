@@ -9,7 +9,7 @@ from tracekit.sources._rows import Rule
 
 #: Times have such names in all tables.
 _ENDING = "_ms"
-_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}|$)"
+_DATE = r"^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}|$)"
 _SINCE = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 

@@ -27,11 +27,11 @@ def own_rows(store: Store) -> tuple[tuple[str, Path], ...]:
     """Each of these tables that has such rows, as a Parquet file with ids as texts, set aside."""
     own = tuple(one for one in store.manifest.sources if one.release == OWN and one.rows)
     held = Store(store.path, replace(store.manifest, sources=own))
-    found = []
-    for table in STATED:
-        if held.manifest.parts(table):
-            found.append((table, _set_aside(store, table, read(held, table))))
-    return tuple(found)
+    return tuple(
+        (table, _set_aside(store, table, read(held, table)))
+        for table in STATED
+        if held.manifest.parts(table)
+    )
 
 
 def listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:

@@ -34,7 +34,7 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def known_nodes(opened: Opened) -> Known | None:
-    """The nodes that stay of the files beside this one, and those of the store; None without any."""
+    """The nodes that stay of the files beside this one, and those of the store; None for none."""
     return with_stored(opened, _nodes_beside(opened), "node")
 
 
