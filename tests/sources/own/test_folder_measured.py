@@ -9,6 +9,7 @@ from cluster_support import workload, written
 from reading_support import opened, read
 from reading_support import written as written_file
 
+from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.store import open_store
@@ -107,6 +108,30 @@ def test_files_and_ingests_state_a_resource_in_one_unit(tmp_path: Path) -> None:
         ("node_resource_2.csv", 2, f"{said} the store states gpu"),
     ]
     assert units == [("gpu", "cards"), ("memory", "bytes")]
+
+
+def test_rates_of_wide_files_are_in_the_unit_of_tables(tmp_path: Path) -> None:
+    head = "container,time_ms,cpu_milli,net_bytes_per_s,net_in_kbit_per_s"
+    path = written_file(tmp_path, "usage.csv", f"{head}\na,0,500,1000,8\n")
+    rows = read("folder", path).rows("container_amount", "resource", "amount", "unit")
+    assert sorted(rows) == [
+        ("cpu", 0.5, "cores"),
+        ("net", 8.0, "kbit/s"),
+        ("net_in", 1000.0, "bytes/s"),
+    ]
+
+
+def test_wide_files_state_units_by_their_columns(tmp_path: Path) -> None:
+    wide = {"nodes.csv": ["node,cpu_milli,memory_bytes,gpu", f"n1,8000,{16 * GIB},2"]}
+    tall = {"node_resource_2.csv": [HEAD, "n1,gpu,2,cards", "n1,nvme,2,slots"]}
+    ingest(written(tmp_path / "one", {**wide, **tall}), tmp_path / "store")
+    with Database(open_store(tmp_path / "store")) as database:
+        rejects = database.frame("SELECT line, reason FROM reject").rows()
+    assert rejects == [(2, "is 'cards', expected count, in which nodes.csv states gpu")]
+    later = {"nodes_3.csv": ["node,cpu_milli,memory_bytes,nvme", f"n3,8000,{16 * GIB},2"]}
+    with pytest.raises(TracekitError) as raised:
+        ingest(written(tmp_path / "two", later), tmp_path / "store")
+    assert "nvme is nvme in count, but the store states nvme in slots" in str(raised.value)
 
 
 def test_equal_sizes_in_two_units_are_no_contradiction(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
+from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, refuse
+from tracekit.sources.own._folder_columns import LIMIT, Measure, columns_of, further
 from tracekit.units import SHARE, in_stored_unit, known_units, stored_unit
 
 #: The store's tables that have a unit, in the order in which what they state counts, and the
@@ -21,6 +23,12 @@ _AMOUNTS: dict[str, Sequence[str]] = {
     "fixed_request": ("init", "overhead", "own_request", "own_limit"),
     "node_amount": ("amount",),
     "container_amount": ("amount",),
+}
+#: Wide files, whose columns say the unit, and what of them is no amount.
+_WIDE = {
+    "nodes": ("node", columns_of("node")),
+    "containers": ("container", columns_of("container") | {"arrival_ms"}),
+    "usage": ("container_amount", {"container", "time_ms"}),
 }
 _PAIR = ("resource", "unit")
 #: Columns that rows have while they are looked at; names of columns end so that readers add.
@@ -39,7 +47,8 @@ class Measured:
         self._columns = _AMOUNTS.get(table, ())
         self._first: dict[str, tuple[str, str]] = {}
         if self._columns:
-            for where, resource, unit in (*_in_store(opened), *_before(opened, table)):
+            stated = (*_in_store(opened), *_in_wide(opened), *_before(opened, table))
+            for where, resource, unit in stated:
                 self._note(resource, unit, where)
 
     def apart(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
@@ -76,6 +85,30 @@ def _pairs(frame: pl.DataFrame) -> Iterator[tuple[str, str]]:
     """Each resource and unit that rows state, in the order in which they do."""
     pairs = frame.select(pl.col(one).cast(pl.String) for one in _PAIR).drop_nulls()
     yield from pairs.unique(maintain_order=True).iter_rows()
+
+
+def check_units(opened: Opened, measures: Sequence[Measure]) -> None:
+    """Raise TracekitError where a wide file has a resource in another unit than the store has."""
+    own = {one.resource.removesuffix(LIMIT): one for one in measures}
+    for _, resource, unit in _in_store(opened):
+        found = own.get(resource)
+        if found is None or stored_unit(resource) is not None or SHARE in (unit, found.unit):
+            continue
+        if found.unit != unit:
+            raise TracekitError(
+                f"{opened.name}: {found.column} is {resource} in {found.unit}, but the store states"
+                f" {resource} in {unit}",
+                hint="name the column otherwise, or ingest all into a new store, in one unit",
+            )
+
+
+def _in_wide(opened: Opened) -> Iterator[tuple[str, str, str]]:
+    """Where, resource and unit of what wide files beside have."""
+    for word, (table, others) in _WIDE.items():
+        for file in opened.beside.get(word, ()):
+            for frame, _ in islice(named_frames(file, table), 1):
+                for one in further(frame, others)[0]:
+                    yield file.name, one.resource.removesuffix(LIMIT), one.unit
 
 
 def _in_store(opened: Opened) -> Iterator[tuple[str, str, str]]:
