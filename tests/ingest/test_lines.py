@@ -10,7 +10,7 @@ from cluster_support import written
 
 from tracekit.errors import CheckFailedError
 from tracekit.ingest import ingest
-from tracekit.ingest.lines import Lines
+from tracekit.ingest.rejects import Lines
 from tracekit.query import run
 from tracekit.query.describe import describe
 from tracekit.store import open_store

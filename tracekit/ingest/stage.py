@@ -17,9 +17,8 @@ from tracekit.crew.crew import OnProgress
 from tracekit.errors import TracekitError
 from tracekit.files.places import is_remote, open_whole
 from tracekit.ingest.columns import Columns, ColumnsWriter
-from tracekit.ingest.lines import Lines
 from tracekit.ingest.names import Names
-from tracekit.ingest.rejects import RejectsWriter
+from tracekit.ingest.rejects import Lines, RejectsWriter
 from tracekit.ingest.sort import Written, write_sorted
 from tracekit.ingest.staged import Staged, write_names
 from tracekit.read.arrow_rows import check_above, table_of
