@@ -40,8 +40,6 @@ _SOURCES_SCHEMA = pa.schema(
 )
 #: A column of the files that is there where it is known of some.
 _LINES = pa.field("lines_read", pa.int64())
-#: What the view of the files has besides, so that it has the column in every store.
-LINES_BESIDE = " UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS lines_read WHERE false"
 
 
 def write_quality(store: Store) -> None:
@@ -66,9 +64,13 @@ def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Tab
         for defect in entry.defects
     ]
     yield DEFECTS, arrow_table(defects, _DEFECTS_SCHEMA)
-    known = any(entry.lines_read is not None for entry in sources)
-    schema = _SOURCES_SCHEMA.append(_LINES) if known else _SOURCES_SCHEMA
+    schema = _SOURCES_SCHEMA.append(_LINES) if has_lines(sources) else _SOURCES_SCHEMA
     yield SOURCES, arrow_table([_source_row(entry, schema) for entry in sources], schema)
+
+
+def has_lines(sources: Sequence[SourceEntry]) -> bool:
+    """Whether the table of files has the column of lines; what was written earlier stays valid."""
+    return any(entry.lines_read is not None for entry in sources)
 
 
 def _source_row(entry: SourceEntry, schema: pa.Schema) -> dict[str, object]:
