@@ -1,9 +1,13 @@
 """Units: the suffixes that names end in, and how quantities look on a screen."""
 
+from collections.abc import Mapping
+
 MILLI_PER_CORE = 1000
 #: Whole numbers up to this are exact as doubles.
 EXACT_TO = 2**53
 BYTES_PER_KIB, BYTES_PER_MIB, BYTES_PER_GIB = 2**10, 2**20, 2**30
+#: Sizes in units of 1,024 by their names, KiB and larger.
+BINARY_BYTES = {f"{prefix}iB": 1 << (10 * at) for at, prefix in enumerate("KMGTPE", 1)}
 MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000
@@ -69,3 +73,93 @@ EPOCH_FROM_MS = 100_000_000_000
 def of_two_beginnings(first_ms: float, last_ms: float) -> bool:
     """Whether some times count from 1970 and others have no date: between them is no span."""
     return first_ms < EPOCH_FROM_MS <= last_ms
+
+
+#: The unit in which each of these resources is stored; others have that in which they are stated.
+UNIT_OF: Mapping[str, str] = {
+    "cpu": "cores",
+    "memory": "bytes",
+    "disk": "bytes",
+    "disk_io": "bytes/s",
+    "net_in": "bytes/s",
+    "net_out": "bytes/s",
+    "net": "kbit/s",
+    "pods": "count",
+}
+#: A part of the whole, which any resource may be stated in.
+SHARE = "fraction"
+_BACKGROUND = "background_"
+#: How many of a unit (times, and divided by) one of another is: of the network alone.
+_BETWEEN = {("bytes/s", "kbit/s"): (8, 1000), ("kbit/s", "bytes/s"): (1000, 8)}
+_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15, "e": 10**18}
+_BYTES = {
+    **dict.fromkeys(("b", "byte", "bytes"), 1),
+    **{f"{one}b": many for one, many in _DECIMAL.items()},
+    **{one.casefold(): many for one, many in BINARY_BYTES.items()},
+    **{one.casefold().removesuffix("b"): many for one, many in BINARY_BYTES.items()},
+}
+#: Units as people write them, in small letters: the unit they are stored in, times and divided by.
+_SPELLED: Mapping[str, tuple[str, int, int]] = {
+    **dict.fromkeys(("core", "cores", "cpu", "cpus", "vcpu", "vcpus"), ("cores", 1, 1)),
+    **dict.fromkeys(
+        ("millicore", "millicores", "millicpu", "mcpu", "mcores"), ("cores", 1, MILLI_PER_CORE)
+    ),
+    "count": ("count", 1, 1),
+    **{one: ("bytes", many, 1) for one, many in _BYTES.items()},
+    "byte/s": ("bytes/s", 1, 1),
+    "bytes/s": ("bytes/s", 1, 1),
+    **{
+        f"{prefix}{end}": ("kbit/s", many, 1000)
+        for prefix, many in {"": 1, **_DECIMAL}.items()
+        for end in ("bit/s", "bps")
+    },
+}
+#: Of rates a small b is a bit and a large one a byte: these are taken as they stand.
+_RATES: Mapping[str, tuple[str, int, int]] = {
+    "B/s": ("bytes/s", 1, 1),
+    "b/s": ("kbit/s", 1, 1000),
+    **{f"{one.upper()}B/s": ("bytes/s", many, 1) for one, many in _DECIMAL.items()},
+    "kB/s": ("bytes/s", 1000, 1),
+    **{f"{one.upper()}b/s": ("kbit/s", many, 1000) for one, many in _DECIMAL.items()},
+    "kb/s": ("kbit/s", 1, 1),
+    **{f"{one}/s": ("bytes/s", many, 1) for one, many in BINARY_BYTES.items()},
+}
+#: What people know of each unit that is stored, for messages.
+_KNOWN_TO_PEOPLE = {
+    "cores": "cores, millicores",
+    "bytes": "bytes, KB, MB, GB, TB, KiB, MiB, GiB, TiB",
+    "bytes/s": "bytes/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, kbit/s, Mbit/s, Gbit/s",
+    "kbit/s": "kbit/s, Mbit/s, Gbit/s, bytes/s, kB/s, MB/s, GB/s",
+    "count": "count",
+}
+
+
+def stored_unit(resource: str) -> str | None:
+    """The unit that a resource is stored in; None for one that has the unit it is stated in."""
+    return UNIT_OF.get(resource.removeprefix(_BACKGROUND))
+
+
+def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
+    """The unit an amount is stored in, and what makes it that: times, and divided by.
+
+    None for a unit that is none of a resource whose unit is known.
+    """
+    plain = unit.strip()
+    if plain.casefold() == SHARE:
+        return SHARE, 1, 1
+    wanted = stored_unit(resource)
+    # m is short for a thousandth of a core, and for nothing of which there may be much
+    short = ("cores", 1, MILLI_PER_CORE) if plain == "m" and wanted == "cores" else None
+    found = short or _RATES.get(plain) or _SPELLED.get(plain.casefold())
+    if found is None:
+        return (plain, 1, 1) if wanted is None else None
+    base, times, per = found
+    if wanted in (None, base):
+        return found
+    between = _BETWEEN.get((base, wanted))
+    return (wanted, times * between[0], per * between[1]) if between else None
+
+
+def known_units(resource: str) -> str:
+    """The units that a resource may be stated in, as people write them."""
+    return f"{_KNOWN_TO_PEOPLE[UNIT_OF[resource.removeprefix(_BACKGROUND)]]} or {SHARE}"

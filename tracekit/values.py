@@ -6,7 +6,9 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-_SIZES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+from tracekit.units import BINARY_BYTES
+
+_SIZES = BINARY_BYTES
 
 
 def spell(value: Any) -> str:

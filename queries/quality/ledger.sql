@@ -10,7 +10,8 @@
 -- column: column VARCHAR The column it is in, empty when it concerns the whole row.
 -- column: rows BIGINT Rows concerned; for missing_samples, samples that are not there; for
 --   containers_without_use, containers; for one_of_two_silent, times of samples [rows].
--- column: share DOUBLE Rows concerned / rows read; for missing_samples / samples due, for
+-- column: share DOUBLE Rows concerned / rows read; for broken rows / lines read, of which one may
+--   give several rows; for missing_samples / samples due, for
 --   containers_without_use / containers on nodes [0..1].
 -- column: action VARCHAR What was done about it.
 -- column: example VARCHAR One case of it.
@@ -116,7 +117,8 @@ everything AS (
 read_rows AS (
     SELECT
         "table",
-        sum(rows_read) AS rows_read
+        sum(rows_read) AS rows_read,
+        sum(coalesce(lines_read, rows_read)) AS lines_read
     FROM source_file
     GROUP BY "table"
 ),
@@ -136,7 +138,11 @@ SELECT
         everything."rows" / CASE everything.defect
             WHEN 'missing_samples' THEN read_rows.rows_read + everything."rows"
             WHEN 'containers_without_use' THEN placed.containers
-            ELSE read_rows.rows_read
+            ELSE
+                CASE everything.action
+                    WHEN 'rejected' THEN read_rows.lines_read
+                    ELSE read_rows.rows_read
+                END
         END, 12
     )::DOUBLE AS "share",
     everything.action,

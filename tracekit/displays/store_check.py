@@ -2,6 +2,7 @@
 
 from tracekit.query.describe import StoreCheck
 from tracekit.shown import ROWS, Page
+from tracekit.store.broken_rows import kept_of
 from tracekit.units import percent
 from tracekit.words import counted
 
@@ -13,8 +14,8 @@ def page(found: StoreCheck) -> Page:
 
 def _of_rows(found: StoreCheck) -> Page:
     ledger = found["ledger"]
-    read = sum(one["rows_read"] for one in found["tables"].values())
-    kept = sum(one["rows"] for one in found["tables"].values())
+    counts = [kept_of(one) for one in found["tables"].values()]
+    kept, read = (sum(one[at] for one in counts) for at in (0, 1))
     return Page(
         title=f"Data quality: {kept:,} rows kept of {read:,} read; {len(ledger)} kinds of defect",
         columns=["table", "defect", "column", "rows", "share", "what was done"],

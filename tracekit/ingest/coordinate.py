@@ -49,6 +49,7 @@ def make_entry(
         time_max_ms=written.time_max_ms,
         defects=tuple(_defects(staged, written)),
         checksums=checksums,
+        lines_read=staged.lines_read,
     )
 
 

@@ -23,7 +23,7 @@ from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import Damage, damaged_parts
 from tracekit.store.folder import DIMENSIONS, Store, others
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry, write_manifest
-from tracekit.store.own_rows import OWN, own_rows
+from tracekit.store.own_rows import OWN, listed_ids, own_rows
 from tracekit.tables import all_tables
 
 
@@ -98,7 +98,8 @@ def _taken_again(
     stays = manifest.sources[last:]
     coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events, taken=stays)
     # it is held against what the store had when it first came in
-    stored = own_rows(Store(folder, before)) if entry.release == OWN else ()
+    held = Store(folder, before)
+    stored = (*own_rows(held), *listed_ids(held, at_hand=True)) if entry.release == OWN else ()
     once_more = dataclasses.replace(file, name=entry.file, stored=stored)
     coordinator.take([once_more], lambda *_: None)
     # another version of a library may write other bytes for the same rows

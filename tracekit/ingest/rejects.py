@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray
 from tracekit.sources.unreadable import (
     PARTIAL_ANSWER,
     PARTIAL_DEFECT,
@@ -29,6 +32,8 @@ SCHEMA = pa.schema(
 _GROUP_ROWS = 1 << 17
 #: Of a reason, which may quote what a file holds.
 _EXAMPLE_CHARS = 240
+#: Lines that there is room for at first.
+_ROOM = 1 << 16
 
 
 class RejectsWriter:
@@ -118,3 +123,32 @@ def _kind(reason: str) -> str:
     if "expected" in reason and "fields" not in reason and "NUL" not in reason:
         return "unparsable_value"
     return "malformed_row"
+
+
+class Lines:
+    """Lines of which rows, or rejects, were seen: a line may give many of both."""
+
+    def __init__(self) -> None:
+        self._read: BoolArray = np.zeros(_ROOM, dtype=np.bool_)
+        self._broken: BoolArray = np.zeros(_ROOM, dtype=np.bool_)
+
+    def note(self, good: NDArray[np.generic], broken: NDArray[np.generic]) -> None:
+        """Note the lines of some rows and of some rejects."""
+        for lines in (good, broken):
+            most = int(lines.max(initial=0))
+            while most >= self._read.size:
+                self._read, self._broken = (
+                    np.concatenate([one, np.zeros_like(one)]) for one in (self._read, self._broken)
+                )
+            self._read[lines.astype(np.int64)] = True
+        self._broken[broken.astype(np.int64)] = True
+
+    @property
+    def read(self) -> int:
+        """Lines that gave a row or a reject."""
+        return int(self._read.sum())
+
+    @property
+    def broken(self) -> int:
+        """Lines that gave a reject."""
+        return int(self._broken.sum())

@@ -18,17 +18,19 @@ from tracekit.errors import TracekitError
 from tracekit.files.places import is_remote, open_whole
 from tracekit.ingest.columns import Columns, ColumnsWriter
 from tracekit.ingest.names import Names
-from tracekit.ingest.rejects import RejectsWriter
+from tracekit.ingest.rejects import Lines, RejectsWriter
 from tracekit.ingest.sort import Written, write_sorted
 from tracekit.ingest.staged import Staged, write_names
 from tracekit.read.arrow_rows import check_above, table_of
 from tracekit.read.by_reader import ReaderFile
+from tracekit.read.coded import LINE
 from tracekit.read.discover import TraceFile, identify
 from tracekit.read.members import HashingReader
 from tracekit.read.plan import key_kinds
 from tracekit.read.table_file import CodedFile, Reading, open_coded
 from tracekit.sources import ClusterMatch, Match, Source, TableFormat
 from tracekit.store.manifest import DERIVED
+from tracekit.store.own_rows import OWN
 from tracekit.tables import all_tables
 
 
@@ -71,6 +73,8 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
         told += size
         on_progress(size, tables.rows, tables.rejected)
 
+    # members of a tar count their lines each by itself
+    lines = Lines() if file.match.source.name == OWN and "tar" not in file.kind else None
     with ExitStack() as opened:
         tables = _Tables(folder, file.name, opened)
         tables.of(file.match.format.table)
@@ -78,6 +82,8 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
             columns, rejects = tables.of(table)
             columns.append(rows.columns)
             rejects.append(rows.rejects)
+            if lines is not None:
+                lines.note(rows.columns[LINE], rows.rejects["line"].to_numpy())
     reader.fractions.check(file.name)
     on_progress(file.size_bytes - told, tables.rows, tables.rejected)
     digest = _sha256(file.path)
@@ -95,6 +101,8 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
                 rows=tables.columns[name].rows,
                 rejected=rejects.rows,
                 reject_defects=tuple(rejects.defects()),
+                lines_read=None if lines is None else lines.read,
+                lines_broken=0 if lines is None else lines.broken,
             )
         )
     some = tuple(one for one in staged if one.rows_read)

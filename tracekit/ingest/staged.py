@@ -26,6 +26,9 @@ class Staged:
     rows: int
     rejected: int
     reject_defects: tuple[Defect, ...]
+    #: Of the whole file, where a line gives several rows and is a line: read, and broken ones.
+    lines_read: int | None = None
+    lines_broken: int = 0
 
     @property
     def rows_read(self) -> int:

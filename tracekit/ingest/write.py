@@ -32,7 +32,7 @@ from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
-from tracekit.store.own_rows import OWN, own_rows
+from tracekit.store.own_rows import OWN, listed_ids, own_rows
 from tracekit.store.quantities import absent_use
 from tracekit.units import percent, size
 
@@ -116,8 +116,7 @@ def ingest(
         ):
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
-            held = None if remote else Store(folder, manifest)
-            files = _with_facts(found.files, manifest, held)
+            files = _with_facts(found.files, Store(folder, manifest), at_hand=not remote)
             coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 writer.end(folder, alone_memory)
@@ -142,14 +141,13 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
     return found
 
 
-def _with_facts(
-    files: Sequence[TraceFile], manifest: Manifest, held: Store | None
-) -> Iterator[TraceFile]:
+def _with_facts(files: Sequence[TraceFile], held: Store, *, at_hand: bool) -> Iterator[TraceFile]:
     """The files, each knowing what is stored of nodes, and how much is new with it."""
-    sizes = base_sizes(held) if held else ()
+    sizes = base_sizes(held) if at_hand else ()
     own = any(file.match.source.name == OWN for file in files)
-    stored = own_rows(held) if held and own else ()
-    known = {entry.file for entry in manifest.sources}
+    stored = own_rows(held) if at_hand and own else ()
+    stored += listed_ids(held, at_hand=at_hand) if own else ()
+    known = {entry.file for entry in held.manifest.sources}
     new_bytes = sum(file.size_bytes for file in files if file.name not in known)
     for file in files:
         yield dataclasses.replace(file, stored_sizes=sizes, stored=stored, together_bytes=new_bytes)
@@ -224,6 +222,8 @@ class _Writer:
     def _check(self, file: TraceFile, staged: Sequence[Staged]) -> None:
         limit = self._max_rejects
         rejected, read = sum(s.rejected for s in staged), sum(s.rows_read for s in staged)
+        if staged[0].lines_read is not None:
+            rejected, read = staged[0].lines_broken, staged[0].lines_read
         if limit is not None and rejected > limit * max(1, read):
             raise _too_many_rejects(file, rejected, read, limit)
 

@@ -34,8 +34,9 @@ def describe(store: Store) -> StoreInfo:
     """The store as one document: tables, quantities, doubts, sources.
 
     For each table with at least one source file: ``rows`` in the store, ``rows_read``,
-    ``rejected``, ``duplicates_dropped``, ``time_min_ms``, ``time_max_ms`` (over all rows),
-    ``span_ms`` (stray times left out), ``step_ms`` and the number of each entity it speaks of.
+    ``lines_read`` (of which one may give several rows), ``rejected``, ``duplicates_dropped``,
+    ``time_min_ms``, ``time_max_ms`` (over all rows), ``span_ms`` (stray times left out),
+    ``step_ms`` and the number of each entity it speaks of.
     """
     with Database(store) as database:
         grid = {row["table"]: row for row in database.rows(get_query("quality/time_grid").text)}
@@ -61,6 +62,7 @@ def _describe_table(
         name: sum(getattr(part, name) for part in parts)
         for name in ("rows", "rows_read", "rejected", "duplicates_dropped")
     }
+    described["lines_read"] = sum(part.units_read for part in parts)
     starts = [part.time_min_ms for part in parts if part.time_min_ms is not None]
     ends = [part.time_max_ms for part in parts if part.time_max_ms is not None]
     described["time_min_ms"] = min(starts, default=None)

@@ -70,7 +70,7 @@ class Opened:
         The cores and bytes of each node that the store held before: cpu, memory.
     stored : mapping of str to Path
         What the store held before of nodes and containers of somebody's own tables, by base table:
-        Parquet with ids as texts.
+        Parquet with ids as texts. ``node_ids`` and ``container_ids`` are all that it lists.
     """
 
     path: Path

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from tracekit.errors import TracekitError, nearest
 from tracekit.opened import PARQUET_MAGIC
 from tracekit.sources._cluster import Broken, Opened
+from tracekit.sources._times import in_ms
 from tracekit.tables import all_tables
 
 _BLOCK_BYTES = 8 << 20
@@ -34,8 +35,9 @@ def named_frames(
     """The file's rows in blocks, with ``line``; broken lines beside them.
 
     Columns of a CSV are texts, NULL where empty; those of Parquet are of the file's types, a point
-    in time as ms since 1970. A column that differs from one that is ``needed``, or is of the table,
-    by case or spaces around alone, is that one. A line with another number of fields, or with
+    in time as ms since 1970, as one is that a text writes out with its zone. A column that differs
+    from one that is ``needed``, or is of the table, by case or spaces around alone, is that one. A
+    line with another number of fields, or with
     undecodable bytes, is a broken one of ``table``.
 
     Raises
@@ -122,11 +124,12 @@ def _plain(frame: pl.DataFrame) -> pl.DataFrame:
     times = [name for name, kind in schema.items() if isinstance(kind, _TEMPORAL)]
     spans = [name for name, kind in schema.items() if isinstance(kind, pl.Duration)]
     coded = [name for name, kind in schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
-    return frame.with_columns(
+    plain = frame.with_columns(
         *(pl.col(name).cast(pl.Datetime("ms")).cast(pl.Int64) for name in times),
         *(pl.col(name).cast(pl.Duration("ms")).cast(pl.Int64) for name in spans),
         *(pl.col(name).cast(pl.String) for name in coded),
     )
+    return in_ms(plain)
 
 
 def _csv(
@@ -223,7 +226,7 @@ def _decoded(
     )
     # a line without any value is an empty one
     filled = filled.filter(_any(pl.col(name).is_not_null() for name in names))
-    return filled, sorted(broken, key=lambda one: one.line)
+    return in_ms(filled), sorted(broken, key=lambda one: one.line)
 
 
 def _as_utf8(column: pl.Series) -> pl.Series:

@@ -3,7 +3,8 @@
 The rows themselves are in the view ``reject``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tracekit.store.manifest import REJECTED, Defect, SourceEntry
 from tracekit.words import counted
@@ -34,13 +35,28 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
 
 def unread(entries: Sequence[SourceEntry]) -> list[str]:
     """The same of files of which hardly anything is stored, for who does not see each file."""
-    return broken_rows([one for one in entries if one.rejected > _MOST * one.rows_read])
+    return broken_rows([one for one in entries if one.rejected > _MOST * one.units_read])
+
+
+def kept_of(counts: Mapping[str, Any]) -> tuple[int, int]:
+    """What was kept and what was read, in lines of the file where they are known, else in rows.
+
+    Parameters
+    ----------
+    counts : rows, rows_read, rejected, duplicates_dropped, and maybe lines_read
+    """
+    lines = counts.get("lines_read")
+    if lines in (None, counts["rows_read"]):
+        return counts["rows"], counts["rows_read"]
+    # a duplicate is a row, of which a line may have several
+    good = counts["rows"] + counts["duplicates_dropped"]
+    return round((lines - counts["rejected"]) * counts["rows"] / max(1, good)), lines
 
 
 def _one_kind(entry: SourceEntry, defect: Defect) -> str:
     whole = "no row of it is stored: " if entry.rejected == entry.rows_read else ""
     count = (
-        f"{defect.rows:,} of {entry.rows_read:,} rows {'is' if defect.rows == 1 else 'are'} broken"
+        f"{defect.rows:,} of {entry.units_read:,} rows {'is' if defect.rows == 1 else 'are'} broken"
     )
     line, _, reason = defect.example.partition(": ")
     what = f"{defect.column} {reason}" if defect.column else reason

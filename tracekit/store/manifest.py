@@ -52,7 +52,9 @@ class Defect:
 class SourceEntry:
     """One source file that is in the store.
 
-    ``rows_read = rows + rejected + duplicates_dropped``. ``content`` names the unpacked content,
+    ``rows_read = rows + rejected + duplicates_dropped``. ``lines_read`` are the lines of the file
+    where it is known and a line may give several rows, as one of ``usage`` of a folder does; shares
+    of broken rows are of these. ``content`` names the unpacked content,
     so that a copy packed in another way is known again. ``part`` is the Parquet file's number.
     ``checksums`` has every Parquet file that came with it, by its path in the store; it is empty
     for a file that was taken in before checksums were kept.
@@ -73,6 +75,12 @@ class SourceEntry:
     time_max_ms: int | None
     defects: tuple[Defect, ...] = ()
     checksums: dict[str, str] = field(default_factory=dict)
+    lines_read: int | None = None
+
+    @property
+    def units_read(self) -> int:
+        """What shares of broken rows are of: lines where they are known, else rows."""
+        return self.rows_read if self.lines_read is None else self.lines_read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,9 +200,12 @@ def _made_of(source: Path) -> str:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put a manifest in place in one step, so that a crash leaves the old one or the new one."""
     document = {"format_version": manifest.format_version, **dataclasses.asdict(manifest)}
+    # versions that know no such key read the store as well
     if not manifest.refused:
-        # versions that know no such key read the store as well
         del document["refused"]
+    for entry in document["sources"]:
+        if entry["lines_read"] is None:
+            del entry["lines_read"]
     text = json.dumps(document, indent=1, ensure_ascii=False)
     replace_file(folder / NAME, _sealed(text.removesuffix("\n}").encode()))
 

@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
+from tracekit.files.places import scan_parquet
 from tracekit.store.folder import STAGING, Store
-from tracekit.store.views import read
+from tracekit.store.views import ids_of, read
+from tracekit.tables import all_tables
 
 #: The release of tables that somebody wrote himself, and those that state nodes and containers.
 OWN = "folder"
 STATED = ("node", "node_resource", "container", "container_resource")
+#: The tables that list nodes and containers: whoever stands in none is but named.
+_LISTS: Mapping[str, Sequence[str]] = {
+    "node": ("node", "node_resource"),
+    "container": ("container",),
+}
 
 
 def own_rows(store: Store) -> tuple[tuple[str, Path], ...]:
     """Each of these tables that has such rows, as a Parquet file with ids as texts, set aside."""
     own = tuple(one for one in store.manifest.sources if one.release == OWN and one.rows)
     held = Store(store.path, replace(store.manifest, sources=own))
+    return tuple(
+        (table, _set_aside(store, table, read(held, table)))
+        for table in STATED
+        if held.manifest.parts(table)
+    )
+
+
+def listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
+    """The nodes and containers that the store lists, of whatever source, as ``own_rows`` has rows.
+
+    Parameters
+    ----------
+    at_hand : whether the store's tables lie here; else every id that it knows stands for a list
+    """
     found = []
-    for table in STATED:
-        if held.manifest.parts(table):
-            path = store.path / STAGING / "own" / f"{table}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            read(held, table).write_parquet(path)
-            found.append((table, path))
+    for entity, tables in _LISTS.items():
+        listing = [name for name in tables if any(e.rows for e in store.manifest.parts(name))]
+        if listing:
+            ids = ids_of(store, entity)
+            if at_hand:
+                ids = ids.gather(pl.concat([_keys(store, name, entity) for name in listing]))
+            named = ids.unique().alias(entity).to_frame()
+            found.append((f"{entity}_ids", _set_aside(store, f"{entity}_ids", named)))
     return tuple(found)
+
+
+def _keys(store: Store, name: str, entity: str) -> pl.Series:
+    column = all_tables()[name].column(entity).stored_name
+    keys = scan_parquet(*store.table_files(name)).select(column).unique().collect()[column]
+    return keys.drop_nulls()
+
+
+def _set_aside(store: Store, name: str, rows: pl.DataFrame) -> Path:
+    path = store.path / STAGING / "own" / f"{name}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows.write_parquet(path)
+    return path

@@ -38,6 +38,8 @@ _SOURCES_SCHEMA = pa.schema(
         ("duplicates_dropped", pa.int64()),
     ]
 )
+#: A column of the files that is there where it is known of some.
+_LINES = pa.field("lines_read", pa.int64())
 
 
 def write_quality(store: Store) -> None:
@@ -62,9 +64,15 @@ def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Tab
         for defect in entry.defects
     ]
     yield DEFECTS, arrow_table(defects, _DEFECTS_SCHEMA)
-    yield SOURCES, arrow_table([_source_row(entry) for entry in sources], _SOURCES_SCHEMA)
+    schema = _SOURCES_SCHEMA.append(_LINES) if has_lines(sources) else _SOURCES_SCHEMA
+    yield SOURCES, arrow_table([_source_row(entry, schema) for entry in sources], schema)
 
 
-def _source_row(entry: SourceEntry) -> dict[str, object]:
-    row = {name: getattr(entry, name) for name in _SOURCES_SCHEMA.names if name != "source_file"}
+def has_lines(sources: Sequence[SourceEntry]) -> bool:
+    """Whether the table of files has the column of lines; what was written earlier stays valid."""
+    return any(entry.lines_read is not None for entry in sources)
+
+
+def _source_row(entry: SourceEntry, schema: pa.Schema) -> dict[str, object]:
+    row = {name: getattr(entry, name) for name in schema.names if name != "source_file"}
     return {"source_file": entry.file, **row}

@@ -14,7 +14,7 @@ from tracekit.files.places import scan_parquet
 from tracekit.opened import check_file
 from tracekit.sqlfiles import all_queries, in_reading_order
 from tracekit.store.folder import Store
-from tracekit.store.quality import DEFECTS, SOURCES
+from tracekit.store.quality import DEFECTS, SOURCES, has_lines
 from tracekit.tables import Column, Table, all_entities, all_tables
 
 NAME = "node_usage_steps"
@@ -86,7 +86,9 @@ def base_views(
     yield from steps_view(store, in_file_order=in_file_order)
     yield _rejects_view(store, root, scan)
     yield _file_view("source_defect", root / DEFECTS, scan)
-    yield _file_view("source_file", root / SOURCES, scan)
+    # the view has the column in every store
+    lines = "*" if has_lines(store.manifest.sources) else "*, CAST(NULL AS BIGINT) AS lines_read"
+    yield _file_view("source_file", root / SOURCES, scan, lines)
 
 
 def _dimension_view(store: Store, entity: str, root: Path, scan: Scan) -> str:
@@ -149,8 +151,8 @@ def _rejects_view(store: Store, root: Path, scan: Scan) -> str:
     return f"CREATE VIEW reject AS {' UNION ALL '.join([*parts, empty])}"
 
 
-def _file_view(name: str, path: Path, scan: Scan) -> str:
-    return f"CREATE VIEW {name} AS SELECT * FROM {scan([path])}"
+def _file_view(name: str, path: Path, scan: Scan, columns: str = "*") -> str:
+    return f"CREATE VIEW {name} AS SELECT {columns} FROM {scan([path])}"
 
 
 def _scan(files: list[Path]) -> str:

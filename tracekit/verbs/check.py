@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tracekit.query.describe import StoreCheck
     from tracekit.store import Store as Opened
 
+_COUNTS = ("rows_read", "lines_read", "rows", "rejected", "duplicates_dropped")
+
 
 def check(
     store: Store,
@@ -40,8 +42,7 @@ def check(
     ledger = run(opened, "quality/ledger").to_dicts()
     document = describe(opened)
     tables = {
-        name: {key: table[key] for key in ("rows_read", "rows", "rejected", "duplicates_dropped")}
-        for name, table in document["tables"].items()
+        name: {key: table[key] for key in _COUNTS} for name, table in document["tables"].items()
     }
     return StoreCheck(tables=tables, ledger=ledger, doubts=document["doubts"])
 

@@ -104,3 +104,54 @@ def test_a_replay_has_nodes_of_one_ingest(tmp_path: Path) -> None:
     assert load.price_per_hour is not None
     assert load.price_per_hour.tolist() == [1.0, 1.0]
     assert not [one for one in load.told if "earlier in the recorded time" in one]
+
+
+USE = "container,time_ms,cpu_milli,memory_bytes"
+LATER: Mapping[str, Sequence[str]] = {
+    "nodes_2.csv": [NODES, f"n2,8000,{32 * GIB},1.0,r1"],
+    "containers_2.csv": [CONTAINERS, f"d,s,n1,0,1000,{GIB}", f"e,s,n2,0,1000,{GIB}"],
+    "usage_2.csv": [USE, *(f"{one},60000,500,5e8" for one in "acde")],
+    "background_2.csv": ["node,time_ms,cpu_milli", "n0,60000,5", "n2,60000,5"],
+}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [*LATER],
+        ["containers_2.csv", "nodes_2.csv"],
+        ["nodes_2.csv", "usage_2.csv", "containers_2.csv"],
+    ],
+)
+def test_a_later_folder_may_name_what_the_store_lists(tmp_path: Path, names: list[str]) -> None:
+    store, _ = _twice(tmp_path, {name: LATER[name] for name in names})
+    assert not any(_rejects(store, name) for name in names)
+    placed = read(store, "container").select("container", "node").rows()
+    assert sorted(placed) == [("a", "n0"), ("c", "n1"), ("d", "n1"), ("e", "n2")]
+    used = read(store, "container_amount")["container"].unique().sort().to_list()
+    assert used == (["a", "c", "d", "e"] if "usage_2.csv" in names else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "column", "reject"),
+    [
+        ("containers_2.csv", LATER["containers_2.csv"], "node", (3, "n2")),
+        ("usage_2.csv", [USE, "a,0,5,5e8", "b,0,5,5e8"], "container", (3, "b")),
+        ("background_2.csv", LATER["background_2.csv"], "node", (3, "n2")),
+    ],
+)
+def test_who_neither_the_store_nor_a_file_lists_is_a_reject(
+    tmp_path: Path, name: str, lines: Sequence[str], column: str, reject: tuple[int, str]
+) -> None:
+    store, _ = _twice(tmp_path, {name: lines})
+    line, found = reject
+    said = f"is '{found}', expected a {column} of the files beside or of the store"
+    assert _rejects(store, name) == [(line, said)]
+
+
+def test_where_nobody_lists_nodes_containers_may_name_any(tmp_path: Path) -> None:
+    first = {"containers.csv": CLUSTER["containers.csv"]}
+    ingest(written(tmp_path / "one", first), tmp_path / "store")
+    later = {"containers_2.csv": LATER["containers_2.csv"]}
+    ingest(written(tmp_path / "two", later), tmp_path / "store")
+    assert not _rejects(open_store(tmp_path / "store"), "containers_2.csv")

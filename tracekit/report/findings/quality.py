@@ -5,6 +5,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
 from tracekit.report.words import count, percent
+from tracekit.store.broken_rows import kept_of
 from tracekit.store.manifest import DERIVED
 
 
@@ -13,10 +14,10 @@ def _find(data: Data) -> Said | None:
         return None
     # what ingest worked out of other rows was not read
     read_in = [one for one in data.info["sources"] if one["release"] != DERIVED]
-    read = sum(one["rows_read"] for one in read_in)
+    counts = [kept_of(one) for one in read_in]
+    kept, read = (sum(one[at] for one in counts) for at in (0, 1))
     if not read:
         return None
-    kept = sum(one["rows"] for one in read_in)
     ledger = data.query("quality/ledger")
     share = percent(kept / read, 2 if 0.9 < kept / read < 1 else None)
     # rounded, nearly all would be all

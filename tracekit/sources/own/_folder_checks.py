@@ -1,21 +1,58 @@
 """What is checked across a folder's files: ids that another one holds, lives and amounts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, emptied
+from tracekit.units import EPOCH_FROM_MS, MS_PER_DAY
 
 #: A million cores, and an EiB: more is a slip of the pen, and would be all that a figure shows.
 _MOST_OF_A_MACHINE = {"_milli": 10**9, "_bytes": 2**60}
 _PRICE = "price_per_hour"
 #: What samples are given of their container, while they are looked at; no column of a file.
 LIVES = ("arrival\0", "departure\0")
+#: No container is sampled ten years away from its life: the times of one of both begin elsewhere.
+_APART_MS = 10 * 365 * MS_PER_DAY
+_OTHER_BEGINNING = (
+    "times of one beginning: usage and containers are years apart, as one counts from 1970 and the"
+    " other from a start of its own"
+)
 
 
-def known_ids(opened: Opened, words: Sequence[str], column: str) -> pl.Series | None:
+#: Whose ids are known where the store lists some, too.
+_STORED = "the files beside or of the store"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The ids that a column may have, and whose they are."""
+
+    ids: pl.Series
+    whose: str = "the files beside"
+
+
+def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | None:
+    """Ids of the files beside, with those that the store lists; None where nobody lists any."""
+    path = opened.stored.get(f"{entity}_ids")
+    if path is None:
+        return None if ids is None else Known(ids)
+    listed = pl.read_parquet(path)[entity].cast(pl.String)
+    both = listed if ids is None else pl.concat([listed, ids.alias(entity)])
+    return Known(both.unique(), _STORED)
+
+
+def known_containers(opened: Opened) -> Known | None:
+    """The containers of the files beside this one and of the store; None where none is listed."""
+    return with_stored(
+        opened, _ids_beside(opened, ("containers", "container"), "container"), "container"
+    )
+
+
+def _ids_beside(opened: Opened, words: Sequence[str], column: str) -> pl.Series | None:
     """The ids in the files of these kinds beside this one; None without any such file."""
     files = [one for word in words for one in opened.beside.get(word, ())]
     if not files:
@@ -29,12 +66,12 @@ def known_ids(opened: Opened, words: Sequence[str], column: str) -> pl.Series | 
     return pl.concat(parts).unique() if parts else pl.Series("id", [], dtype=pl.String)
 
 
-def unknown(frame: pl.DataFrame, column: str, ids: pl.Series | None) -> list[Rule]:
-    """The rule that a column names ids of another file, where there is such a file."""
-    if ids is None or column not in frame.columns:
+def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]:
+    """The rule that a column names known ids, where some are."""
+    if known is None or column not in frame.columns:
         return []
-    strange = ~pl.col(column).cast(pl.String).is_in(ids.implode())
-    return [Rule(column=column, broken=strange, expected=f"a {column} of the files beside")]
+    strange = ~pl.col(column).cast(pl.String).is_in(known.ids.implode())
+    return [Rule(column=column, broken=strange, expected=f"a {column} of {known.whose}")]
 
 
 def ended_early(frame: pl.DataFrame) -> list[Rule]:
@@ -61,6 +98,16 @@ def with_lives(opened: Opened, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[
     )
     time = pl.col("time_ms").cast(pl.Float64, strict=False)
     return known, [
+        *(
+            Rule(
+                column="time_ms",
+                broken=(later - earlier > _APART_MS)
+                & (earlier < EPOCH_FROM_MS)
+                & (later >= EPOCH_FROM_MS),
+                expected=_OTHER_BEGINNING,
+            )
+            for earlier, later in ((time, pl.col(arrival)), (pl.col(departure), time))
+        ),
         Rule(column="time_ms", broken=time < pl.col(arrival), expected="no time before arrival_ms"),
         Rule(
             column="time_ms", broken=time > pl.col(departure), expected="no time after departure_ms"
@@ -116,7 +163,9 @@ def no_amounts(columns: Sequence[str]) -> list[Rule]:
         most = most_of(one)
         if most is not None:
             said = f"no more than {most:,}, as no machine has more"
-            found.append(Rule(column=one, broken=value > most, expected=said))
+            # NaN and inf are no numbers, which is said already
+            beyond = value.is_finite() & (value > most)
+            found.append(Rule(column=one, broken=beyond, expected=said))
     return found
 
 

@@ -8,7 +8,8 @@ from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._places import Places
 from tracekit.sources._rows import refuse
-from tracekit.sources.own._folder_checks import priced_twice, unknown
+from tracekit.sources._times import undated
+from tracekit.sources.own._folder_checks import Known, priced_twice, unknown, with_stored
 from tracekit.sources.own._folder_documents import in_form, without_wrong_numbers
 
 #: The base table whose form the rows of each kind of file have.
@@ -21,7 +22,8 @@ def kept_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Brok
     A price that is none says nothing of what the node has: it is a reject, and the node stays.
     """
     numbered, every = without_wrong_numbers(frame, table)
-    kept, wrong = refuse(numbered, [*priced_twice(numbered), *in_form(numbered, table)], table)
+    rules = [*undated(numbered, ("time_ms",)), *priced_twice(numbered), *in_form(numbered, table)]
+    kept, wrong = refuse(numbered, rules, table)
     return kept, sorted([*every, *wrong], key=lambda one: one.line)
 
 
@@ -31,7 +33,12 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
     return frame if there else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("time_ms"))
 
 
-def known_nodes(opened: Opened) -> pl.Series | None:
+def known_nodes(opened: Opened) -> Known | None:
+    """The nodes that stay of the files beside this one, and those of the store; None for none."""
+    return with_stored(opened, _nodes_beside(opened), "node")
+
+
+def _nodes_beside(opened: Opened) -> pl.Series | None:
     """The nodes that stay of the files beside this one; None without any such file."""
     files = [(file, form) for word, form in _FORMS.items() for file in opened.beside.get(word, ())]
     if not files:

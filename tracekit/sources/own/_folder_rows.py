@@ -2,25 +2,27 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
+from tracekit.sources._times import undated
 from tracekit.sources.own._folder_checks import (
     LIVES,
     ended_early,
-    known_ids,
+    known_containers,
     no_amounts,
     no_numbers,
     unknown,
     with_amounts,
     with_lives,
 )
+from tracekit.sources.own._folder_columns import LABEL, LIMIT, Measure, columns_of, further
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_earlier import Earlier
+from tracekit.sources.own._folder_measured import check_units
 from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
 from tracekit.sources.own._folder_repeats import Repeats
 from tracekit.sources.own._folder_stored import Stored
@@ -33,48 +35,19 @@ from tracekit.sources.own._folder_units import (
     known_sizes,
 )
 from tracekit.sources.own._impossible_use import MILLICORES, possible
-from tracekit.tables import all_tables
+from tracekit.units import UNIT_OF
 
 NODES = ("node", "cpu_milli", "memory_bytes")
 CONTAINERS = ("container", "arrival_ms", "cpu_milli", "memory_bytes")
 USAGE = ("container", "time_ms", "cpu_milli")
 BACKGROUND = ("node", "time_ms", "cpu_milli")
 
-#: Ends of names: the unit, and how many of the column make one. The longest that fits counts.
-_ENDINGS = {
-    "_kbit_per_s": ("kbit/s", 1),
-    "_bytes_per_s": ("bytes/s", 1),
-    "_bytes": ("bytes", 1),
-    "_milli": ("count", 1_000),
-    "": ("count", 1),
-}
-_UNITS = {
-    "cpu": "cores",
-    "memory": "bytes",
-    "disk": "bytes",
-    "disk_io": "bytes/s",
-    "net_in": "bytes/s",
-    "net_out": "bytes/s",
-    "net": "kbit/s",
-}
-_LIMIT = "_limit"
-_LABEL = "label_"
 _KEYS = ("time_ms", "line")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Measure:
-    """A column that holds amounts of a resource."""
-
-    column: str
-    resource: str
-    unit: str
-    per_unit: int
 
 
 def read_nodes(opened: Opened) -> Read:
     """Nodes and what they have; further columns of texts are labels."""
-    columns = _columns_of("node")
+    columns = columns_of("node")
     keys = ("node", "time_ms")
     repeats = Repeats("node", keys)
     earlier = Earlier(opened, "node", keys, "nodes", lambda frame: kept_nodes(frame, "node")[0])
@@ -84,7 +57,8 @@ def read_nodes(opened: Opened) -> Read:
         check_node_sizes(opened.name, frame)
         kept, wrong = kept_nodes(frame, "node")
         yield from wrong
-        measures, labels = _further(kept, columns)
+        measures, labels = further(kept, columns)
+        check_units(opened, measures)
         kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
         yield from wrong
         for one in (repeats, earlier):
@@ -99,15 +73,16 @@ def read_nodes(opened: Opened) -> Read:
 
 def read_containers(opened: Opened) -> Read:
     """Containers in the order of the file, and what they ask for."""
-    columns = _columns_of("container") | {"arrival_ms"}
+    columns = columns_of("container") | {"arrival_ms"}
     check_requests(opened)
     nodes = known_nodes(opened)
 
     def refused(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
         # a container of which a size or a time is unreadable is none: one reject, and no half
-        rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
+        rules = undated(frame, ("arrival_ms", "departure_ms"))
+        rules += no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
         rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
-        rules += [*no_amounts(_columns(_further(frame, columns)[0])), *in_form(frame, "container")]
+        rules += [*no_amounts(_columns(further(frame, columns)[0])), *in_form(frame, "container")]
         return refuse(frame, rules, "container")
 
     repeats = Repeats("container", ("container",))
@@ -118,6 +93,7 @@ def read_containers(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
+        check_units(opened, further(frame, columns)[0])
         kept, wrong = refused(frame)
         yield from wrong
         for one in (repeats, earlier):
@@ -148,16 +124,18 @@ def read_usage(opened: Opened) -> Read:
 
 def _usage(opened: Opened) -> Read:
     repeats = Repeats("container_amount", ("container", "time_ms"), everywhere=False)
-    containers = known_ids(opened, ("containers", "container"), "container")
+    containers = known_containers(opened)
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
         check_steps(opened.name, frame, "container")
         living, within = with_lives(opened, frame)
-        rules = [*unknown(frame, "container", containers), *within]
+        dated = undated(frame, ("time_ms",))
+        rules = [*unknown(frame, "container", containers), *dated, *within]
         kept, wrong = refuse(living, rules, "container_amount")
         yield from wrong
         kept = kept.drop(LIVES)
-        measures, _ = _further(kept, {"container", "time_ms"})
+        measures, _ = further(kept, {"container", "time_ms"})
+        check_units(opened, measures)
         kept, wrong = with_amounts(kept, _columns(measures), "container_amount")
         yield from wrong
         kept, wrong = repeats.apart(kept)
@@ -172,9 +150,10 @@ def read_background(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
         check_steps(opened.name, frame, "node")
-        kept, wrong = refuse(frame, unknown(frame, "node", nodes), "node_amount")
+        rules = [*unknown(frame, "node", nodes), *undated(frame, ("time_ms",))]
+        kept, wrong = refuse(frame, rules, "node_amount")
         yield from wrong
-        measures, _ = _further(kept, {"node", "time_ms"})
+        measures, _ = further(kept, {"node", "time_ms"})
         kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
         yield from wrong
         kept, wrong = repeats.apart(kept)
@@ -184,49 +163,11 @@ def read_background(opened: Opened) -> Read:
         yield Batch(table="node_amount", rows=rows.with_columns(named))
 
 
-def _columns(measures: Sequence[_Measure]) -> list[str]:
+def _columns(measures: Sequence[Measure]) -> list[str]:
     return [one.column for one in measures]
 
 
-def _columns_of(table: str) -> set[str]:
-    return {column.name for column in all_tables()[table].columns}
-
-
-def _further(frame: pl.DataFrame, known: set[str]) -> tuple[list[_Measure], list[str]]:
-    """The columns that hold amounts, and those that hold labels.
-
-    A column whose values are texts, most of them no numbers, holds labels.
-    """
-    measures, labels = [], []
-    for name in frame.columns:
-        if name in known or name == "line" or not name:
-            continue
-        if name.startswith(_LABEL) or not _is_numeric(frame[name]):
-            labels.append(name)
-        else:
-            measures.append(_measure(name))
-    return measures, labels
-
-
-def _is_numeric(values: pl.Series) -> bool:
-    if values.dtype.is_numeric() or values.dtype == pl.Null:
-        return True
-    if values.dtype != pl.String:
-        return False
-    there = values.drop_nulls()
-    return 2 * there.cast(pl.Float64, strict=False).is_not_null().sum() >= len(there)
-
-
-def _measure(name: str) -> _Measure:
-    ending = next(one for one in _ENDINGS if name.endswith(one))
-    resource = name.removesuffix(ending)
-    unit, per_unit = _ENDINGS[ending]
-    if unit == "count":
-        unit = _UNITS.get(resource, unit)
-    return _Measure(column=name, resource=resource, unit=unit, per_unit=per_unit)
-
-
-def _amount(frame: pl.DataFrame, measure: _Measure) -> pl.Series:
+def _amount(frame: pl.DataFrame, measure: Measure) -> pl.Series:
     """Amounts in the unit; texts as they stand where one of them is no number."""
     values = frame[measure.column]
     numbers = values.cast(pl.Float64, strict=False)
@@ -238,7 +179,7 @@ def _amount(frame: pl.DataFrame, measure: _Measure) -> pl.Series:
     return amounts
 
 
-def _long(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[_Measure]) -> pl.DataFrame:
+def _long(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[Measure]) -> pl.DataFrame:
     """A row for each amount that is there: resource, amount and unit beside the keys."""
     parts = []
     for measure in measures:
@@ -253,9 +194,9 @@ def _long(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[_Measure]
 
 def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
     """Requests and limits side by side: gpu and gpu_limit, cpu_milli and cpu_limit_milli."""
-    measures, _ = _further(frame, known)
-    limits = {m.resource.removesuffix(_LIMIT): m for m in measures if m.resource.endswith(_LIMIT)}
-    requests = {m.resource: m for m in measures if not m.resource.endswith(_LIMIT)}
+    measures, _ = further(frame, known)
+    limits = {m.resource.removesuffix(LIMIT): m for m in measures if m.resource.endswith(LIMIT)}
+    requests = {m.resource: m for m in measures if not m.resource.endswith(LIMIT)}
     parts = []
     for resource in dict.fromkeys([*requests, *limits]):
         stated = {"request": requests.get(resource), "limit": limits.get(resource)}
@@ -272,18 +213,16 @@ def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
     return pl.concat(parts, how="vertical_relaxed").sort("line", maintain_order=True)
 
 
-def _unit(resource: str, measure: _Measure) -> str:
+def _unit(resource: str, measure: Measure) -> str:
     """``cpu_limit`` alone is cores as ``cpu`` is."""
-    return _UNITS.get(resource, measure.unit) if measure.unit == "count" else measure.unit
+    return UNIT_OF.get(resource, measure.unit) if measure.unit == "count" else measure.unit
 
 
 def _with_labels(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     """The further columns of texts as one JSON object, added to what column labels holds."""
     written: list[str | None] = []
     for row in rows.select(*labels, pl.col("^labels$")).iter_rows(named=True):
-        own = {
-            name.removeprefix(_LABEL): str(row[name]) for name in labels if row[name] is not None
-        }
+        own = {name.removeprefix(LABEL): str(row[name]) for name in labels if row[name] is not None}
         written.append(_merged(row.get("labels"), own))
     return rows.drop(labels).with_columns(pl.Series("labels", written, dtype=pl.String))
 

@@ -19,6 +19,7 @@ from tracekit.sources._rows import refuse
 from tracekit.sources.own import _folder_rows
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_earlier import Earlier
+from tracekit.sources.own._folder_measured import Measured
 from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
 from tracekit.sources.own._folder_repeats import Repeats
 from tracekit.sources.own._folder_units import check_steps
@@ -57,11 +58,16 @@ def _table_file(table: Table) -> ClusterFile:
 
     def read(opened: Opened) -> Read:
         repeats = Repeats(table.name, () if table.step else table.key)
+        measured = Measured(opened, table.name)
+
+        def in_form(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
+            rows, wrong = _in_form(frame, table)
+            rows, other = measured.apart(rows)
+            return rows, [*wrong, *other]
+
         small = bool(table.entity and table.key and not table.step)
         earlier = (
-            Earlier(
-                opened, table.name, table.key, table.name, lambda frame: _in_form(frame, table)[0]
-            )
+            Earlier(opened, table.name, table.key, table.name, lambda frame: in_form(frame)[0])
             if small
             else None
         )
@@ -70,12 +76,10 @@ def _table_file(table: Table) -> ClusterFile:
             yield from broken
             if table.step and table.entity:
                 check_steps(opened.name, frame, table.entity)
-            rows, wrong = _in_form(frame, table)
+            rows, wrong = in_form(frame)
             yield from wrong
-            rows, wrong = repeats.apart(rows)
-            yield from wrong
-            if earlier is not None:
-                rows, wrong = earlier.apart(rows)
+            for one in (repeats, earlier):
+                rows, wrong = one.apart(rows) if one is not None else (rows, [])
                 yield from wrong
             rows = timed(rows) if table.entity == "node" and not table.step else rows
             rows = rows if places is None else places.of(rows)

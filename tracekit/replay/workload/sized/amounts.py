@@ -11,7 +11,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.workload.resources import BASE, CPU, MEMORY, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
-from tracekit.units import MILLI_PER_CORE
+from tracekit.units import MILLI_PER_CORE, SHARE, in_stored_unit
 
 #: Names of columns; what is not here keeps the name it has.
 _COLUMNS = {
@@ -135,15 +135,17 @@ def _column(resource: str, unit: str, assumptions: SizedAssumptions) -> tuple[st
     if resource == "net" and unit in _NETWORK:
         return _NETWORK[unit]
     column = _COLUMNS.get(resource, resource)
+    # an older store keeps units as they were stated
+    base, times, per = in_stored_unit(resource, unit) or (unit, 1, 1)
     whole = {
         CPU: assumptions.full_cpu_cores * MILLI_PER_CORE,
         MEMORY: float(assumptions.full_memory_bytes),
         "disk_bytes": float(assumptions.full_disk_bytes),
         "gpu_milli": 1000.0,
     }
-    if unit == "fraction":
+    if base == SHARE:
         return column, whole.get(column, _MILLIONTHS)
-    return column, float(_FACTORS.get((column, unit), 1))
+    return column, float(_FACTORS.get((column, base), 1)) * times / per
 
 
 def _wanted(

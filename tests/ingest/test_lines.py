@@ -1,0 +1,85 @@
+"""Shares of broken rows are of lines of the file, however many rows a good line gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cluster_support import written
+
+from tracekit.errors import CheckFailedError
+from tracekit.ingest import ingest
+from tracekit.ingest.rejects import Lines
+from tracekit.query import run
+from tracekit.query.describe import describe
+from tracekit.store import open_store
+from tracekit.store.broken_rows import broken_rows, kept_of
+
+HEAD = "container,time_ms,cpu_milli,memory_bytes,net_kbit_per_s,disk_bytes"
+FILES = {
+    "nodes.csv": ["node,cpu_milli,memory_bytes", "n1,8000,17179869184", "n2,nan,17179869184"],
+    "containers.csv": [
+        "container,service,node,arrival_ms,cpu_milli,memory_bytes",
+        "a,s,n1,0,1000,1073741824",
+    ],
+    "usage.csv": [
+        HEAD,
+        *(f"{one},{at * 60_000},500,5e8,10,1e6" for one in ("a", "zz") for at in range(10)),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (0.3, "usage.csv: 10 of 20 rows are broken (50.0 %), at most 30.0 % were allowed"),
+        (0.5, None),
+    ],
+)
+def test_the_limit_on_broken_rows_is_on_lines(
+    tmp_path: Path, limit: float, said: str | None
+) -> None:
+    folder = written(tmp_path / "in", {**FILES, "nodes.csv": FILES["nodes.csv"][:2]})
+    if said is None:
+        assert not ingest(folder, tmp_path / "store", max_rejects_fraction=limit).failed
+        return
+    with pytest.raises(CheckFailedError) as raised:
+        ingest(folder, tmp_path / "store", max_rejects_fraction=limit)
+    assert raised.value.what == said
+
+
+def test_all_that_tells_of_broken_rows_agrees(tmp_path: Path) -> None:
+    summary = ingest(written(tmp_path / "in", FILES), tmp_path / "store")
+    usage = next(one for one in summary.ingested if one.table == "container_amount")
+    assert (usage.rows_read, usage.lines_read, usage.rows, usage.rejected) == (50, 20, 40, 10)
+    told = broken_rows(summary.ingested)
+    assert [one.partition("; ")[0] for one in told] == [
+        "usage.csv, container_amount: 10 of 20 rows are broken",
+        "nodes.csv, node_resource: 1 of 2 rows is broken",
+    ]
+    store = open_store(tmp_path / "store")
+    shares = run(store, "quality/ledger").filter(action="rejected")
+    assert dict(shares.select("table", "share").iter_rows()) == {
+        "container_amount": 0.5,
+        "node_resource": 0.5,
+    }
+    tables = describe(store)["tables"]
+    assert kept_of(tables["container_amount"]) == (10, 20)
+    assert kept_of(tables["container"]) == (1, 1)
+
+
+def test_a_value_that_is_no_number_is_one_reject(tmp_path: Path) -> None:
+    use = [HEAD, "a,0,nan,5e8,10,1e6", "a,60000,inf,-5,10,1e6", "a,120000,500,5e8,10,1e6"]
+    summary = ingest(written(tmp_path / "in", {**FILES, "usage.csv": use}), tmp_path / "store")
+    usage = next(one for one in summary.ingested if one.table == "container_amount")
+    # two values of the second line are wrong, and it is one of three lines
+    assert (usage.lines_read, usage.rejected, usage.rows) == (3, 3, 9)
+    assert {one.column: one.rows for one in usage.defects} == {"cpu_milli": 2, "memory_bytes": 1}
+
+
+def test_a_line_counts_once() -> None:
+    lines = Lines()
+    lines.note(np.array([2, 2, 3, 90_000]), np.array([3, 3, 200_000]))
+    lines.note(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
+    assert (lines.read, lines.broken) == (4, 2)
