@@ -1,8 +1,9 @@
 """Containers that no policy can place within requests: no bound may count them.
 
-A container that is larger than every node; and a gang of which fewer than must start at once are ever
-there together, or fit on empty nodes together (``replay.engine.queueing.Gangs.needed``). The latter
-is proven by requests alone: of every member as much is counted as of the least of each resource.
+A container that is larger than every node; and a gang of which fewer than must start at once are
+ever there together, or fit on empty nodes together (``replay.engine.queueing.Gangs.needed``). The
+latter is proven by requests alone: of every member as much is counted as of the least of each
+resource.
 """
 
 import numpy as np
