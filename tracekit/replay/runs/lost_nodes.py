@@ -24,13 +24,13 @@ def lost_nodes(load: Workload) -> list[dict[str, Any]]:
     """
     if load.losses is None or load.losses.assumed is None:
         return []
-    found, first = load.losses, int(load.times_ms[0])
-    drawn = found.assumed & False if found.drawn is None else found.drawn
+    found, first, assumed = load.losses, int(load.times_ms[0]), load.losses.assumed
+    drawn = assumed & False if found.drawn is None else found.drawn
     rows = zip(found.node.tolist(), found.time_ms.tolist(), drawn.tolist(), strict=True)
     return [
         {"node": load.node_ids[node], "after_ms": when - first, "drawn": by_seed}
-        for (node, when, by_seed), assumed in zip(rows, found.assumed.tolist(), strict=True)
-        if assumed
+        for (node, when, by_seed), asked in zip(rows, assumed.tolist(), strict=True)
+        if asked
     ]
 
 

@@ -180,9 +180,9 @@ def _check_worst(tree: ast.AST, option: str, text: str) -> None:
     """Refuse the worst order of what has none."""
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and _is_worst(one)]
     if calls and option != _FAIL_IF:
-        inner = ast.unparse(calls[0].args[0])
+        plain = ast.unparse(calls[0].args[0])
         why = "asks for the worst order of arrival, and a limit holds in each"
-        raise _wrong(option, text, why, f"write {inner} instead of {ast.unparse(calls[0])}")
+        raise _wrong(option, text, why, f"write {plain} instead of {ast.unparse(calls[0])}")
     for call in calls:
         inner, *others = call.args
         if others or not isinstance(inner, ast.Name | ast.Attribute):
