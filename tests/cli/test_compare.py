@@ -97,6 +97,25 @@ def test_a_pipeline_gets_junit_and_markdown(
     capsys.readouterr()
 
 
+def test_what_a_threshold_is_held_against_stands_in_each_output(
+    two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mean passed where single orders broke the threshold, and nothing told of either."""
+    files = {name: tmp_path / name for name in ("junit", "markdown")}
+    call = ["compare", *two, "--fail-if", "imbalance_mean > 99"]
+    call += ["--fail-if", "worst(imbalance_mean) > 99"]
+    assert run([*call, *(part for name in files for part in (f"--{name}", str(files[name])))]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    for text in (page, *(path.read_text() for path in files.values())):
+        assert " on average of 6 orders, at most " in text
+        assert " in the worst of 6 orders, " in text
+    assert "held against the mean of the orders of arrival" in page
+    assert run([*call, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["thresholds"]
+    assert [row["judged"] for row in rows] == ["mean", "worst"]
+    assert all(row["new"] < row["new_worst"] and row["orders"] == 6 for row in rows)
+
+
 def test_a_policy_that_is_new_is_held_to_numbers(
     two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

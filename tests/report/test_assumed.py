@@ -34,3 +34,13 @@ def test_what_the_caller_put_in_the_place_of_what_is_recorded_is_not_missing() -
     )
     silent = Data(run=run, info={"quantities": {"requests": "absent"}})
     assert assumed.rests_sentence(silent).startswith("The trace does not say requests or limits:")
+
+
+def test_lost_nodes_are_named_and_not_counted_beside() -> None:
+    lost = [{"node": "n4", "after_ms": 180_000, "drawn": True}]
+    load = {"facts": {"nodes_lost": 1}, "lost": lost}
+    run = {"workload": load, "policies": []}
+    assert assumed.counts(Data(run=run)) == ["1 node is lost: n4 after 3 min, which the seed drew"]
+    # a run of an earlier version has the number alone
+    del load["lost"]
+    assert assumed.counts(Data(run=run)) == ["1 node was lost on the way"]

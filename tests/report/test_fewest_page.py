@@ -30,3 +30,16 @@ def test_without_production_it_is_beside_all_nodes_if_they_were_replayed(
     assert rows["Nodes kept"].before == "10"
     cpu = rows["Highest CPU use"]
     assert (cpu.before.replace("\u00a0", " "), cpu.after) == (before, "76.0\u00a0%")
+
+
+def test_the_lost_node_is_named_and_another_is_not_covered() -> None:
+    study = fewest()
+    lost = [{"node": "n4", "after_ms": 180_000, "drawn": True}]
+    about = {**study.about, "workload": {**study.about["workload"], "lost": lost}}
+    told = answer(Data(studies={study.name: dataclasses.replace(study, about=about)}))
+    said = [one.replace("\u00a0", " ") for one in told.told]
+    assert (
+        "1 node is lost: n4 after 3 min, which the seed drew; it counts as needed, as load is there"
+        " before."
+    ) in said
+    assert "the loss of another node than n4" in told.sure

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def write_junit(found: Study, path: Path) -> None:
     """Write a test case for each threshold and policy; without thresholds, one for each policy."""
     from tracekit.replay.answer.comparison.compared_run import OPEN, outcome_told, warnings_of
+    from tracekit.replay.answer.comparison.words import over_orders
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     untold = [one for one in outcomes if one["outcome"] in OPEN]
@@ -38,8 +39,10 @@ def write_junit(found: Study, path: Path) -> None:
             ET.SubElement(case, "failure", message=went(one)).text = _changes_of(
                 found, one["policy"]
             )
-        if one in untold:
+        elif one in untold:
             ET.SubElement(case, "skipped", message=outcome_told(one))
+        else:
+            ET.SubElement(case, "system-out").text = f"{one['measure']}: {over_orders(one)}"
     for policy in () if outcomes else about["policies"]:
         case = ET.SubElement(suite, "testcase", classname=policy, name="compared")
         ET.SubElement(case, "system-out").text = _changes_of(found, policy)
@@ -78,7 +81,14 @@ def write_markdown_error(error: TracekitError, path: Path) -> None:
 
 def _page(found: Study) -> Iterator[str]:
     from tracekit.replay.answer.comparison.compared_run import warnings_of
-    from tracekit.replay.answer.comparison.words import HEADS, cells, changed, too_few, value
+    from tracekit.replay.answer.comparison.words import (
+        HEADS,
+        cells,
+        changed,
+        over_orders,
+        too_few,
+        value,
+    )
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
@@ -94,7 +104,7 @@ def _page(found: Study) -> Iterator[str]:
                     f"`{one['threshold']}`",
                     one["policy"],
                     value(one, "base"),
-                    value(one, "new"),
+                    over_orders(one),
                     f"**{outcome(one)}**" if one["failed"] else outcome(one),
                 )
                 for one in outcomes
@@ -139,12 +149,12 @@ def outcome(row: dict[str, Any]) -> str:
 def went(row: dict[str, Any]) -> str:
     """What became of a threshold that failed, with the values of its measure."""
     from tracekit.replay.answer.comparison.compared_run import NOT_COMPARABLE
-    from tracekit.replay.answer.comparison.words import value
+    from tracekit.replay.answer.comparison.words import over_orders, value
 
-    if row["base"] is None:
-        # a policy that is new, or a measure that the base has not
-        return f"is exceeded by {row['policy']}: {row['measure']} is {value(row, 'new')}"
-    values = f"{row['measure']} went from {value(row, 'base')} to {value(row, 'new')}"
+    if row["base"] is None or row["judged"] == "worst":
+        # a policy that is new, or a measure that the base has not, or not of its worst order
+        return f"is exceeded by {row['policy']}: {row['measure']} is {over_orders(row)}"
+    values = f"{row['measure']} went from {value(row, 'base')} to {over_orders(row)}"
     if row["outcome"] == NOT_COMPARABLE:
         why = "fewer containers were placed than in the base"
         return f"cannot be judged for {row['policy']}: {why}; {values}"

@@ -147,20 +147,13 @@ def _blind(run: Any) -> list[str]:
 
 def _lost(run: Any) -> list[str]:
     """Nodes that were lost, and what became of the containers on them."""
-    from tracekit.units import duration
+    from tracekit.replay.runs.lost_nodes import lost_nodes, lost_told
 
-    losses, load = run.workload.losses, run.workload
-    if losses is None or "lost" not in load.assumptions:
+    said = lost_told(lost_nodes(run.workload))
+    if not said:
         return []
-    first = int(load.times_ms[0])
-    named = [
-        f"{load.node_ids[node]} after {duration(when - first) or '0 s'}"
-        for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True)
-    ]
-    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    lost = agreeing(len(named), "[node is|nodes are] lost")
     return [
-        f"{lost}: {', '.join(named[:5])}{more}; production lost none and has no row",
+        f"{said}; production lost none and has no row",
         *_lost_theirs(run.summary.to_dicts()),
     ]
 

@@ -34,7 +34,8 @@ def shrink(
     limits: Annotated[
         Sequence[str],
         Option(
-            "A limit that must hold, such as 'cpu_max_fraction <= 0.8'; repeatable. It may name"
+            "A limit that must hold in each order of arrival, such as 'cpu_max_fraction <= 0.8';"
+            " repeatable. It may name"
             " 'observed' (production) and 'base' (the policy on all nodes). Default: overload as in"
             " production, or in 0.01 % of node-steps if that is more; and in at most 0.01 % more"
             " than with all nodes. Every container must be placed at once; where production placed"

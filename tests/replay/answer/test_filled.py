@@ -76,6 +76,26 @@ def test_elsewhere_nothing_is_told() -> None:
     assert told({}, quantities={"departures": "recorded"}) == ""
 
 
+def test_policies_that_place_alike_are_told_once() -> None:
+    """It said "5 under 1*best_fit, 5 under 2*best_fit, 5 under best_fit; the most is 5 under"."""
+    names = ["1*a", "2*a", "a", "0.5*a+0.5*a"]
+    rows = pl.DataFrame({"policy": [*names, "b"], "nodes_used_end": [5.0] * 4 + [6.0]})
+    load = {"nodes": 10, "quantities": {"departures": "absent"}}
+    manifest = {
+        "workload": load,
+        "policies": [
+            {"policy": one, "placements": "b" if one == "b" else "a"} for one in rows["policy"]
+        ],
+    }
+    start = "Nodes that hold a container at the end, of 10: "
+    assert filled(Results(manifest, rows)) == (
+        f"{start}5 under 1*a and 3 others that place alike, 6 under b."
+    )
+    apart = {**manifest, "policies": [{"policy": one, "placements": one} for one in rows["policy"]]}
+    four = rows.filter(pl.col("policy") != "b")
+    assert filled(Results(apart, four)) == f"{start}5 under each policy."
+
+
 def test_averages_have_one_decimal_and_the_most_stands_apart() -> None:
     """It said 3.333 nodes, and "at most 130, under tssa" after a list of three."""
     rows = pl.DataFrame(

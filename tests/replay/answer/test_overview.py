@@ -112,3 +112,39 @@ def test_who_leaves_the_fewest_waiting_stands_first() -> None:
     assert len(seen.heads) == 6
     assert "who leaves the fewest containers waiting first" in seen.note
     assert not any("waiting first" in said for said in overview(made).note)
+
+
+def _one_that_leaves_some_waiting(pending: tuple[int, ...]) -> Results:
+    columns = {"nodes_used_mean": 2.0, "cpu_max_fraction": 0.5, "memory_max_fraction": 0.5}
+    rows = [
+        {
+            "repeat": at,
+            "seed": at,
+            "policy": "a",
+            **columns,
+            "pending": many,
+            "overloaded_node_steps": 0,
+        }
+        for at, many in enumerate(pending)
+    ]
+    repeats = pl.DataFrame(rows)
+    load = {"nodes": 10, "steps": 100, "containers": 20}
+    manifest = {"repeats_cover": ["order of arrival"], "policies": [], "workload": load}
+    return Results(manifest, repeats.filter(repeat=0).drop("repeat", "seed"), repeats)
+
+
+def test_of_a_policy_alone_nothing_is_the_same_under_every_policy() -> None:
+    """It said so of 2.333 containers never placed, and explained a sign that nothing had."""
+    seen = overview(_one_that_leaves_some_waiting((2, 2, 3, 2, 2, 3)))
+    said = " ".join(seen.note)
+    assert "the same under every policy" not in said
+    assert "two policies" not in said
+    assert any("±" in cell for cell in seen.rows[0]) == ("±" in said)
+    assert seen.heads[1] == "pending"
+
+
+def test_where_no_order_differs_no_interval_is_explained() -> None:
+    seen = overview(_one_that_leaves_some_waiting((3,) * 6))
+    assert not any("±" in cell for row in seen.rows for cell in row)
+    assert "means over 6 repeats; what differs between them: order of arrival" in seen.note
+    assert not any("±" in one for one in seen.note)

@@ -48,8 +48,13 @@ def test_a_gang_that_cannot_fit_is_in_no_bound() -> None:
         (_gang([(0, 9000, 600, 10)] * 3), 0),  # one on each node
         (_gang([(0, 9000, 600, 10)] * 6, minimum=3), 0),
         (_gang([(0, 9000, 600, 10)] * 6, minimum=4), 6),
-        # once the others have left, those three are all that the gang has
-        (_gang([(0, 5000, 600, 10)] * 3 + [(0, 9000, 600, 10)] * 3), 0),
+        # once three have left, the gang has too few
+        (_gang([(0, 5000, 600, 10)] * 3 + [(0, 9000, 600, 10)] * 3), 6),
+        (_gang([(0, 5000, 600, 10)] * 3 + [(0, 9000, 600, 10)] * 3, minimum=3), 0),
+        # as one departs the next arrives: two are never there together
+        (_gang([(0, 5000, 100, 10), (5000, 9000, 100, 10)], minimum=2), 2),
+        (_gang([(0, 5001, 100, 10), (5000, 9000, 100, 10)], minimum=2), 0),
+        (_gang([(0, 5000, 100, 10), (5000, 9000, 100, 10)], minimum=1), 0),
         # one is larger than a node: nobody starts
         (_gang([(0, 9000, 100, 10)] * 2 + [(0, 9000, 1100, 10)]), 3),
         (workload([(1000, 100)], [(0, 9000, 1100, 10), (0, 9000, 100, 10)]), 1),

@@ -68,6 +68,14 @@ def test_nodes_are_held_while_at_most_a_tenth_is_missing(places: int, held: bool
     assert outcome.node[:10].tolist() == [-1] * 10
 
 
+def test_who_leaves_while_its_gang_holds_nodes_has_not_begun() -> None:
+    """Nine hold nodes, one of them leaves, a tenth place comes: nine began where ten must."""
+    pods = [(0, 3000, -1), (0, 2000, 0), *ten(*[0] * 9)]
+    outcome = run(gangs(10, pods, gang_wait_ms=7000))
+    assert outcome.node[1:].tolist() == [-1] * 10
+    assert outcome.steps["pending"].to_list()[-1] == 9
+
+
 def test_who_waits_because_a_gang_held_its_node_is_told_so() -> None:
     load = gangs(9, [*ten(*[0] * 10), (1000, END_MS, -1)], gang_wait_ms=2 * END_MS)
     load = dataclasses.replace(load, services=("web",) * load.containers)

@@ -16,6 +16,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain
 from tracekit.replay.engine.outcome import Outcome
+from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.parse import parse_policy
@@ -148,9 +149,8 @@ class Slow:
         if self.gang[group[0]] < 0:
             return
         members, least = self.members(group[0]), self.load.gang_minimum
-        able = sum(i in self.placed or self.load.departure_ms[i] > now for i in members)
         needed = len(members) if least is None else int(least[group[0]])
-        if sum(i in self.placed for i in members) < min(needed, able):
+        if sum(i in self.placed for i in members) < needed:
             for index in group:
                 if self.pinned[index] < 0 and index in self.where:
                     del self.where[index], self.placed[index]
@@ -259,6 +259,46 @@ def test_a_gang_runs_when_its_minimum_does(minimum: int | None, expected: list[i
     needed = None if minimum is None else np.full(3, minimum)
     load = dataclasses.replace(load, gang=np.zeros(3, np.int64), gang_minimum=needed)
     assert run(load).node.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("minimum", "leaves", "expected"),
+    [
+        # one left before there was room: of three that must run together two are left, for ever
+        ([3] * 3, 200, [-1, -1, -1]),
+        (None, 200, [-1, -1, -1]),
+        ([2] * 3, 200, [-1, 0, 0]),
+        # all three are still there as room comes
+        ([3] * 3, 301, [0, 0, 0]),
+    ],
+)
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+def test_a_gang_of_which_too_few_are_left_never_begins(
+    minimum: list[int] | None, leaves: int, expected: list[int], placer: MakePlacer
+) -> None:
+    """Two ran of which three must run together."""
+    load = workload(
+        [(10, 10)],
+        [(0, 300, 10, 1), (30, leaves, 2, 1), (30, 9000, 2, 1), (30, 9000, 2, 1)],
+        steps=1,
+    )
+    least = None if minimum is None else np.array([0, *minimum])
+    load = dataclasses.replace(load, gang=np.array([-1, 0, 0, 0]), gang_minimum=least)
+    policy = parse_policy("first_fit")
+    engine = Engine(load, policy, np.random.default_rng(0), placer=placer)
+    assert engine.run().node.tolist()[1:] == expected
+
+
+def test_a_gang_that_has_begun_takes_in_who_comes_after_others_left() -> None:
+    load = workload(
+        [(10, 10)],
+        [(0, 300, 4, 1), (0, 400, 4, 1), (500, 9000, 9, 1), (600, 9000, 1, 1)],
+        steps=1,
+    )
+    load = dataclasses.replace(
+        load, gang=np.array([0, 0, -1, 0]), gang_minimum=np.array([2, 2, 0, 2])
+    )
+    assert run(load).time_ms.tolist() == [0, 0, 500, 600]
 
 
 def test_a_gang_waits_for_those_that_come_later() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracekit.errors import TracekitError
+from tracekit.replay.measures import all_measures
 from tracekit.replay.runs.thresholds import parse_threshold
 
 ROW = {"policy": "lra", "cpu_max_fraction": 0.5, "cpu_max_fraction_low": 0.4, "nodes_used_max": 9}
@@ -45,6 +46,46 @@ def test_a_measure_that_is_not_there_has_few_names_in_its_place(text: str, hint:
         parse_threshold(text).met(ROW, ROW)
     assert str(told.value.hint).startswith(hint)
     assert len(str(told.value.hint)) < 120
+
+
+def test_a_limit_holds_in_each_order_and_has_no_worst() -> None:
+    assert parse_threshold("worst(cpu_max) > 0.9").of_worst
+    assert not parse_threshold("cpu_max > 0.9").of_worst
+    with pytest.raises(TracekitError, match="a limit holds in each") as told:
+        parse_threshold("worst(cpu_max) <= 0.9", "--limit")
+    assert told.value.hint == "write cpu_max_fraction instead of worst(cpu_max_fraction)"
+
+
+@pytest.mark.parametrize("joined", ["and", "or"])
+@pytest.mark.parametrize("option", ["--fail-if", "--limit"])
+def test_two_comparisons_are_two_thresholds(option: str, joined: str) -> None:
+    with pytest.raises(TracekitError, match="gives two comparisons") as told:
+        parse_threshold(f"cpu_max <= 0.6 {joined} memory_max <= 0.8", option)
+    assert told.value.hint == f"give each as its own {option}"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("worst(cpu_max) > 0.85", 0.9),
+        ("worst(cpu_max) - cpu_max > 0.2", pytest.approx(0.2)),
+        ("worst(base) > 1", 0.7),
+        ("worst(base.cpu_max) > 1", 0.7),
+        # of one order the worst is the value
+        ("worst(memory_max) > 1", 0.3),
+    ],
+)
+def test_the_worst_order_is_a_value_of_its_own(text: str, value: float) -> None:
+    new = {"cpu_max_fraction": 0.7, "worst(cpu_max_fraction)": 0.9, "memory_max_fraction": 0.3}
+    base = {"cpu_max_fraction": 0.6, "worst(cpu_max_fraction)": 0.7}
+    named = parse_threshold(f"cpu_max + 0 > {text.partition(' >')[0]}" if "base" in text else text)
+    assert named.sides(base, new)[-1 if "base" in text else 0] == value
+
+
+def test_a_measure_without_a_worse_end_has_no_worst_order() -> None:
+    neither = next(name for name, one in all_measures().items() if one.better is None)
+    with pytest.raises(TracekitError, match="of which neither end is better"):
+        parse_threshold(f"worst({neither}) > 1")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from replay_support import Row, workload
 
 from tracekit.replay.engine.explain import explain
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.runs.room_left import CELLS, GANG, RULES, in_their_way
+from tracekit.replay.runs.room_left import CELLS, FEW_LEFT, GANG, RULES, in_their_way
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.waiting import waiting, waiting_told
 from tracekit.replay.workload.constraints.allowed import Allowed, Suited, nowhere
@@ -178,6 +178,15 @@ def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
     assert found(gang)["kinds"][0]["in_the_way"] == {GANG: 3}
     assert in_their_way(found(gang)) == "room for a whole gang"
     assert "3 nodes have room, but not for enough of its gang" in said(gang)[0]
+
+
+def test_a_gang_of_which_too_few_are_left_is_told_so() -> None:
+    rows: list[Row] = [(0, 2500, 1000, 1), (10, 2000, 300, 1), *[(10, 9000, 300, 1)] * 2]
+    load = of_one_service(workload([(1000, 100)], rows))
+    load = dataclasses.replace(load, gang=np.array([-1, 0, 0, 0]))
+    assert found(load)["kinds"][0]["in_the_way"] == {FEW_LEFT: 1}
+    assert in_their_way(found(load)) == "gangs of which too few are left"
+    assert "1 node has room, but fewer of its gang are left than must run together" in said(load)[0]
 
 
 @pytest.mark.parametrize(

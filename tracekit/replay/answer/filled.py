@@ -10,6 +10,7 @@ from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.store.quantities import ABSENT
+from tracekit.words import agreeing
 
 _MEAN, _MOST, END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
 #: Of times of departure that were recorded.
@@ -90,12 +91,23 @@ def _fit(found: Results, name: str) -> Sequence[str]:
 
 def _each(found: Results, name: str) -> str:
     """What each of those that are spoken of needs, the fewest nodes first; empty for none."""
-    fit = _fit(found, name)
-    ordered = sorted(fit, key=lambda policy: float(found.of(policy, name).mean()))
-    said = [f"{_nodes(found, policy, name)} under {policy}" for policy in ordered]
+    fit = set(_fit(found, name))
+    alike = [some for names in found.groups if (some := [one for one in names if one in fit])]
+    ordered = sorted(alike, key=lambda some: float(found.of(some[0], name).mean()))
+    said = [f"{_nodes(found, some[0], name)} under {_under(some)}" for some in ordered]
     if len(said) <= _NAMED:
         return ", ".join(said)
+    least, most = (_nodes(found, some[0], name) for some in (ordered[0], ordered[-1]))
+    if least == most:
+        return f"{least} under each policy"
     return f"{', '.join(said[:_NAMED])}; the most is {said[-1]}"
+
+
+def _under(alike: Sequence[str]) -> str:
+    """The first of the policies that place alike, and how many others do: they are one row."""
+    more = len(alike) - 1
+    which = agreeing(more, "[other that places|others that place] alike")
+    return f"{alike[0]} and {which}" if more else alike[0]
 
 
 def _nodes(found: Results, policy: str, name: str) -> str:

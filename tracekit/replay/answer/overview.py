@@ -25,6 +25,8 @@ COLUMNS = 5
 ALWAYS = ("nodes_used_mean", *FULLEST)
 #: Stands behind the name of a policy that may not be chosen.
 BARRED = "*"
+#: What cells with an interval have.
+_RANGES = ("±", "(")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,8 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     told = sorted(
         stands.values(), key=lambda one: (_place(one, decides, waits=waits), *_weight(found, one))
     )
-    picked = [one for one in told if one is decides or one.measure in ALWAYS or not _same(one)]
+    always = {*ALWAYS, *([PENDING] if waits else [])}
+    picked = [one for one in told if one is decides or one.measure in always or not _same(one)]
     picked = picked[:columns]
     measures = [found.measures[one.measure] for one in picked]
     barred = _barred(found)
@@ -75,7 +78,7 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
             *([f"by {_title(found, decides)}, which decides"] if decides else []),
             *(["who leaves the fewest containers waiting first"] if waits else []),
             *([f"{BARRED}: barred, not to be chosen"] if barred else []),
-            *_note(found, measures, list(stands.values())),
+            *_note(found, measures, picked, list(stands.values()), rows),
             *filter(None, [idle_told(found.summary)]),
         ),
     )
@@ -193,9 +196,16 @@ def _of_one_order(found: Results, most: int) -> list[str]:
     return said
 
 
-def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standings]) -> list[str]:
+def _note(
+    found: Results,
+    measures: Sequence[Measure],
+    picked: Sequence[Standings],
+    stands: Sequence[Standings],
+    rows: Sequence[tuple[str, ...]],
+) -> list[str]:
     said = ["; ".join(f"{one.short}: {one.title}" for one in measures)]
     most = found.most_orders
+    same = _the_same(found, picked, stands)
     if most > 1:
         covers = " and ".join(found.manifest.get("repeats_cover") or ["order of arrival"])
         if most < FEWEST:
@@ -203,7 +213,12 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
                 f"means over {counted(most, 'repeat')}, without ±: an interval needs {FEWEST}"
                 f" (--repeat {FEWEST}); what differs between them: {covers}"
             )
-            return [*said, *_of_one_order(found, most), *_the_same(found, stands)]
+            return [*said, *_of_one_order(found, most), *same]
+        if not any(sign in cell for row in rows for cell in row[1:] for sign in _RANGES):
+            said.append(
+                f"means over {counted(most, 'repeat')}; what differs between them: {covers}"
+            )
+            return [*said, *_of_one_order(found, most), *same]
         said.append(
             "mean ± half of the 95 % interval, for all rows together, over"
             f" {counted(most, 'repeat')};"
@@ -211,12 +226,13 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
             + "; wider for looking twice"
             * (found.looks > 1)
         )
-        said.append(
-            "two policies may be within chance although their ± do not meet: differences are"
-            " corrected for all comparisons of the run (--repeat-up-to adds orders)"
-        )
+        if len(_rows_of_policies(found)) > 1:
+            said.append(
+                "two policies may be within chance although their ± do not meet: differences are"
+                " corrected for all comparisons of the run (--repeat-up-to adds orders)"
+            )
         said += _of_one_order(found, most)
-    return [*said, *_the_same(found, stands)]
+    return [*said, *same]
 
 
 def idle_told(summary: pl.DataFrame) -> str:
@@ -225,8 +241,17 @@ def idle_told(summary: pl.DataFrame) -> str:
     return f"no measure of {listed(idle)}: no container uses or requests any" if idle else ""
 
 
-def _the_same(found: Results, stands: Sequence[Standings]) -> list[str]:
-    same = [one for one in stands if _same(one) and one.rows]
+def _rows_of_policies(found: Results) -> list[tuple[str, ...]]:
+    """The policies, those together that place alike; production aside."""
+    return [names for names in found.groups if names != (OBSERVED,)]
+
+
+def _the_same(
+    found: Results, picked: Sequence[Standings], stands: Sequence[Standings]
+) -> list[str]:
+    """What is the same under every policy; of a policy alone, what has no column."""
+    alone = len(found.groups) == 1 and len(found.groups[0]) == 1
+    same = [one for one in stands if _same(one) and one.rows and not (alone and one in picked)]
     if not same:
         return []
     told = ", ".join(
@@ -234,7 +259,7 @@ def _the_same(found: Results, stands: Sequence[Standings]) -> list[str]:
         f" {shown(found.measures[one.measure], one.rows[0].mean, None, unit=True)}"
         for one in same
     )
-    return [f"the same under every policy: {told}"]
+    return [f"also: {told}" if alone else f"the same under every policy: {told}"]
 
 
 def separates(summary: pl.DataFrame, measure: Measure) -> bool:

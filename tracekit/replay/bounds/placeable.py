@@ -1,15 +1,16 @@
 """Containers that no policy can place within requests: no bound may count them.
 
-A container that is larger than every node; and a gang of which empty nodes together take fewer than
-must start at once, however few of it are left (``replay.engine.queueing.Gangs.needed``). That is
-proven by requests alone: of every member as much is counted as of the least one of each resource.
+A container that is larger than every node; and a gang of which fewer than must start at once are
+ever there together, or fit on empty nodes together (``replay.engine.queueing.Gangs.needed``). The
+latter is proven by requests alone: of every member as much is counted as of the least of each
+resource.
 """
 
 import numpy as np
 
 from tracekit.arrays import BoolArray
 from tracekit.replay.bounds.nodes import fit_counts
-from tracekit.replay.workload.gangs import in_order_of
+from tracekit.replay.workload.gangs import enough_of, in_order_of
 from tracekit.replay.workload.workload import Workload
 
 
@@ -37,14 +38,14 @@ def never_placed(load: Workload) -> BoolArray:
 
 
 def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
-    """Whether a gang never has as few left as there is room for on empty nodes."""
+    """Whether a gang needs more than are there at one time, or than empty nodes have room for."""
     able = members & ~never
     if not able.any():
         return True
     least = load.request[able].min(axis=0)[None]
     room = float(fit_counts(least, load.allocatable).astype(np.float64).sum())
-    room = min(room, float(able.sum()))
-    stated = 0 if load.gang_minimum is None else int(load.gang_minimum[members][0])
-    departure = load.departure_ms[members]
-    left_at_last = int((departure == departure.max()).sum())
-    return min(stated or int(members.sum()), left_at_last) > room
+    arrival, departure = np.sort(load.arrival_ms[able]), np.sort(load.departure_ms[able])
+    # who departs as another arrives was there before it
+    gone = np.searchsorted(departure, arrival, side="right")
+    together = int((np.arange(1, len(arrival) + 1) - gone).max())
+    return enough_of(load, np.flatnonzero(members)) > min(room, together)

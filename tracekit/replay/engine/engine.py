@@ -219,7 +219,7 @@ class Engine:
         pinned = (
             np.zeros(len(indices), bool) if self._pinned is None else self._pinned[indices] >= 0
         )
-        needed, free = gangs.needed(indices, state.node, now), indices[~pinned]
+        needed, free = gangs.needed(indices, state.node), indices[~pinned]
         if len(indices) < needed or patience.backed_off(gang, now):
             if pinned.any():
                 self._place(indices[pinned], times[pinned])
@@ -255,7 +255,7 @@ class Engine:
 
     def _waiting(self) -> int:
         """How many wait for a node or hold one, and not for members of their gang to come."""
-        held = sum(map(len, self._patience.holding.values()))
+        held = 0 if self.state.holding is None else int(self.state.holding.sum())
         few = (
             0 if self._gangs is None else self._gangs.awaiting_others(self._pending, self._arrived)
         )
@@ -304,9 +304,8 @@ class Engine:
         return len(nodes) > 0
 
     def _stop(self, indices: IntArray) -> None:
-        for index in indices.tolist():
-            self.state.stop(index)
-        self._placer.changed(self.state.node[indices])
+        nodes = [self.state.stop(index) for index in indices.tolist()]
+        self._placer.changed(np.array(nodes, dtype=np.int64))
 
     def _retry(self, now: int, some: BoolArray | None = None) -> None:
         """Try waiting containers by priority, then by how long they have waited.

@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.workload.gangs import runs, spread_gangs
+from tracekit.replay.workload.gangs import enough_of, runs, spread_gangs
 from tracekit.replay.workload.node_times import Losses
 from tracekit.replay.workload.workload import Workload
 
@@ -17,12 +17,12 @@ class Gangs:
 
     def __init__(self, load: Workload) -> None:
         assert load.gang is not None  # noqa: S101 - as the caller saw
-        self._gang, self._arrival, self._departure = load.gang, load.arrival_ms, load.departure_ms
+        self._gang, self._arrival = load.gang, load.arrival_ms
         order = np.argsort(load.gang, kind="stable")
         known, first = np.unique(load.gang[order], return_index=True)
         members = np.split(order, first[1:])
         self._members = dict(zip(known.tolist(), members, strict=True))
-        self._minimum = load.gang_minimum
+        self._enough = {gang: enough_of(load, some) for gang, some in self._members.items()}
         self._spread = np.isin(load.gang, spread_gangs(load.gang, load.arrival_ms))
 
     def of(self, index: int) -> int:
@@ -51,10 +51,11 @@ class Gangs:
         )
         return np.array(found, dtype=np.int64)
 
-    def needed(self, some: IntArray, node: IntArray, now: int) -> int:
+    def needed(self, some: IntArray, node: IntArray) -> int:
         """How many of these members of one gang must find a node, that none is sent back.
 
-        As many as are wanting of the gang's minimum, yet never more than are left of the gang.
+        As many as are wanting of the gang's minimum, even where fewer are left of the gang: it can
+        never begin then. Who ran before counts, so that a gang that has begun is never short.
 
         Parameters
         ----------
@@ -66,11 +67,7 @@ class Gangs:
         gang = int(self._gang[some[0]])
         if gang < 0:
             return 0
-        others = np.setdiff1d(self._members[gang], some, assume_unique=True)
-        size = len(some) + len(others)
-        minimum = 0 if self._minimum is None else int(self._minimum[some[0]])
-        to_come = int(((node[others] < 0) & (self._departure[others] > now)).sum())
-        return min((minimum or size) - self._began(some, node), len(some) + to_come)
+        return self._enough[gang] - self._began(some, node)
 
     def awaiting_others(self, pending: Sequence[int], arrived: int) -> int:
         """How many of these wait for members of their gang to come, so that nobody can place them.
@@ -79,12 +76,10 @@ class Gangs:
         """
         if not pending or arrived == len(self._gang):
             return 0
-        gangs, first, many = np.unique(self._gang[pending], return_index=True, return_counts=True)
+        gangs, many = np.unique(self._gang[pending], return_counts=True)
         found = 0
-        for gang, at, count in zip(gangs.tolist(), first.tolist(), many.tolist(), strict=True):
-            members = self._members[gang]
-            stated = 0 if self._minimum is None else int(self._minimum[pending[at]])
-            if gang >= 0 and int((members < arrived).sum()) < (stated or len(members)):
+        for gang, count in zip(gangs.tolist(), many.tolist(), strict=True):
+            if gang >= 0 and int((self._members[gang] < arrived).sum()) < self._enough[gang]:
                 found += count
         return found
 

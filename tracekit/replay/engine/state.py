@@ -83,18 +83,20 @@ class ReplayState:
                 for index, node in zip(at.tolist(), nodes[placed].tolist(), strict=True):
                     follower.add(index, node)
 
-    def stop(self, index: int) -> None:
-        """Take a running container off its node."""
+    def stop(self, index: int) -> int:
+        """Take a running container off its node; the node. Who only held it never had one."""
         self._before_moves()
+        node = int(self.node[index])
         self.running[index] = False
-        if self.holding is not None:
-            self.holding[index] = False
         self._change(index, sign=-1)
+        if self.holding is not None and self.holding[index]:
+            self.holding[index] = False
+            self.node[index], self.placed_ms[index] = -1, -1
+        return node
 
     def undo(self, index: int) -> int:
         """Take a container back as if it had never been placed; the node it was on."""
-        node = int(self.node[index])
-        self.stop(index)
+        node = self.stop(index)
         self.node[index], self.placed_ms[index] = -1, -1
         return node
 

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.constraints.cells import Cells
+from tracekit.replay.workload.gangs import enough_of
 from tracekit.replay.workload.workload import Workload
 from tracekit.words import listed
 
@@ -15,6 +19,8 @@ CELLS = "NUMA cells"
 EITHER = f"{RULES} or {CELLS}"
 #: There is room for the container itself, but not for enough of its gang.
 GANG = "gang"
+#: So many of its gang have left that it can never begin.
+FEW_LEFT = "gang_left"
 #: A gang held that room until the end.
 HELD = "held"
 
@@ -30,10 +36,28 @@ def in_gang(load: Workload, index: int) -> bool:
     return load.gang is not None and bool(load.gang[index] >= 0)
 
 
-def room_left(load: Workload, index: int) -> str:
-    """Why a container waits where there is room for it at the end, one of the words above."""
+def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
+    """Whether so many of a container's gang left that the others wait in vain.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,)
+        Where each was placed last, -1 for never: a gang that has begun once is not short.
+    """
+    if load.gang is None or load.gang[index] < 0:
+        return False
+    members = np.flatnonzero(load.gang == load.gang[index])
+    left = load.departure_ms[members] > load.times_ms[-1]
+    return bool((left | (node[members] >= 0)).sum() < enough_of(load, members))
+
+
+def room_left(load: Workload, index: int, node: IntArray) -> str:
+    """Why a container waits where there is room for it at the end, one of the words above.
+
+    ``node`` is as in ``can_never_begin``.
+    """
     if in_gang(load, index):
-        return GANG
+        return FEW_LEFT if can_never_begin(load, index, node) else GANG
     parts = () if load.constraints is None else load.constraints.parts
     about = [part for part in parts if not part.fixed and part.about[index]]
     if not about:
@@ -50,6 +74,7 @@ def room_words(name: str, nodes: int) -> str:
     in_cells = f"{have} it in no {CELLS} as the container asks for"
     said = {
         GANG: f"{have} room, but not for enough of its gang",
+        FEW_LEFT: f"{have} room, but fewer of its gang are left than must run together",
         HELD: f"{have} room, which a gang held until the end",
         RULES: f"{have} room, but {are} closed by {RULES}",
         CELLS: f"{have} room, but {in_cells}",
@@ -72,5 +97,9 @@ def in_their_way(found: Mapping[str, Any]) -> str:
             why[CLOSED] = None
         for name in kind["in_the_way"]:
             why[name if room_words(name, 1) else ROOM] = None
-    told = {GANG: "room for a whole gang", HELD: "room that a gang holds"}
+    told = {
+        GANG: "room for a whole gang",
+        FEW_LEFT: "gangs of which too few are left",
+        HELD: "room that a gang holds",
+    }
     return listed([told.get(name, name) for name in why])

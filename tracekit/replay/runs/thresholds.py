@@ -4,28 +4,24 @@
 
 An expression of Python's arithmetic and comparisons, ``max(...)`` and ``min(...)``, nothing else:
 numbers, names of measures (of the new run), ``base`` for the same measure in the base run,
-``base.MEASURE`` for another one. In
-``--limit`` base is the same policy on all nodes, and ``observed`` what production did. The unit at
-the end of a name may be left out: ``cpu_p99 <= 0.8``.
+``base.MEASURE`` for another one. In ``--fail-if`` a measure is its mean over the orders of arrival,
+and ``worst(MEASURE)`` what it came to in the worst of them. In
+``--limit``, which holds in each order, base is the same policy on all nodes, and ``observed`` what
+production did. The unit at the end of a name may be left out: ``cpu_p99 <= 0.8``.
 ``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
 """
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.errors import TracekitError, nearest
+from tracekit.errors import TracekitError
 from tracekit.replay.measures import SHARES, find_measure
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.threshold_values import ARITHMETIC, FUNCTIONS, WORST, Row, value_of
 
-_ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
 _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
@@ -34,13 +30,10 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_FUNCTIONS: Mapping[str, Callable[[list[float]], float]] = {"max": max, "min": min}
 #: Far more than any threshold takes, and far less than what reading one could choke on.
 _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
 #: A share that is so large was meant in percent: no node is used ten times over.
 _SURELY_PERCENT = 10.0
-#: So many names are proposed in the place of one that is not there.
-_PROPOSED = 5
 _FAIL_IF = "--fail-if"
 #: The other runs that an expression may speak of.
 _OTHERS = {_FAIL_IF: ("base",), "--limit": ("base", OBSERVED)}
@@ -49,8 +42,6 @@ _EXAMPLES = {
     _FAIL_IF: "for example --fail-if 'imbalance_mean > 1.05 * base'",
     "--limit": "for example --limit 'cpu_max_fraction <= 0.8'",
 }
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -91,8 +82,11 @@ class Threshold:
 
     def sides(self, base: Row, new: Row, observed: Row | None = None) -> list[float | None]:
         """The compared values, from left to right; None where a value lacks. Raises as ``met``."""
-        values = _Values(self, {"base": base, OBSERVED: observed or {}}, new)
-        return [values.of(side) for side in (self.condition.left, *self.condition.comparators)]
+        rows = {"": new, "base": base, OBSERVED: observed or {}}
+        return [
+            value_of(side, rows, self.measure, f"{self.option} '{self.text}'")
+            for side in (self.condition.left, *self.condition.comparators)
+        ]
 
     @property
     def measures(self) -> list[str]:
@@ -102,6 +96,11 @@ class Threshold:
     def speaks_of(self, run: str) -> bool:
         """Whether it names another run: ``base`` or ``observed``."""
         return run in _OTHERS[self.option] and run in self._words
+
+    @property
+    def of_worst(self) -> bool:
+        """Whether it speaks of the worst order of arrival, and not of the mean alone."""
+        return any(_is_worst(node) for node in ast.walk(self.condition))
 
     @property
     def _words(self) -> list[str]:
@@ -139,8 +138,7 @@ def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) ->
         raise _wrong(option, text, "is not an expression") from None
     if _depth(tree) > _DEEPEST:
         raise _wrong(option, text, f"is nested more than {_DEEPEST} deep")
-    if not isinstance(tree, ast.Compare):
-        raise _wrong(option, text, "compares nothing")
+    tree = _one_comparison(tree, option, text)
     for node in ast.walk(tree):
         if not _allowed(node, _OTHERS[option]):
             raise _wrong(
@@ -149,6 +147,7 @@ def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) ->
         if isinstance(node, ast.BinOp) and _divides_by_0(node):
             raise _wrong(option, text, f"divides by 0 in '{ast.unparse(node)}'")
     _spell_out(tree)
+    _check_worst(tree, option, text)
     measures = [name for name in _named(tree) if name not in _OTHERS[option]]
     if not measures:
         raise _wrong(option, text, "names no measure")
@@ -157,11 +156,43 @@ def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) ->
     return Threshold(text, policy, tree, measures[0], option)
 
 
+def _one_comparison(tree: ast.expr, option: str, text: str) -> ast.Compare:
+    if isinstance(tree, ast.BoolOp):
+        many = "two" if len(tree.values) == 2 else str(len(tree.values))
+        raise _wrong(option, text, f"gives {many} comparisons", f"give each as its own {option}")
+    if not isinstance(tree, ast.Compare):
+        raise _wrong(option, text, "compares nothing")
+    return tree
+
+
 def _named(tree: ast.AST) -> list[str]:
     """The names of an expression but for those of functions."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     every = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
     return [node.id for node in every if id(node) not in called]
+
+
+def _is_worst(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == WORST
+
+
+def _check_worst(tree: ast.AST, option: str, text: str) -> None:
+    """Refuse the worst order of what has none."""
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and _is_worst(one)]
+    if calls and option != _FAIL_IF:
+        plain = ast.unparse(calls[0].args[0])
+        why = "asks for the worst order of arrival, and a limit holds in each"
+        raise _wrong(option, text, why, f"write {plain} instead of {ast.unparse(calls[0])}")
+    for call in calls:
+        inner, *others = call.args
+        if others or not isinstance(inner, ast.Name | ast.Attribute):
+            why = f"holds '{ast.unparse(call)}', and one measure alone has a worst order"
+            raise _wrong(option, text, why, f"for example {WORST}(cpu_max_fraction)")
+        name = inner.id if isinstance(inner, ast.Name) else inner.attr
+        measure = find_measure(name)
+        if measure is not None and measure.better is None:
+            why = f"asks for the worst {name}, of which neither end is better"
+            raise _wrong(option, text, why, "thresholds without 'worst' are of the mean")
 
 
 def _divides_by_0(node: ast.BinOp) -> bool:
@@ -216,13 +247,13 @@ def _allowed(node: ast.AST, others: tuple[str, ...]) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float) and not isinstance(node.value, bool)
     if isinstance(node, ast.BinOp | ast.UnaryOp):
-        return type(node.op) in {*_ARITHMETIC, ast.USub}
+        return type(node.op) in {*ARITHMETIC, ast.USub}
     if isinstance(node, ast.Attribute):
         return isinstance(node.value, ast.Name) and node.value.id in others
     if isinstance(node, ast.Compare):
         return all(type(op) in _COMPARISON for op in node.ops)
     if isinstance(node, ast.Call):
-        known = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
+        known = isinstance(node.func, ast.Name) and node.func.id in {*FUNCTIONS, WORST}
         return known and bool(node.args) and not node.keywords
     plain = (ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop)
     return isinstance(node, plain)
@@ -238,63 +269,6 @@ def _depth(tree: ast.AST) -> int:
     return depth
 
 
-def _wrong(option: str, text: str, what: str) -> TracekitError:
+def _wrong(option: str, text: str, what: str, hint: str = "") -> TracekitError:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return TracekitError(f"{option} '{shown}' {what}", hint=_EXAMPLES[option])
-
-
-def _alike(name: str, known: Sequence[str]) -> str:
-    """Names that share a word with one that is not there, and where all of them are."""
-    words = {word for word in name.lower().split("_") if len(word) > 1}
-    close = sorted(known, key=lambda one: -len(words & set(one.split("_"))))[:_PROPOSED]
-    near = [one for one in close if words & set(one.split("_"))]
-    said = f"near it: {', '.join(near)}; " if near else ""
-    return f"{said}all of them: tracekit list measures"
-
-
-class _Values:
-    """The values of the parts of a threshold's expression for one policy."""
-
-    def __init__(self, threshold: Threshold, others: Mapping[str, Row], new: Row) -> None:
-        self._threshold, self._others, self._new = threshold, others, new
-
-    def of(self, node: ast.expr) -> float | None:
-        """The value; None where a run has none."""
-        if isinstance(node, ast.Constant):
-            return float(str(node.value))
-        if isinstance(node, ast.UnaryOp):
-            value = self.of(node.operand)
-            return None if value is None else -value
-        if isinstance(node, ast.BinOp | ast.Call):
-            return self._combined(node)
-        if isinstance(node, ast.Attribute):
-            assert isinstance(node.value, ast.Name)  # noqa: S101 - nothing else was let in
-            return self._measure(self._others[node.value.id], node.attr)
-        assert isinstance(node, ast.Name)  # noqa: S101 - nothing else was let in
-        if self._threshold.speaks_of(node.id):
-            return self._measure(self._others[node.id], self._threshold.measure)
-        return self._measure(self._new, node.id)
-
-    def _combined(self, node: ast.BinOp | ast.Call) -> float | None:
-        parts = node.args if isinstance(node, ast.Call) else [node.left, node.right]
-        values = [value for one in parts if (value := self.of(one)) is not None]
-        if len(values) < len(parts):
-            return None
-        if isinstance(node, ast.Call):
-            assert isinstance(node.func, ast.Name)  # noqa: S101 - nothing else was let in
-            return _FUNCTIONS[node.func.id](values)
-        if isinstance(node.op, ast.Div) and values[1] == 0:
-            return None
-        found: float = _ARITHMETIC[type(node.op)](*values)
-        return found
-
-    def _measure(self, row: Row, name: str) -> float | None:
-        if name not in row or isinstance(row[name], str):
-            known = [key for key in row if find_measure(key) is not None]
-            close = nearest(name, known)
-            given = f"{self._threshold.option} '{self._threshold.text}'"
-            raise TracekitError(
-                f"{given}: the run has no measure '{name}'",
-                hint=f"did you mean '{close}'?" if close else _alike(name, known),
-            )
-        return None if row[name] is None else float(row[name])
+    return TracekitError(f"{option} '{shown}' {what}", hint=hint or _EXAMPLES[option])

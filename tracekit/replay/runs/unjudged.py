@@ -8,6 +8,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import RESOURCES, find_measure
 from tracekit.replay.runs.grown import grown
+from tracekit.replay.runs.lost_nodes import lost_nodes
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration, percent
@@ -20,6 +21,7 @@ def told_of(load: Workload) -> dict[str, Any]:
     return {
         **({"told": list(load.told)} if load.told else {}),
         **({"left_out": list(load.left_out)} if load.left_out else {}),
+        **({"lost": lost} if (lost := lost_nodes(load)) else {}),
         "stands_in": stands_in(load.facts, load.containers, load.quantities),
         "unjudged": unjudged(load),
         "growth": grown(load),

@@ -13,7 +13,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.measures import words_of
-from tracekit.replay.runs.room_left import in_gang, room_left, room_words
+from tracekit.replay.runs.room_left import can_never_begin, in_gang, room_left, room_words
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.constraints.reasons import CORDONED, told
 from tracekit.replay.workload.resources import PODS, amount_text, short_names
@@ -79,7 +79,7 @@ def waiting_on(load: Workload, node: IntArray) -> dict[str, Any]:
         "containers": len(never),
         "gone": len(never) - len(still),
         "kept": _kept(load, never),
-        "kinds": [_kind(load, free, some) for some in _by_kind(load, still)[:_KINDS]],
+        "kinds": [_kind(load, node, free, some) for some in _by_kind(load, node, still)[:_KINDS]],
     }
 
 
@@ -97,16 +97,17 @@ def _numbers(load: Workload, placements: pl.DataFrame) -> IntArray:
     return nodes.fill_null(-1).to_numpy()
 
 
-def _by_kind(load: Workload, some: IntArray) -> list[IntArray]:
+def _by_kind(load: Workload, node: IntArray, some: IntArray) -> list[IntArray]:
     """Containers of one service and request, in a gang or not, the most frequent first."""
-    found: dict[tuple[str, bytes, bool], list[int]] = {}
+    found: dict[tuple[str, bytes, bool, bool], list[int]] = {}
     for index in some.tolist():
-        key = load.services[index], load.request[index].tobytes(), in_gang(load, index)
+        in_vain = can_never_begin(load, index, node)
+        key = load.services[index], load.request[index].tobytes(), in_gang(load, index), in_vain
         found.setdefault(key, []).append(index)
     return [np.array(one) for one in sorted(found.values(), key=lambda one: (-len(one), one[0]))]
 
 
-def _kind(load: Workload, free: IntArray, some: IntArray) -> dict[str, Any]:
+def _kind(load: Workload, node: IntArray, free: IntArray, some: IntArray) -> dict[str, Any]:
     first = int(some[0])
     request = load.request[first]
     asked = np.flatnonzero(request).tolist()
@@ -122,7 +123,7 @@ def _kind(load: Workload, free: IntArray, some: IntArray) -> dict[str, Any]:
     # what most nodes lack goes first
     counts = dict(sorted(found.items(), key=lambda one: -one[1]))
     if room.any():
-        counts[room_left(load, first)] = int(room.sum())
+        counts[room_left(load, first, node)] = int(room.sum())
     most = free[may].max(axis=0, initial=0)
     return {
         "service": load.services[first],

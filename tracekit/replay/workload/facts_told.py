@@ -75,6 +75,8 @@ _BENDING = {
 }
 #: How the names of facts about constraints begin.
 _CONSTRAINT = "constraint_"
+#: Said by names where a document has them.
+LOST = "nodes_lost"
 #: What the workload itself tells in a sentence, by name.
 _NAMED = frozenset(
     f"containers_{why}"
@@ -119,7 +121,7 @@ _FURTHER = {
     "containers_without_recorded_node": "[container|containers] without a recorded node",
     "anti_affinity_rules": "[rule that keeps|rules that keep] containers apart",
     "anti_affinity_broken_by_recorded": "of these rules [was|were] broken in production",
-    "nodes_lost": "[node was|nodes were] lost on the way",
+    LOST: "[node was|nodes were] lost on the way",
 }
 
 

@@ -45,6 +45,12 @@ def with_gangs(load: Workload) -> Workload:
     return in_order_of(dataclasses.replace(load, gang=gang), order, arrival)
 
 
+def enough_of(load: Workload, members: IntArray) -> int:
+    """How many of a gang must run at once for any to run: as many as it states, else all of it."""
+    stated = 0 if load.gang_minimum is None else int(load.gang_minimum[members[0]])
+    return stated or len(members)
+
+
 def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
     """The workload in another order; gangs that arrived at one time do so again, at the earliest.
 

@@ -6,7 +6,7 @@ own background use and daemons are gone with it. Production lost no nodes, so it
 
 import dataclasses
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,15 +75,20 @@ def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload
         For a text of another form, a node or domain that is not there, or a time beyond the end.
     """
     gone: dict[int, int] = {}
+    drawn: list[int] = []
     for loss in sorted(_parsed(load, text), key=lambda one: one.after_ms):
         when = int(load.times_ms[0]) + loss.after_ms
-        for node in _nodes(load, loss.what, {*gone, *_left_by(load, when)}, rng):
+        some, by_seed = _nodes(load, loss.what, {*gone, *_left_by(load, when)}, rng)
+        drawn += some if by_seed else []
+        for node in some:
             gone.setdefault(node, when)
     if len(gone) == load.nodes:
         raise TracekitError(f"lost={text} takes all {load.nodes} nodes", hint="leave some")
     made = without(load, gone, assumed=True)
+    assert made.losses is not None  # noqa: S101 - as some node is gone
     return dataclasses.replace(
         made,
+        losses=dataclasses.replace(made.losses, drawn=np.isin(made.losses.node, drawn)),
         recorded_node=np.full_like(made.recorded_node, -1),
         assumptions={**made.assumptions, "lost": text},
         facts={**made.facts, "nodes_lost": len(gone)},
@@ -115,17 +120,17 @@ def _parsed(load: Workload, text: str) -> list[_Loss]:
 
 def _nodes(
     load: Workload, what: str, gone: Collection[int], rng: np.random.Generator
-) -> Sequence[int]:
-    """Positions of the nodes that are meant."""
+) -> tuple[list[int], bool]:
+    """Positions of the nodes that are meant, and whether they were drawn."""
     if what in load.node_ids:
-        return [load.node_ids.index(what)]
+        return [load.node_ids.index(what)], False
     kind, colon, name = what.partition(":")
     if colon and kind in KINDS:
         none = np.empty(0, np.int64)
         found = none if load.domains is None else load.domains.named(kind, name)
         if not len(found):
             raise TracekitError(f"no node of '{load.name}' is in {kind} '{name}'", hint=_FORM)
-        return [int(node) for node in found]
+        return [int(node) for node in found], False
     if not re.fullmatch(r"[1-9][0-9]*", what):
         raise TracekitError(f"'{load.name}' has no node '{what}'", hint=_FORM)
     left = [node for node in range(load.nodes) if node not in gone]
@@ -133,7 +138,7 @@ def _nodes(
         raise TracekitError(
             f"{what} nodes cannot be lost of the {len(left)} that are there", hint="leave some"
         )
-    return [int(node) for node in np.sort(rng.choice(left, int(what), replace=False))]
+    return [int(node) for node in np.sort(rng.choice(left, int(what), replace=False))], True
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:

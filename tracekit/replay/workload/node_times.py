@@ -17,11 +17,14 @@ class Losses:
         Each node once, but for those that leave and come back.
     assumed : bool, shape (losses,), optional
         Which are lost because that was asked, and are there in production. None: none is.
+    drawn : bool, shape (losses,), optional
+        Which of these the seed chose, as a number of nodes was asked for. None: none.
     """
 
     node: IntArray
     time_ms: IntArray
     assumed: BoolArray | None = None
+    drawn: BoolArray | None = None
 
     @property
     def recorded(self) -> IntArray:
@@ -44,4 +47,5 @@ class Losses:
             node=node if place is None else np.asarray(place[node]),
             time_ms=self.time_ms[kept],
             assumed=None if self.assumed is None else self.assumed[kept],
+            drawn=None if self.drawn is None else self.drawn[kept],
         )

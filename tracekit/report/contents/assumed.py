@@ -8,8 +8,9 @@ import polars as pl
 
 from tracekit.parameters import about
 from tracekit.replay.answer.decision_words import blind_told
+from tracekit.replay.runs.lost_nodes import lost_told
 from tracekit.replay.workload.declared import START
-from tracekit.replay.workload.facts_told import SET_ASIDE, facts_told
+from tracekit.replay.workload.facts_told import LOST, SET_ASIDE, facts_told
 from tracekit.report.cells import Table, size_text, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.commands import assumptions_of
@@ -150,6 +151,8 @@ def counts(data: Data) -> list[str]:
     start = load.get("assumptions", {}).get("start")
     told = [_STARTS[start]] if start in _STARTS else []
     told += load.get("told", [])
-    told += facts_told(load.get("facts", {}))
+    lost, facts = load.get("lost", ()), load.get("facts", {})
+    told += [lost_told(lost)] if lost else []
+    told += facts_told({name: many for name, many in facts.items() if name != LOST or not lost})
     blind = {one["policy"]: one.get("decisions_without_use", 0) for one in run.get("policies", [])}
     return told + blind_told(blind)

@@ -108,9 +108,17 @@ def differing(data: Data) -> Table:
 def thresholds(data: Data) -> Table:
     """Every threshold with its outcome."""
     frame = data.result(f"{STUDY}/thresholds")
-    told = [f"{_word(row)}: it {outcome_told(row)}" for row in frame.iter_rows(named=True)]
-    shown = frame.with_columns(pl.Series("outcome", told, pl.String)).drop("failed")
+    rows = frame.to_dicts()
+    told = [f"{_word(row)}: it {outcome_told(row)}{_of_orders(row)}" for row in rows]
+    shown = frame.with_columns(pl.Series("outcome", told, pl.String))
+    shown = shown.drop("failed", "judged", "orders", "new_worst", strict=False)
     return table(shown, "What must not happen, and whether it did")
+
+
+def _of_orders(row: Mapping[str, Any]) -> str:
+    """What the measure came to at the mean of the orders, and in the worst."""
+    said = words.over_orders(row)
+    return "" if said == words.value(row, "new") else f" ({said})"
 
 
 def _word(row: Mapping[str, Any]) -> str:

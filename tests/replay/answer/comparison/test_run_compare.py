@@ -12,6 +12,7 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.comparison.compared_run import verdict_told
 from tracekit.replay.answer.comparison.run_compare import compare_runs
+from tracekit.replay.answer.comparison.words import THE_RULE, held, over_orders
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.verbs.replay import replay
@@ -225,6 +226,11 @@ def test_thresholds(runs: dict[str, Path], text: str, outcome: str) -> None:
     ("text", "said"),
     [
         ("imbalance_mean", "compares nothing"),
+        ("cpu_max > 0.6 or memory_max > 0.8", "gives two comparisons"),
+        ("cpu_max > 1 or cpu_mean > 1 or imbalance_mean > 1", "gives 3 comparisons"),
+        ("worst(cpu_max, memory_max) > 1", "one measure alone has a worst order"),
+        ("worst(2 * cpu_max) > 1", "one measure alone has a worst order"),
+        ("worst() > cpu_max", "no number, measure or sum"),
         ("imbalance_mean > base / 0", "divides by 0 in 'base / 0'"),
         ("imbalance_mean > base / -0.0", "divides by 0"),
         ("-" * 20_000 + "1 > base", "has 20,008 characters, at most 2,000 are read"),
@@ -252,6 +258,33 @@ def test_unknown_measures_and_policies(runs: dict[str, Path]) -> None:
     for text, where in (("pending > base", "both runs"), ("pending > 0", "the new run")):
         with pytest.raises(TracekitError, match=f"policy 'bra' is not in {where}"):
             compare_runs(runs["base"], runs["fuller"], fail_if=[f"bra: {text}"])
+
+
+def test_a_threshold_of_the_worst_order_fails_where_the_mean_holds(runs: dict[str, Path]) -> None:
+    """One of six orders was at 0.888, and 'cpu_max > 0.85' passed without a word of it."""
+    values = pl.read_parquet(runs["often"] / "repeats.parquet").filter(policy="lra")
+    mean, most = (float(getattr(values["imbalance_mean"], of)()) for of in ("mean", "max"))
+    assert mean < most
+    between = (mean + most) / 2
+    asked = [f"lra: {text} > {between!r}" for text in ("imbalance_mean", "worst(imbalance_mean)")]
+    found = compare_runs(runs["often"], runs["often"], fail_if=asked)
+    rows = found.frames["thresholds"].to_dicts()
+    assert [(row["outcome"], row["judged"]) for row in rows] == [
+        ("ok", "mean"),
+        ("failed", "worst"),
+    ]
+    assert {(row["orders"], row["new_worst"]) for row in rows} == {(8, most)}
+    told = [over_orders(row) for row in rows]
+    assert " on average of 8 orders, at most " in told[0]
+    assert " in the worst of 8 orders, " in told[1]
+    assert f"{asked[0]}: {told[0]}: ok" in held(found)
+    assert held(found)[-1] == THE_RULE
+
+
+def test_of_one_order_the_worst_is_what_it_came_to(runs: dict[str, Path]) -> None:
+    found = compare_runs(runs["base"], runs["fuller"], fail_if=["worst(imbalance_mean) > 0.000001"])
+    assert set(found.frames["thresholds"]["outcome"]) == {"failed"}
+    assert held(found) == []
 
 
 def test_a_threshold_that_is_held_to_nothing_is_an_error(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
+from tracekit.replay.runs.threshold_values import worst_key
 from tracekit.study import STUDY_FOLDER
 from tracekit.units import duration, size
 from tracekit.words import count, few
@@ -41,6 +42,8 @@ NO_BASE = "not in the base"
 BY_CHANCE = "maybe chance"
 #: Outcomes that are none: nothing failed, and nothing was held.
 OPEN = (NO_BASE, BY_CHANCE)
+#: How many orders of arrival a policy met.
+ORDERS = "orders"
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
 _SIZES = ("nodes", "containers", "steps", "step_ms")
@@ -69,6 +72,25 @@ class ComparedRun:
             for mean in means.iter_rows(named=True):
                 rows[mean["policy"]] = {**rows.get(mean["policy"], {}), **mean}
         return {name: row for name, row in rows.items() if name != BOUND}
+
+    def judged_rows(self) -> dict[str, dict[str, Any]]:
+        """The same, with ``worst(MEASURE)``, and how many ``orders`` each policy met."""
+        rows = self.rows()
+        if self.repeats is None:
+            return rows
+        known = compared(self.repeats.columns).items()
+        ends = {name: one.better for name, one in known if one.better is not None}
+        worst = self.repeats.group_by("policy").agg(
+            pl.len().alias(ORDERS),
+            *(
+                (pl.col(name).max() if better == "low" else pl.col(name).min()).alias(
+                    worst_key(name)
+                )
+                for name, better in ends.items()
+            ),
+        )
+        found = {row.pop("policy"): row for row in worst.to_dicts()}
+        return {name: {**row, **found.get(name, {})} for name, row in rows.items()}
 
     def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
         """Seeds and measures of the orders a policy met, shape (orders, measures); none of one."""

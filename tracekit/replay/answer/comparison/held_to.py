@@ -14,10 +14,12 @@ from tracekit.replay.answer.comparison.compared_run import (
     NO_BASE,
     NOT_COMPARABLE,
     OPEN,
+    ORDERS,
     ComparedRun,
 )
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.threshold_values import WORST, worst_key
 from tracekit.replay.runs.thresholds import Threshold
 
 #: What makes two runs comparable.
@@ -30,7 +32,12 @@ _THRESHOLD_SCHEMA = {
     "new": pl.Float64,
     "failed": pl.Boolean,
     "outcome": pl.String,
+    "judged": pl.String,
+    "orders": pl.Int64,
+    "new_worst": pl.Float64,
 }
+#: What a threshold is held against: the mean of the orders of arrival, or the worst of them.
+MEAN = "mean"
 
 
 def check(
@@ -66,7 +73,7 @@ def _check_compared(
             f" {_few(after, common)}",
             hint=SAME_POLICIES,
         )
-    one, other = before.rows(), after.rows()
+    one, other = before.judged_rows(), after.judged_rows()
     if all(None in threshold.sides(one.get(name, {}), other[name]) for name in names):
         why = "it divides by 0 or names measures that are not known"
         raise TracekitError(
@@ -104,7 +111,7 @@ def outcomes(
     changes : DataFrame
         Policies and ``placed_change``, as the comparison has them.
     """
-    one, other = before.rows(), after.rows()
+    one, other = before.judged_rows(), after.judged_rows()
     placed = dict(changes.select("policy", "placed_change").unique().rows())
     by_chance = dict(changes.filter(verdict=CHANCE).group_by("policy").agg("measure").iter_rows())
     added = [name for name in other if name not in common and name != OBSERVED]
@@ -117,6 +124,9 @@ def outcomes(
             "outcome": outcome,
             "base": one.get(policy, {}).get(threshold.measure),
             "new": other[policy].get(threshold.measure),
+            "judged": WORST if threshold.of_worst else MEAN,
+            "orders": other[policy].get(ORDERS, 1),
+            "new_worst": other[policy].get(worst_key(threshold.measure)),
         }
         for threshold in thresholds
         for policy in _judged(threshold, [*common, *added])

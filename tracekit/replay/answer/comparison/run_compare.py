@@ -70,7 +70,8 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         many containers more the new run placed, 0 where ``pending`` is within chance; verdict) and
         ``thresholds`` (outcome: ok, failed, not comparable, which counts as failed: the new run
         placed fewer containers, or not in the base, which does not: the policy is new, and the
-        threshold speaks of the base; one that does not judges new policies, too).
+        threshold speaks of the base; one that does not judges new policies, too; judged: against
+        the ``mean`` of the new run's orders, or the ``worst``, which is in ``new_worst``).
         ``about`` names what differs between the runs beyond their measures.
 
     Raises

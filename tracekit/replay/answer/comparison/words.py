@@ -23,6 +23,7 @@ from tracekit.replay.answer.comparison.compared_run import (
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
+from tracekit.replay.runs.threshold_values import WORST
 from tracekit.study import Study
 from tracekit.words import count, counted, listed
 
@@ -38,6 +39,12 @@ _QUIET = (
 )
 #: So many of them are told by their titles; others are counted.
 _TITLED = 3
+#: So many thresholds are told with their orders of arrival.
+_HELD = 8
+#: What a threshold is held against.
+THE_RULE = (
+    "a threshold is held against the mean of the orders of arrival; worst(MEASURE) is of the worst"
+)
 #: What is said of so many values of a verdict.
 _COUNTED = (
     ("better", "better"),
@@ -143,6 +150,53 @@ def value(row: Mapping[str, Any], run: str) -> str:
     if measure is None or found is None:
         return "-" if found is None else f"{found:,.4g}"
     return value_text(measure, found)
+
+
+def over_orders(row: Mapping[str, Any]) -> str:
+    """What a threshold's measure came to in the new run: at the mean, and in the worst order.
+
+    Parameters
+    ----------
+    row : mapping
+        Of the frame ``thresholds``; one of an earlier version has the mean alone.
+    """
+    mean, orders, worst = value(row, "new"), row.get("orders") or 1, row.get("new_worst")
+    if orders < 2 or row["new"] is None:
+        return mean
+    if worst is None:
+        return f"{mean} on average of {orders} orders"
+    edge = value({**row, "new": worst}, "new")
+    if edge == mean:
+        return f"{mean} in each of {orders} orders" if worst == row["new"] else mean
+    if row["judged"] == WORST:
+        return f"{edge} in the worst of {orders} orders, {mean} on average"
+    side = "most" if worst > row["new"] else "least"
+    return f"{mean} on average of {orders} orders, at {side} {edge} in one"
+
+
+def judged_value(row: Mapping[str, Any]) -> str:
+    """What a threshold is held against in the new run: the mean, or the worst order."""
+    worst = row.get("new_worst") if row.get("judged") == WORST else None
+    return value(row if worst is None else {**row, "new": worst}, "new")
+
+
+def _threshold(row: Mapping[str, Any]) -> str:
+    """A threshold and the policy that it is held to, once."""
+    own = str(row["threshold"]).strip().startswith(f"{row['policy']}:")
+    return str(row["threshold"] if own else f"{row['policy']}: {row['threshold']}")
+
+
+def held(study: Study) -> list[str]:
+    """A sentence on each threshold whose measure differs between orders, and the rule once."""
+    rows = [
+        row
+        for row in study.frames["thresholds"].to_dicts()
+        if over_orders(row) != value(row, "new")
+    ]
+    said = [f"{_threshold(row)}: {over_orders(row)}: {row['outcome']}" for row in rows[:_HELD]]
+    more = [f"and {len(rows) - _HELD} more: --json has them"] if len(rows) > _HELD else []
+    means = any(row["judged"] != WORST for row in rows)
+    return [*said, *more, *([THE_RULE] if means else [])]
 
 
 def too_few(study: Study) -> str:

@@ -8,6 +8,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.grown import grown, span_ms
 from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.lost_nodes import counts_as_needed
 from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.shrink.search.limits import Limits
@@ -64,11 +65,8 @@ def _told(load: Workload) -> dict[str, Any]:
         "[node|nodes] left within the recorded time: no count has [it|them], and until then"
         " [it carries|they carry] load that those that stay might not carry alone",
     )
-    taken = agreeing(
-        lost, "[node that is lost counts|nodes that are lost count] as needed: load is there before"
-    )
     never = f"{_nodes(stay)} of the control plane {_stay(stay)}"
-    pairs = ((gone, left), (taken, lost), (never, stay))
+    pairs = ((gone, left), (counts_as_needed(found.get("lost", ())), lost), (never, stay))
     said = [text for text, many in pairs if many]
     return {**found, **({"told": [*found.get("told", ()), *said]} if said else {})}
 

@@ -9,6 +9,7 @@ import polars as pl
 from tracekit.replay.answer.amounts import interval_text, mean_text, value_text
 from tracekit.replay.measures import FULLEST, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
+from tracekit.replay.runs.lost_nodes import counts_as_needed
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import costs, drains_told, margin, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
@@ -54,6 +55,7 @@ def answer(data: Data) -> Answer:
     said += map(spaced, waits.who(study))
     growth = study.about["workload"].get("growth")
     said += [f"{growth}."] if growth else []
+    said += _lost(study)
     said.append(is_the_fullest(found.best["nodes"], [asked, *(row.title for row in rows)]))
     return Answer(
         asked=spaced(asked),
@@ -78,6 +80,12 @@ def answer(data: Data) -> Answer:
             there=data.asked_already,
         ),
     )
+
+
+def _lost(study: Study) -> list[str]:
+    """Which nodes are lost: the answer holds for the loss of these."""
+    said = counts_as_needed(study.about["workload"].get("lost", ()))
+    return [f"{spaced(said)}."] if said else []
 
 
 def _led(first: known.Ahead | None, said: str, data: Data) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tracekit.replay.runs.lost_nodes import no_other_loss
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words.beside import beyond_chance
 from tracekit.replay.studies.shrink.words.overloaded import with_all
@@ -55,7 +56,9 @@ def _uncovered(about: Mapping[str, Any]) -> str:
     timeless = {"use of containers", "arrivals"} <= set(assumed)
     span_ms = None if timeless else about["workload"].get("span_ms")
     beyond = f"load beyond that of the trace{_how_long(span_ms)}"
-    return f"Not covered:{what} {beyond}, and another choice of nodes."
+    loss = no_other_loss(about["workload"].get("lost", ()))
+    other = f" {loss}," if loss else ""
+    return f"Not covered:{what} {beyond},{other} and another choice of nodes."
 
 
 def _how_long(span_ms: int | None) -> str:

@@ -1,0 +1,69 @@
+"""Nodes that are lost because that was asked: which, when, and whether the seed chose them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracekit.replay.workload.workload import Workload
+from tracekit.units import duration
+from tracekit.words import agreeing, few
+
+#: So many are named.
+_NAMED = 5
+
+Lost = Sequence[Mapping[str, Any]]
+
+
+def lost_nodes(load: Workload) -> list[dict[str, Any]]:
+    """The nodes that are lost by assumption, in the order of their times.
+
+    Returns
+    -------
+    list of dict
+        ``node``; ``after_ms``, since the beginning; ``drawn``: whether a number of nodes was asked
+        for, and the seed chose this one.
+    """
+    if load.losses is None or load.losses.assumed is None:
+        return []
+    found, first, assumed = load.losses, int(load.times_ms[0]), load.losses.assumed
+    drawn = assumed & False if found.drawn is None else found.drawn
+    rows = zip(found.node.tolist(), found.time_ms.tolist(), drawn.tolist(), strict=True)
+    return [
+        {"node": load.node_ids[node], "after_ms": when - first, "drawn": by_seed}
+        for (node, when, by_seed), asked in zip(rows, assumed.tolist(), strict=True)
+        if asked
+    ]
+
+
+def lost_told(lost: Lost) -> str:
+    """Who is lost and when, a sentence without its end; empty for nobody."""
+    if not lost:
+        return ""
+    named = [f"{one['node']} after {duration(one['after_ms'])}" for one in lost]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    drawn = sum(bool(one["drawn"]) for one in lost)
+    every = (
+        ", which the seed drew" if drawn == len(lost) else f"; the seed drew {few(_drawn(lost))}"
+    )
+    return (
+        f"{agreeing(len(lost), '[node is|nodes are] lost')}: {', '.join(named[:_NAMED])}{more}"
+        f"{every if drawn else ''}"
+    )
+
+
+def counts_as_needed(lost: Lost) -> str:
+    """The same in a study of the fewest nodes, of which lost ones are no less needed."""
+    them = "it counts" if len(lost) == 1 else "they count"
+    return f"{lost_told(lost)}; {them} as needed, as load is there before" if lost else ""
+
+
+def no_other_loss(lost: Lost) -> str:
+    """What an answer does not cover where the seed chose who is lost; empty where it did not."""
+    names = _drawn(lost)
+    if not names:
+        return ""
+    others = "another node" if len(names) == 1 else "other nodes"
+    return f"the loss of {others} than {few(names)}"
+
+
+def _drawn(lost: Lost) -> list[str]:
+    return [str(one["node"]) for one in lost if one["drawn"]]
