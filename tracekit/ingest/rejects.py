@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 from tracekit.sources.unreadable import (
     PARTIAL_ANSWER,
     PARTIAL_DEFECT,
+    TOO_LATE,
+    TOO_LATE_DEFECT,
     UNREADABLE,
     UNREADABLE_DEFECT,
     WATCH_DEFECT,
@@ -102,6 +104,7 @@ _BEGINNINGS = {
     **dict.fromkeys(UNREADABLE, UNREADABLE_DEFECT),
     WATCH_ENDED: WATCH_DEFECT,
     PARTIAL_ANSWER: PARTIAL_DEFECT,
+    TOO_LATE: TOO_LATE_DEFECT,
 }
 
 

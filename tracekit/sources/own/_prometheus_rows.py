@@ -10,6 +10,7 @@ from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import batches
 from tracekit.sources.own._prometheus_around import Outer, of_whole_pod
 from tracekit.sources.own._prometheus_clusters import check_one_cluster, clusters_of
+from tracekit.sources.own._prometheus_ends import Ends
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
 from tracekit.sources.own._prometheus_nobody import (
     AROUND,
@@ -20,7 +21,7 @@ from tracekit.sources.own._prometheus_nobody import (
     not_read,
     unknown_node,
 )
-from tracekit.sources.own._prometheus_parts import NO_CONTAINER, Parts, node_of, pod_of
+from tracekit.sources.own._prometheus_parts import NO_CONTAINER, Parts, is_idle, node_of, pod_of
 from tracekit.sources.own._prometheus_seen import astray, described
 from tracekit.sources.own._prometheus_series import Series, read_series
 from tracekit.sources.own._prometheus_sums import Sums
@@ -46,12 +47,13 @@ def read_texts(opened: Opened) -> Read:
 
 def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     known = roster(opened, word)
-    sums = Sums(scraped=scraped)
+    parts = Parts(opened, word, known)
+    sums = Sums(parts, scraped=scraped)
     to = _To(known, opened.stored_sizes, sums, Outer(), set(known.state.clusters))
+    ends = Ends(parts)
     met: set[str] = set()
     others: set[str] = set()
     unused = Unused()
-    parts = Parts(opened, word, known)
 
     def wanted(name: str) -> bool:
         (met if name in USES or name in STATES else others).add(name)
@@ -63,12 +65,15 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         elif series.name in USES:
             use = USES[series.name]
             to.clusters |= clusters_of(series)
-            found = None if parts.elsewhere(series, use) else _use(series, use, to)
+            left = parts.elsewhere(series, use)
+            found = None if left else _use(series, use, to, parts.file)
+            if found is None and use.counter and series.raw:
+                yield from ends.note(series, use)
             unused.note(series, found if isinstance(found, str) else "")
             if isinstance(found, Broken):
                 yield found
-    for series in parts.taken():
-        _use(series, USES[series.name], to)
+    for file, series in parts.taken():
+        _use(series, USES[series.name], to, file)
     if not parts.in_step():
         sums.put_on_grid()
     if others and not met:
@@ -81,6 +86,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     yield from batches(described(opened, known))
     nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
     yield from possible(sums.rows(), opened.name, nodes)
+    yield from ends.rows()
 
 
 def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:
@@ -116,10 +122,10 @@ class _To:
     clusters: set[str]
 
 
-def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
+def _use(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:
     """Add a series to the sums of what its container or node uses; or says why not."""
     labels = series.labels
-    if any(labels.get(label) in values for label, values in use.without):
+    if is_idle(labels, use):
         return IDLE
     if use.fills == "node":
         node = node_of(labels, to.known)
@@ -128,12 +134,12 @@ def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
         called = to.known.node_called(node, to.stored)
         if not called:
             return unknown_node(series, node)
-        to.sums.add(series, use, called, lambda _: called, lives=[])
+        to.sums.add(series, use, called, lambda _: called, lives=[], file=file)
         return None
-    return _use_of_pod(series, use, to)
+    return _use_of_pod(series, use, to, file)
 
 
-def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
+def _use_of_pod(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:
     known, sums = to.known, to.sums
     labels = series.labels
     # the answer to a query of ours, or of a recording rule that has its name
@@ -165,7 +171,7 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
     uid = labels.get("uid", "")
     if uid or len(names) < 2:
         container = known.container(pod, uid)
-        sums.add(series, use, pod, lambda _: container, lives=[])
+        sums.add(series, use, pod, lambda _: container, lives=[], file=file)
     else:
-        sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts))
+        sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts), file=file)
     return None
