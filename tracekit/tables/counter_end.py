@@ -23,9 +23,7 @@ TABLE = Table(
             description="The counter at that time: seconds of CPU, bytes.",
             minimum=0,
         ),
-        Column(
-            name="first_ms", kind="number", unit="ms", description="Time of the first sample."
-        ),
+        Column(name="first_ms", kind="number", unit="ms", description="Time of the first sample."),
         Column(
             name="before_ms",
             kind="number",

@@ -142,9 +142,7 @@ class Parts:
 
     def precedes(self) -> frozenset[Path]:
         """The files whose first increases count since samples of this one."""
-        return frozenset(
-            self._files.files[at][1].path for at in self.followed.precedes(self.file)
-        )
+        return frozenset(self._files.files[at][1].path for at in self.followed.precedes(self.file))
 
     def spans(self, pod: str, resource: str) -> Iterator[tuple[int, int]]:
         """From when until when each file has containers of a pod by their names."""

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from functools import cached_property
 from hashlib import blake2b
-from pathlib import Path
 
 import numpy as np
 import polars as pl
