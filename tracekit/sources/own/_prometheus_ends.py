@@ -33,8 +33,7 @@ class Ends:
                     line=series.line,
                     column="amount",
                     reason=f"{TOO_LATE}: the increase of {use.resource} from {last} to {first},"
-                    " where what is stored goes on, is missing; take in all files in the order of"
-                    " time, or all together in one folder, into a new store",
+                    " where what is stored goes on, is in no rate",
                     text=f"{series.name} {labels}",
                 )
 

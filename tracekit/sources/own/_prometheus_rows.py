@@ -1,6 +1,6 @@
 """Rows of nodes, containers and what they use out of time series."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from tracekit.errors import TracekitError
@@ -30,6 +30,20 @@ from tracekit.sources.own._prometheus_sums import Sums
 _EARLY_MS = 300_000
 
 
+@dataclass
+class _To:
+    """Where use goes: who is known, nodes of files from before, sums, what may count twice.
+
+    ``clusters`` are the names of the clusters that were met.
+    """
+
+    known: Roster
+    stored: Collection[str]
+    sums: Sums
+    outer: Outer
+    clusters: set[str]
+
+
 def read_ranges(opened: Opened) -> Read:
     """Rows of answers to query_range."""
     return _read(opened, "range", scraped=False)
@@ -53,13 +67,32 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     ends = Ends(parts)
     met: set[str] = set()
     others: set[str] = set()
-    unused = Unused()
 
     def wanted(name: str) -> bool:
         (met if name in USES or name in STATES else others).add(name)
         return name in USES or name in STATES
 
-    for series in read_series(opened, word, wanted):
+    yield from _added(read_series(opened, word, wanted), to, parts, ends)
+    for file, series in parts.taken():
+        _use(series, USES[series.name], to, file)
+    if not parts.in_step():
+        sums.put_on_grid()
+    if others and not met:
+        _check_described(opened.name, others, known)
+        yield from not_read(others)
+    check_one_cluster(opened.name, to.clusters)
+    sums.leave_out(to.outer.numbers(parts))
+    yield from astray(opened, known)
+    yield from batches(described(opened, known))
+    nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
+    yield from possible(sums.rows(), opened.name, nodes)
+    yield from ends.rows()
+
+
+def _added(some: Iterable[Series | Broken], to: _To, parts: Parts, ends: Ends) -> Iterator[Broken]:
+    """Adds the series of the file to the sums, but for those that another file takes."""
+    unused = Unused()
+    for series in some:
         if isinstance(series, Broken):
             yield series
         elif series.name in USES:
@@ -72,21 +105,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
             unused.note(series, found if isinstance(found, str) else "")
             if isinstance(found, Broken):
                 yield found
-    for file, series in parts.taken():
-        _use(series, USES[series.name], to, file)
-    if not parts.in_step():
-        sums.put_on_grid()
-    if others and not met:
-        _check_described(opened.name, others, known)
-        yield from not_read(others)
-    check_one_cluster(opened.name, to.clusters)
-    sums.leave_out(to.outer.numbers(parts))
     yield from unused.told()
-    yield from astray(opened, known)
-    yield from batches(described(opened, known))
-    nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
-    yield from possible(sums.rows(), opened.name, nodes)
-    yield from ends.rows()
 
 
 def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:
@@ -106,20 +125,6 @@ def _check_described(name: str, others: Collection[str], known: Roster) -> None:
             f" holds {', '.join(sorted(others)[:5])}",
             hint=f"these are read: {', '.join(sorted({*USES, *STATES}))}",
         )
-
-
-@dataclass
-class _To:
-    """Where use goes: who is known, nodes of files from before, sums, what may count twice.
-
-    ``clusters`` are the names of the clusters that were met.
-    """
-
-    known: Roster
-    stored: Collection[str]
-    sums: Sums
-    outer: Outer
-    clusters: set[str]
 
 
 def _use(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:

@@ -128,7 +128,7 @@ class Followed:
     Attributes
     ----------
     step_ms : int
-        How far samples usually lie apart where one stretch ends and another begins; 1: not known.
+        How far samples usually lie apart; 1 where that is not known.
     """
 
     def __init__(self, runs: pl.DataFrame, stored: tuple[Part, ...]) -> None:
@@ -280,8 +280,10 @@ def _followed(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _step_ms(followed: pl.DataFrame) -> int:
-    """The most common distance of a stretch from the one before it; 1 where there is none."""
-    seconds = (followed["apart_ms"].drop_nulls() / 1000.0).round().cast(pl.Int64)
-    if not seconds.len():
-        return 1
-    return max(1, int(seconds.mode().min())) * 1000  # type: ignore[call-overload]
+    """The most common distance within stretches, else between them; 1 where few are known."""
+    for name, enough in (("usual_ms", 1), ("apart_ms", ENOUGH_DISTANCES)):
+        seconds = (followed[name].drop_nulls() / 1000.0).round().cast(pl.Int64)
+        known = seconds.filter(seconds > 0)
+        if known.len() >= enough:
+            return int(known.mode().min()) * 1000  # type: ignore[arg-type]
+    return 1
