@@ -104,8 +104,8 @@ def test_increases_that_come_too_late_are_counted_and_told(tmp_path: Path) -> No
         (
             3,
             (
-                f"line 1: comes too late: the increase of cpu from {at} to {at + STEP_S * 1000}, where"
-                " what is stored goes on, is in no rate"
+                f"line 1: comes too late: the increase of cpu from {at} to {at + STEP_S * 1000},"
+                " where what is stored goes on, is in no rate"
             ),
         )
     ]
