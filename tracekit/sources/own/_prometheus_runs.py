@@ -176,7 +176,8 @@ class Before:
     def of(self, number: int) -> Iterator[tuple[int, int, float]]:
         """Of a series: when a stretch begins; time and value of the sample before."""
         wanted = np.uint64(number)
-        first, end = (int(np.searchsorted(self._series, wanted, side)) for side in _SIDES)
+        first = int(np.searchsorted(self._series, wanted, "left"))
+        end = int(np.searchsorted(self._series, wanted, "right"))
         if end > first:
             yield from self._columns.slice(first, end - first).iter_rows()
 
@@ -186,9 +187,6 @@ class Before:
         return self._columns.select("first_ms", "before_ms").with_columns(
             pl.Series("series", self._series, pl.UInt64)
         )
-
-
-_SIDES = ("left", "right")
 
 
 def ended(runs: Runs, before: Before) -> pl.DataFrame:
