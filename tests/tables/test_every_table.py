@@ -12,6 +12,7 @@ def test_the_base_tables_are_these() -> None:
         "container_amount",
         "container_resource",
         "container_usage",
+        "counter_end",
         "fixed_request",
         "node",
         "node_amount",

@@ -23,7 +23,7 @@ from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import Damage, damaged_parts
 from tracekit.store.folder import DIMENSIONS, Store, others
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry, write_manifest
-from tracekit.store.own_rows import OWN, listed_ids, own_rows
+from tracekit.store.stored_rows import stored_rows
 from tracekit.tables import all_tables
 
 
@@ -98,8 +98,7 @@ def _taken_again(
     stays = manifest.sources[last:]
     coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events, taken=stays)
     # it is held against what the store had when it first came in
-    held = Store(folder, before)
-    stored = (*own_rows(held), *listed_ids(held, at_hand=True)) if entry.release == OWN else ()
+    stored = stored_rows(Store(folder, before), folder, entry.release)
     once_more = dataclasses.replace(file, name=entry.file, stored=stored)
     coordinator.take([once_more], lambda *_: None)
     # another version of a library may write other bytes for the same rows
@@ -156,7 +155,8 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
     stored = {file.path for file in read if known(file) is not None}
     new = [file for file in read if file.path not in stored]
     late = next((file for file in new if _changes(file, manifest, stored)), None)
-    if late is None:
+    first = next((file for file in new if _precedes(file, stored)), None) if late is None else None
+    if late is None and first is None:
         return None
     there = {entry.sha256 for entry in map(known, files) if entry is not None}
     gone = [
@@ -164,6 +164,9 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
         for entry in manifest.sources
         if entry.release != DERIVED and entry.sha256 not in there
     ]
+    if late is None:
+        # where it cannot be helped, its reader says what is missing
+        return None if gone else first
     if gone:
         count = len(set(gone))
         more = f" and {count - 1} more" if count > 1 else ""
@@ -202,6 +205,14 @@ def _why(late: TraceFile) -> str:
     if isinstance(late.match, ClusterMatch) and late.match.file.together:
         return "lists the cluster again: what has left since is only seen"
     return "has parts of what another file has: they only add up"
+
+
+def _precedes(file: TraceFile, stored: Collection[Path]) -> bool:
+    """Whether first rows of files that are stored are worked out of its last samples."""
+    match = file.match
+    if not isinstance(match, ClusterMatch) or not stored:
+        return False
+    return not match.file.precedes(with_beside(file)).isdisjoint(stored)
 
 
 def _changes(file: TraceFile, manifest: Manifest, stored: Collection[Path]) -> bool:

@@ -23,7 +23,7 @@ from tracekit.store.checksums import checksum
 from tracekit.store.doubts import OTHERWISE
 from tracekit.store.folder import STAGING, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
-from tracekit.store.own_rows import OWN, STATED
+from tracekit.store.stored_rows import OWN, STATED
 from tracekit.store.views import quoted
 from tracekit.tables import Table, all_tables
 from tracekit.words import agreeing, counted

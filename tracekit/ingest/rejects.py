@@ -13,6 +13,8 @@ from tracekit.arrays import BoolArray
 from tracekit.sources.unreadable import (
     PARTIAL_ANSWER,
     PARTIAL_DEFECT,
+    TOO_LATE,
+    TOO_LATE_DEFECT,
     UNREADABLE,
     UNREADABLE_DEFECT,
     WATCH_DEFECT,
@@ -107,6 +109,7 @@ _BEGINNINGS = {
     **dict.fromkeys(UNREADABLE, UNREADABLE_DEFECT),
     WATCH_ENDED: WATCH_DEFECT,
     PARTIAL_ANSWER: PARTIAL_DEFECT,
+    TOO_LATE: TOO_LATE_DEFECT,
 }
 
 

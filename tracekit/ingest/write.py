@@ -32,8 +32,8 @@ from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
-from tracekit.store.own_rows import OWN, listed_ids, own_rows
 from tracekit.store.quantities import absent_use
+from tracekit.store.stored_rows import OWN, stored_rows
 from tracekit.units import percent, size
 
 #: Less than this is done before a second process has started.
@@ -116,7 +116,7 @@ def ingest(
         ):
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
-            files = _with_facts(found.files, Store(folder, manifest), at_hand=not remote)
+            files = _with_facts(found.files, Store(target, manifest), folder)
             coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 writer.end(folder, alone_memory)
@@ -141,16 +141,20 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
     return found
 
 
-def _with_facts(files: Sequence[TraceFile], held: Store, *, at_hand: bool) -> Iterator[TraceFile]:
+def _with_facts(files: Sequence[TraceFile], store: Store, folder: Path) -> Iterator[TraceFile]:
     """The files, each knowing what is stored of nodes, and how much is new with it."""
-    sizes = base_sizes(held) if at_hand else ()
-    own = any(file.match.source.name == OWN for file in files)
-    stored = own_rows(held) if at_hand and own else ()
-    stored += listed_ids(held, at_hand=at_hand) if own else ()
-    known = {entry.file for entry in held.manifest.sources}
+    sizes = () if is_remote(store.path) else base_sizes(store)
+    releases = {file.match.source.name for file in files}
+    stored = {release: stored_rows(store, folder, release) for release in releases}
+    known = {entry.file for entry in store.manifest.sources}
     new_bytes = sum(file.size_bytes for file in files if file.name not in known)
     for file in files:
-        yield dataclasses.replace(file, stored_sizes=sizes, stored=stored, together_bytes=new_bytes)
+        yield dataclasses.replace(
+            file,
+            stored_sizes=sizes,
+            stored=stored[file.match.source.name],
+            together_bytes=new_bytes,
+        )
 
 
 def _mended(

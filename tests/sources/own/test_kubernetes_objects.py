@@ -174,7 +174,7 @@ def test_rules_about_where_a_pod_may_run(tmp_path: Path) -> None:
     disk = {"key": "disk", "operator": "In", "values": ["ssd"]}
     assert json.loads(row["selector"]) == [
         [disk, {"key": "a", "operator": "Exists", "values": []}],
-        [disk, {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n"]}],
+        [disk, {"key": "metadata.name", "operator": "In", "values": ["n"]}],
     ]
     assert json.loads(row["tolerations"]) == [
         {"key": "", "operator": "Exists", "value": "", "effect": ""}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 
-from tracekit.sources.own._kubernetes_rules import among, host_ports, not_held, preferred
+from tracekit.replay.workload.constraints.labels import Labels, alternatives, selected
+from tracekit.sources.own._kubernetes_rules import among, host_ports, not_held, preferred, selector
 
 HOST = "kubernetes.io/hostname"
 
@@ -94,3 +96,29 @@ def test_ports_of_the_host_are_those_of_containers_and_sidecars() -> None:
         ],
     }  # fmt: skip
     assert host_ports(spec) == "10.0.0.1:53/UDP,80/TCP"
+
+
+#: Names of nodes, and what their labels call the host; None where they have no such label.
+HOSTS = [
+    ("of another name", {"n1": "web-a", "n2": "web-b"}),
+    ("of the other's name", {"n1": "n2", "n2": "n1"}),
+    ("without the label", {"n1": None, "n2": None}),
+]
+
+
+@pytest.mark.parametrize(("_", "hosts"), HOSTS, ids=[case[0] for case in HOSTS])
+@pytest.mark.parametrize(("operator", "nodes"), [("In", ["n2"]), ("NotIn", ["n1"])])
+def test_a_field_matches_the_name_of_a_node_whatever_its_labels_say(
+    _: str, hosts: dict[str, str | None], operator: str, nodes: list[str]
+) -> None:
+    field = {"key": "metadata.name", "operator": operator, "values": ["n2"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    wanted = {"requiredDuringSchedulingIgnoredDuringExecution": required}
+    stated = selector({"affinity": {"nodeAffinity": wanted}})
+    assert stated is not None
+    labels = [None if host is None else json.dumps({HOST: host}) for host in hosts.values()]
+    known = Labels(
+        pl.DataFrame({"node": list(hosts), "labels": pl.Series(labels, dtype=pl.String)})
+    )
+    open_to = selected(known, alternatives(stated), len(hosts))
+    assert [node for node, fits in zip(hosts, open_to, strict=True) if fits] == nodes

@@ -11,6 +11,7 @@ from kubernetes_support import Object, listed, node, pod, written
 from reading_support import opened, read
 
 ZONE = "topology.kubernetes.io/zone"
+BY_NAME = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
 BY_DISK = {"key": "disk", "operator": "In", "values": ["ssd"]}
 
 
@@ -54,6 +55,9 @@ def _row(folder: Path, *objects: Object) -> tuple[Any, str | None]:
         ([_volume("v", "d", **_at([_in("a")])), _pod("d")], [[_in("a")]]),
         # bound by what the claim says
         ([_volume("v", **_at([_in("a")])), _claim("d", "v"), _pod("d")], [[_in("a")]]),
+        # a field names the node itself
+        ([_volume("v", "d", nodeAffinity={"required": {"nodeSelectorTerms": [
+            {"matchFields": [BY_NAME]}]}}), _pod("d")], [[BY_NAME]]),
         # a label names the zones of an older volume
         ([_volume("v", "d", labels={ZONE: "a__b"}), _pod("d")], [[_in("a", "b")]]),
         # reached from everywhere

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.node_labels import HOSTNAME, ZONES
+from tracekit.node_labels import ZONES
 from tracekit.sources.own._kubernetes_volumes import CLAIM, Terms, reached
 from tracekit.tables.container import PREFERRED
 
@@ -54,8 +54,9 @@ def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | No
     affinity = _required(spec, "nodeAffinity") or {}
     terms = [
         [
-            *(_requirement(one, one.get("key")) for one in term.get("matchExpressions") or ()),
-            *(_requirement(one, HOSTNAME) for one in term.get("matchFields") or ()),
+            _requirement(one, one.get("key"))
+            # the one field there is, metadata.name, is a key by which a node itself is meant
+            for one in (*(term.get("matchExpressions") or ()), *(term.get("matchFields") or ()))
         ]
         for term in affinity.get("nodeSelectorTerms") or ()
     ]

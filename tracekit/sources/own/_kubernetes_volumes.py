@@ -77,7 +77,7 @@ def _terms_of(labels: Mapping[str, str], spec: Mapping[str, Any]) -> Terms:
         if key in labels and not zones:
             zones.append({"key": key, "operator": "In", "values": labels[key].split(_AND)})
     stated = [
-        [*zones, *(term.get("matchExpressions") or ())]
+        [*zones, *(term.get("matchExpressions") or ()), *(term.get("matchFields") or ())]
         for term in required.get("nodeSelectorTerms") or ()
     ]
     return stated or ([zones] if zones else [])

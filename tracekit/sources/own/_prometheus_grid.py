@@ -27,10 +27,10 @@ class Distances:
             steps, counts = np.unique(np.rint(np.diff(times_ms) / 1000.0), return_counts=True)
             self._counts.update(dict(zip(steps.astype(int).tolist(), counts.tolist(), strict=True)))
 
-    def step_ms(self) -> int:
-        """The most common distance; 1 where no series states any."""
+    def step_ms(self, otherwise: int = 1) -> int:
+        """The most common distance; ``otherwise`` where no series states any."""
         known = self._counts
-        return max(1, min(known, key=lambda one: (-known[one], one))) * 1000 if known else 1
+        return max(1, min(known, key=lambda one: (-known[one], one))) * 1000 if known else otherwise
 
 
 def heard(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from tracekit.sources.own._kubernetes_roster import (
 )
 from tracekit.sources.own._prometheus_forms import stated_name
 from tracekit.sources.own._prometheus_metrics import QUERIES, USES, Use
+from tracekit.sources.own._prometheus_runs import Followed, Part, Runs, parts_of
 from tracekit.sources.own._prometheus_series import Series, read_series
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
@@ -81,18 +82,27 @@ class _Held:
 
 
 class Parts:
-    """Which parts this file leaves to another, and which it takes from others."""
+    """Which parts this file leaves to another, and which it takes from others.
+
+    Attributes
+    ----------
+    file : int
+        The number of this file.
+    followed : Followed
+        What is before the samples of each file.
+    """
 
     def __init__(self, opened: Opened, word: str, known: Roster) -> None:
         self._known, self._stored = known, frozenset(opened.stored_sizes)
         self._files = files_of(opened, word)
         every = self._files.files
-        self._at = next(at for at, (_, one) in enumerate(every) if one.path == opened.path)
-        self._index = _index(self._files, self._stored)
+        self.file = next(at for at, (_, one) in enumerate(every) if one.path == opened.path)
+        self._index, self.followed = _index(self._files, self._stored, parts_of(opened))
+        self.before = functools.cache(self.followed.of)
         #: Of what is divided here: the file that takes it, and those it is taken from.
         self._owner: dict[_Key, tuple[int, list[int]]] = {}
         for key, held in self._index.items():
-            some = _at_one_time(held, self._at) if self._at in held else []
+            some = _at_one_time(held, self.file) if self.file in held else []
             if any(held[one].parts != held[some[0]].parts for one in some[1:]):
                 # what was scraped is put on a grid, and answers with it
                 owner = min(some, key=lambda one: (every[one][0] == "range", one))
@@ -101,29 +111,38 @@ class Parts:
     def elsewhere(self, series: Series, use: Use) -> bool:
         """Whether another file takes it."""
         key = _key_of(series, use, self._known, self._stored) if self._owner else None
-        return key in self._owner and self._owner[key][0] != self._at
+        return key in self._owner and self._owner[key][0] != self.file
 
-    def taken(self) -> Iterator[Series]:
-        """The series of other files that this one takes."""
-        mine = {key: some for key, (owner, some) in self._owner.items() if owner == self._at}
-        for at in sorted({one for some in mine.values() for one in some} - {self._at}):
+    @property
+    def step_ms(self) -> int:
+        """The step of files that are too short to state one; 1 where none is known."""
+        return self.followed.step_ms
+
+    def taken(self) -> Iterator[tuple[int, Series]]:
+        """The series of other files that this one takes, each with the number of its file."""
+        mine = {key: some for key, (owner, some) in self._owner.items() if owner == self.file}
+        for at in sorted({one for some in mine.values() for one in some} - {self.file}):
             for series, use in _series(*self._files.files[at]):
                 key = _key_of(series, use, self._known, self._stored)
                 if key is not None and at in mine.get(key, ()):
-                    yield series
+                    yield at, series
 
     def in_step(self) -> bool:
         """Whether all that is taken has its times where this file has its own."""
         for key, (owner, some) in self._owner.items():
-            steps = {self._index[key][at].lies for at in some if owner == self._at}
+            steps = {self._index[key][at].lies for at in some if owner == self.file}
             if len(steps) > 1:
                 return False
         return True
 
     def shared(self) -> frozenset[Path]:
         """The files with which this one shares what it holds."""
-        some = {at for _, group in self._owner.values() for at in group if at != self._at}
+        some = {at for _, group in self._owner.values() for at in group if at != self.file}
         return frozenset(self._files.files[at][1].path for at in some)
+
+    def precedes(self) -> frozenset[Path]:
+        """The files whose first increases count since samples of this one."""
+        return frozenset(self._files.files[at][1].path for at in self.followed.precedes(self.file))
 
     def spans(self, pod: str, resource: str) -> Iterator[tuple[int, int]]:
         """From when until when each file has containers of a pod by their names."""
@@ -134,6 +153,11 @@ class Parts:
 def sharing(word: str, opened: Opened) -> frozenset[Path]:
     """The files with which a file shares the use of a pod or node."""
     return Parts(opened, word, roster(opened, word)).shared()
+
+
+def preceding(word: str, opened: Opened) -> frozenset[Path]:
+    """The files that go on with counters where a file ends."""
+    return Parts(opened, word, roster(opened, word)).precedes()
 
 
 def _at_one_time(held: Mapping[int, _Held], mine: int) -> list[int]:
@@ -151,20 +175,31 @@ def _at_one_time(held: Mapping[int, _Held], mine: int) -> list[int]:
 
 
 @functools.lru_cache(maxsize=2)
-def _index(files: Files, stored: frozenset[str]) -> Mapping[_Key, dict[int, _Held]]:
-    """What each file holds in parts; empty where only one has any."""
+def _index(
+    files: Files, stored: frozenset[str], ends: tuple[Part, ...]
+) -> tuple[Mapping[_Key, dict[int, _Held]], Followed]:
+    """What each file holds in parts, empty where only one has any; and what goes on where."""
     found: dict[_Key, dict[int, _Held]] = {}
-    if len(files.series()) < 2:
-        return found
+    runs = Runs()
+    several = len(files.series()) > 1
+    if not several and not ends:
+        return found, Followed(runs.frame(), ends)
     known = roster_of(files)
     for at, (word, opened) in enumerate(files.files):
         if word not in SERIES or (word == "range" and stated_name(opened) in _SUMMED):
             continue
         for series, use in _series(word, opened):
-            key = _key_of(series, use, known, stored)
+            if use.counter and series.raw and not is_idle(series.labels, use):
+                runs.note(series, at)
+            key = _key_of(series, use, known, stored) if several else None
             if key is not None:
                 _note(found.setdefault(key, {}), at, part_of(series, use), series.times_ms)
-    return found
+    return found, Followed(runs.frame(), ends)
+
+
+def is_idle(labels: Mapping[str, str], use: Use) -> bool:
+    """Whether a series is of what is not at work."""
+    return any(labels.get(label) in values for label, values in use.without)
 
 
 def _note(of: dict[int, _Held], at: int, part: tuple[object, ...], times_ms: np.ndarray) -> None:
@@ -188,7 +223,7 @@ def _series(word: str, opened: Opened) -> Iterator[tuple[Series, Use]]:
 def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) -> _Key | None:
     """Whose use a series is a part of; None where it is no part of any, or the whole."""
     labels = series.labels
-    if any(labels.get(label) in values for label, values in use.without):
+    if is_idle(labels, use):
         return None
     if not use.sign and not any(labels.get(one) for one in _DIVIDING):
         return None

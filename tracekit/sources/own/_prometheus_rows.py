@@ -1,6 +1,6 @@
 """Rows of nodes, containers and what they use out of time series."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from tracekit.errors import TracekitError
@@ -10,6 +10,7 @@ from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import batches
 from tracekit.sources.own._prometheus_around import Outer, of_whole_pod
 from tracekit.sources.own._prometheus_clusters import check_one_cluster, clusters_of
+from tracekit.sources.own._prometheus_ends import Ends
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
 from tracekit.sources.own._prometheus_nobody import (
     AROUND,
@@ -20,13 +21,27 @@ from tracekit.sources.own._prometheus_nobody import (
     not_read,
     unknown_node,
 )
-from tracekit.sources.own._prometheus_parts import NO_CONTAINER, Parts, node_of, pod_of
+from tracekit.sources.own._prometheus_parts import NO_CONTAINER, Parts, is_idle, node_of, pod_of
 from tracekit.sources.own._prometheus_seen import astray, described
 from tracekit.sources.own._prometheus_series import Series, read_series
 from tracekit.sources.own._prometheus_sums import Sums
 
 #: Clocks and scrapes may differ so much; use from before that is not the pod's.
 _EARLY_MS = 300_000
+
+
+@dataclass
+class _To:
+    """Where use goes: who is known, nodes of files from before, sums, what may count twice.
+
+    ``clusters`` are the names of the clusters that were met.
+    """
+
+    known: Roster
+    stored: Collection[str]
+    sums: Sums
+    outer: Outer
+    clusters: set[str]
 
 
 def read_ranges(opened: Opened) -> Read:
@@ -46,29 +61,20 @@ def read_texts(opened: Opened) -> Read:
 
 def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     known = roster(opened, word)
-    sums = Sums(scraped=scraped)
+    parts = Parts(opened, word, known)
+    sums = Sums(parts, scraped=scraped)
     to = _To(known, opened.stored_sizes, sums, Outer(), set(known.state.clusters))
+    ends = Ends(parts)
     met: set[str] = set()
     others: set[str] = set()
-    unused = Unused()
-    parts = Parts(opened, word, known)
 
     def wanted(name: str) -> bool:
         (met if name in USES or name in STATES else others).add(name)
         return name in USES or name in STATES
 
-    for series in read_series(opened, word, wanted):
-        if isinstance(series, Broken):
-            yield series
-        elif series.name in USES:
-            use = USES[series.name]
-            to.clusters |= clusters_of(series)
-            found = None if parts.elsewhere(series, use) else _use(series, use, to)
-            unused.note(series, found if isinstance(found, str) else "")
-            if isinstance(found, Broken):
-                yield found
-    for series in parts.taken():
-        _use(series, USES[series.name], to)
+    yield from _added(read_series(opened, word, wanted), to, parts, ends)
+    for file, series in parts.taken():
+        _use(series, USES[series.name], to, file)
     if not parts.in_step():
         sums.put_on_grid()
     if others and not met:
@@ -76,11 +82,30 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         yield from not_read(others)
     check_one_cluster(opened.name, to.clusters)
     sums.leave_out(to.outer.numbers(parts))
-    yield from unused.told()
     yield from astray(opened, known)
     yield from batches(described(opened, known))
     nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
     yield from possible(sums.rows(), opened.name, nodes)
+    yield from ends.rows()
+
+
+def _added(some: Iterable[Series | Broken], to: _To, parts: Parts, ends: Ends) -> Iterator[Broken]:
+    """Adds the series of the file to the sums, but for those that another file takes."""
+    unused = Unused()
+    for series in some:
+        if isinstance(series, Broken):
+            yield series
+        elif series.name in USES:
+            use = USES[series.name]
+            to.clusters |= clusters_of(series)
+            left = parts.elsewhere(series, use)
+            found = None if left else _use(series, use, to, parts.file)
+            if found is None and use.counter and series.raw:
+                yield from ends.note(series, use)
+            unused.note(series, found if isinstance(found, str) else "")
+            if isinstance(found, Broken):
+                yield found
+    yield from unused.told()
 
 
 def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:
@@ -102,24 +127,10 @@ def _check_described(name: str, others: Collection[str], known: Roster) -> None:
         )
 
 
-@dataclass
-class _To:
-    """Where use goes: who is known, nodes of files from before, sums, what may count twice.
-
-    ``clusters`` are the names of the clusters that were met.
-    """
-
-    known: Roster
-    stored: Collection[str]
-    sums: Sums
-    outer: Outer
-    clusters: set[str]
-
-
-def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
+def _use(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:
     """Add a series to the sums of what its container or node uses; or says why not."""
     labels = series.labels
-    if any(labels.get(label) in values for label, values in use.without):
+    if is_idle(labels, use):
         return IDLE
     if use.fills == "node":
         node = node_of(labels, to.known)
@@ -128,12 +139,12 @@ def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
         called = to.known.node_called(node, to.stored)
         if not called:
             return unknown_node(series, node)
-        to.sums.add(series, use, called, lambda _: called, lives=[])
+        to.sums.add(series, use, called, lambda _: called, lives=[], file=file)
         return None
-    return _use_of_pod(series, use, to)
+    return _use_of_pod(series, use, to, file)
 
 
-def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
+def _use_of_pod(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:
     known, sums = to.known, to.sums
     labels = series.labels
     # the answer to a query of ours, or of a recording rule that has its name
@@ -165,7 +176,7 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
     uid = labels.get("uid", "")
     if uid or len(names) < 2:
         container = known.container(pod, uid)
-        sums.add(series, use, pod, lambda _: container, lives=[])
+        sums.add(series, use, pod, lambda _: container, lives=[], file=file)
     else:
-        sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts))
+        sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts), file=file)
     return None

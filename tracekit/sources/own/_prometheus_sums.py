@@ -9,8 +9,9 @@ import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
 from tracekit.sources.own._prometheus_grid import Distances, heard, on_grid
+from tracekit.sources.own._prometheus_increases import Increases
 from tracekit.sources.own._prometheus_metrics import Use
-from tracekit.sources.own._prometheus_parts import part_of
+from tracekit.sources.own._prometheus_parts import Parts, part_of
 from tracekit.sources.own._prometheus_series import Series
 from tracekit.words import counted
 
@@ -25,7 +26,6 @@ _Key = tuple[str, str, str, str]
 _HEADS = ("entity", "part", "sign", "line", "rate")
 _Of = tuple[int, int, int, int, bool]
 _SAMPLES = ("time_ms", "value", "passed_ms")
-_Samples = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Sums:
@@ -36,8 +36,10 @@ class Sums:
     part, which holds until the next one, or until its series ends, or until it counts as silent.
     """
 
-    def __init__(self, *, scraped: bool) -> None:
+    def __init__(self, parts: Parts, *, scraped: bool) -> None:
         self._scraped = scraped
+        self._usual_step_ms = parts.step_ms
+        self._increases = Increases(parts.before)
         self._distances: dict[tuple[str, str], Distances] = {}
         self._keys: dict[_Key, int] = {}
         self._paired: set[int] = set()
@@ -45,7 +47,6 @@ class Sums:
         self._counted: dict[tuple[str, str], tuple[str, int]] = {}
         self._first: dict[int, Mapping[str, str]] = {}
         self._replicated: set[int] = set()
-        self._last: dict[tuple[object, ...], tuple[int, float]] = {}
         self._pieces: list[tuple[_Of, tuple[np.ndarray, ...]]] = []
         self._held = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -64,12 +65,18 @@ class Sums:
         name: Callable[[int], str],
         *,
         lives: Sequence[int],
+        file: int,
     ) -> None:
-        """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
+        """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``.
+
+        It is of a file that ``Parts`` knows by its number.
+        """
         part = self.part(series, use, whose)
         self._distances.setdefault((use.fills, use.resource), Distances()).note(series.times_ms)
         rate = use.counter and series.raw
-        times, values, passed = self._since_before(series, rate=rate)
+        times, values, passed = self._increases.since_before(
+            series, file, rate=rate, followed=rate or self._scraped
+        )
         if rate:
             self._counted.setdefault((use.fills, use.resource), (series.name, series.line))
         if ends := len(series.ends_ms):
@@ -188,31 +195,11 @@ class Sums:
             self._paired.add(key)
         return key
 
-    def _since_before(self, series: Series, *, rate: bool) -> _Samples:
-        """Samples with the time since the one before, which may be in a piece from before.
-
-        Of a counter the increase per second of that time; one that fell began again at 0.
-        """
-        times, values = series.times_ms, series.values
-        time_ms, value = int(times[0]), float(values[0])
-        if rate or self._scraped:
-            # an answer has all samples of a series in one piece
-            of = series.name, *sorted(series.labels.items())
-            time_ms, value = self._last.get(of, (time_ms, value))
-            self._last[of] = int(times[-1]), float(values[-1])
-        passed = np.diff(times, prepend=time_ms)
-        if not rate:
-            return times, values, passed
-        more = np.diff(values, prepend=value)
-        more = np.where(more < 0, values, more)
-        good = passed > 0
-        return times[good], more[good] / (passed[good] / 1000.0), passed[good]
-
     def _steps(self) -> pl.DataFrame:
         """The step of the grid of each entity."""
         return pl.DataFrame(
             [
-                (key, self._distances[fills, resource].step_ms())
+                (key, self._distances[fills, resource].step_ms(self._usual_step_ms))
                 for (fills, _, resource, _), key in self._keys.items()
             ],
             schema={"entity": pl.Int32, "step_ms": pl.Int64},

@@ -12,7 +12,7 @@ from tracekit.sources.own._kubernetes_requests import QuantityError, amount, res
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import Rows, batches
 from tracekit.sources.own._prometheus_forms import holds_exports, holds_ranges, holds_texts
-from tracekit.sources.own._prometheus_parts import sharing
+from tracekit.sources.own._prometheus_parts import preceding, sharing
 from tracekit.sources.own._prometheus_rows import read_exports, read_ranges, read_texts
 
 
@@ -73,6 +73,7 @@ def _measured(value: Any, line: int, known: Roster) -> tuple[str, list[dict[str,
 
 _DESCRIBED = ("node", "node_resource", "container", "container_resource", "fixed_request")
 _USED = ("container_amount", "node_amount")
+_SERIES = (*_DESCRIBED, *_USED, "counter_end")
 
 SOURCE = ClusterSource(
     name="kubernetes",
@@ -99,26 +100,29 @@ SOURCE = ClusterSource(
         ClusterFile(
             word="range",
             title="answers of Prometheus to query_range, as JSON or as promtool prints them",
-            tables=(*_DESCRIBED, *_USED),
+            tables=_SERIES,
             recognises=holds_ranges,
             read=read_ranges,
             shares=partial(sharing, "range"),
+            precedes=partial(preceding, "range"),
         ),
         ClusterFile(
             word="text",
             title="promtool tsdb dump, or OpenMetrics with times",
-            tables=(*_DESCRIBED, *_USED),
+            tables=_SERIES,
             recognises=holds_texts,
             read=read_texts,
             shares=partial(sharing, "text"),
+            precedes=partial(preceding, "text"),
         ),
         ClusterFile(
             word="export",
             title="JSON lines that VictoriaMetrics exports",
-            tables=(*_DESCRIBED, *_USED),
+            tables=_SERIES,
             recognises=holds_exports,
             read=read_exports,
             shares=partial(sharing, "export"),
+            precedes=partial(preceding, "export"),
         ),
     ),
     lacks=(

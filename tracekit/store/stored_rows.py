@@ -1,15 +1,16 @@
-"""What a store has of nodes and containers of somebody's own tables, set down for readers."""
+"""What readers of files need of the files that a store was made of before, set down for them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from tracekit.files.places import scan_parquet
-from tracekit.store.folder import STAGING, Store
+from tracekit.files.places import is_remote, scan_parquet
+from tracekit.store.folder import STAGING, Store, part_path
 from tracekit.store.views import ids_of, read
 from tracekit.tables import all_tables
 
@@ -21,9 +22,34 @@ _LISTS: Mapping[str, Sequence[str]] = {
     "node": ("node", "node_resource"),
     "container": ("container",),
 }
+#: Where counters of a cluster ended.
+_ENDS = "counter_end"
 
 
-def own_rows(store: Store) -> tuple[tuple[str, Path], ...]:
+def stored_rows(store: Store, folder: Path, release: str) -> tuple[tuple[str, Path], ...]:
+    """What files of a release are held against, by table; set down where a store is written."""
+    if release != OWN:
+        return _counter_ends(store, folder)
+    here = Store(folder, store.manifest)
+    if is_remote(store.path):
+        # its tables lie on the object store alone
+        return _listed_ids(here, at_hand=False)
+    return (*_own_rows(here), *_listed_ids(here, at_hand=True))
+
+
+def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
+    """A list of the parts that say where counters ended, each with the last time in it."""
+    entries = [one for one in store.manifest.parts(_ENDS) if one.rows]
+    if not entries:
+        return ()
+    parts = [(str(store.path / part_path(_ENDS, one.part)), one.time_max_ms) for one in entries]
+    path = folder / STAGING / "own" / f"{_ENDS}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(parts), encoding="utf-8")
+    return ((_ENDS, path),)
+
+
+def _own_rows(store: Store) -> tuple[tuple[str, Path], ...]:
     """Each of these tables that has such rows, as a Parquet file with ids as texts, set aside."""
     own = tuple(one for one in store.manifest.sources if one.release == OWN and one.rows)
     held = Store(store.path, replace(store.manifest, sources=own))
@@ -34,7 +60,7 @@ def own_rows(store: Store) -> tuple[tuple[str, Path], ...]:
     )
 
 
-def listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
+def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
     """The nodes and containers that the store lists, of whatever source, as ``own_rows`` has rows.
 
     Parameters

@@ -1,0 +1,44 @@
+"""What a file says of its counters for the files that are taken in after it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tracekit.sources._cluster import Batch, Broken
+from tracekit.sources.own._prometheus_metrics import Use
+from tracekit.sources.own._prometheus_parts import Parts
+from tracekit.sources.own._prometheus_runs import TABLE, Runs, ended, number_of
+from tracekit.sources.own._prometheus_series import Series
+from tracekit.sources.unreadable import TOO_LATE
+
+
+class Ends:
+    """Gathers how the counters of a file end; tells of those that come too late."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._runs = Runs()
+        self._before = parts.before(parts.file)
+        self._too_late = parts.followed.too_late(parts.file)
+
+    def note(self, series: Series, use: Use) -> Iterator[Broken]:
+        """Samples of a series that counts, and a reject for each increase that is in no row."""
+        self._runs.note(series)
+        if not self._too_late:
+            return
+        for last, first in self._too_late.get(number_of(series), ()):
+            if np.any(series.times_ms == last):
+                labels = ", ".join(f"{name}={value}" for name, value in series.labels.items())
+                yield Broken(
+                    table=f"{use.fills}_amount",
+                    line=series.line,
+                    column="amount",
+                    reason=f"{TOO_LATE}: the increase of {use.resource} from {last} to {first},"
+                    " where what is stored goes on, is in no rate",
+                    text=f"{series.name} {labels}",
+                )
+
+    def rows(self) -> Iterator[Batch]:
+        """The rows of the table."""
+        found = ended(self._runs, self._before)
+        if found.height:
+            yield Batch(table=TABLE, rows=found)

@@ -1,0 +1,287 @@
+"""Stretches of samples of scraped counters, and the sample before each, in whichever file it is.
+
+The first increase of a file counts since the last sample of the files beside it, or of those that
+were taken in before. A stretch that begins while another file has samples of its series needs none
+before: that file has the increase.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+import polars as pl
+
+from tracekit.files.places import place, scan_parquet
+from tracekit.sources._cluster import Opened
+from tracekit.sources.own._prometheus_series import Series
+from tracekit.sources.silence import ENOUGH_DISTANCES, LEAST_MS, USUAL_DISTANCES
+from tracekit.units import MS_PER_DAY
+
+#: The table of what files that were taken in before end with, and the column of its series.
+TABLE = "counter_end"
+_SCHEMA = {
+    "series": pl.UInt64,
+    "file": pl.Int32,
+    "first_ms": pl.Int64,
+    "last_ms": pl.Int64,
+    "value": pl.Float64,
+    "usual_ms": pl.Int64,
+    "line": pl.Int64,
+}
+#: The number of the file of what was taken in before.
+STORED = -1
+#: So many stretches wait before those that follow each other are made one.
+_WAITING = 100_000
+#: What was stored counts where its time lies no further off; silence is shorter.
+_NEAR_MS = MS_PER_DAY
+
+#: A part of the table that is stored: its place, and the last time in it.
+Part = tuple[str, int]
+
+
+def number_of(series: Series) -> int:
+    """A number for a series, the same in every file and ingest."""
+    named = json.dumps([series.name, sorted(series.labels.items())])
+    return int.from_bytes(blake2b(named.encode(), digest_size=8).digest())
+
+
+class Runs:
+    """Gathers stretches, a few numbers for each of them."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, int, int, float, int, int]] = []
+        self._kept = pl.DataFrame(schema=_SCHEMA)
+
+    def note(self, series: Series, file: int = 0) -> None:
+        """Samples of a series in a file, which is known by a number."""
+        number = number_of(series)
+        order = np.argsort(series.times_ms, kind="stable")
+        times, values = series.times_ms[order], series.values[order]
+        apart = np.diff(times)
+        usual = int(np.median(apart)) if len(apart) >= ENOUGH_DISTANCES else 0
+        cuts = np.flatnonzero(apart > _silence_ms(usual)) + 1
+        for first, end in zip([0, *cuts], [*cuts, len(times)], strict=True):
+            last = end - 1
+            self._waiting.append(
+                (number, file, int(times[first]), int(times[last]), float(values[last]), usual,
+                 series.line)
+            )  # fmt: skip
+        # where all are of other series, the next time is when there are twice as many
+        if len(self._waiting) > max(_WAITING, self._kept.height):
+            self._merge()
+
+    def frame(self) -> pl.DataFrame:
+        """All stretches, by series and time."""
+        self._merge()
+        return self._kept
+
+    def _merge(self) -> None:
+        some = pl.DataFrame(self._waiting, schema=_SCHEMA, orient="row")
+        self._kept = _joined(pl.concat([self._kept, some]))
+        self._waiting = []
+
+
+def _silence_ms(usual_ms: int) -> float:
+    return max(LEAST_MS, usual_ms * USUAL_DISTANCES)
+
+
+def _silence() -> pl.Expr:
+    return pl.max_horizontal(pl.lit(LEAST_MS), pl.col("usual_ms") * USUAL_DISTANCES)
+
+
+def _joined(runs: pl.DataFrame) -> pl.DataFrame:
+    """The stretches, those of one file that no silence parts as one."""
+    own = ("series", "file")
+    apart = pl.col("first_ms") - pl.col("last_ms").cum_max().shift(1).over(own)
+    some = pl.when(pl.col("apart_ms") > 0).then(pl.col("apart_ms"))
+    usual = pl.when(some.count().over(own) >= ENOUGH_DISTANCES).then(some.median().over(own))
+    return (
+        runs.sort(*own, "first_ms", "last_ms")
+        .with_columns(apart_ms=apart)
+        .with_columns(usual_ms=pl.max_horizontal(pl.col("usual_ms").max().over(own), usual))
+        .with_columns(pl.col("usual_ms").cast(pl.Int64))
+        .with_columns(begins=pl.col("apart_ms").is_null() | (pl.col("apart_ms") > _silence()))
+        .group_by(pl.col("begins").cum_sum().alias("run"), maintain_order=True)
+        .agg(
+            pl.col("series", "file", "first_ms").first(),
+            pl.col("last_ms").max(),
+            pl.col("value").sort_by("last_ms").last(),
+            pl.col("usual_ms").first(),
+            pl.col("line").min(),
+        )
+        .select(*_SCHEMA)
+    )
+
+
+class Followed:
+    """Stretches of some files and of the store, each with the sample before it.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Those of the files.
+    stored : tuple of Part
+        Where those of the files of before are.
+
+    Attributes
+    ----------
+    step_ms : int
+        How far samples usually lie apart; 1 where that is not known.
+    """
+
+    def __init__(self, runs: pl.DataFrame, stored: tuple[Part, ...]) -> None:
+        every = runs.with_columns(known_ms=pl.lit(None, pl.Int64))
+        if stored and runs.height:
+            every = pl.concat([every, _stored(stored, runs)])
+        self._runs = _followed(every)
+        self.step_ms = _step_ms(self._runs)
+
+    def of(self, file: int) -> "Before":
+        """What is before the stretches of a file."""
+        return Before(self._runs.filter(file=file))
+
+    def precedes(self, file: int) -> set[int]:
+        """The files whose first increase counts since a sample of this one."""
+        found = self._runs.filter(
+            (pl.col("before_file") == file) & (pl.col("file") != file) & (pl.col("file") != STORED)
+        )
+        return set(found["file"].unique().to_list())
+
+    def too_late(self, file: int) -> dict[int, list[tuple[int, int]]]:
+        """Samples of this file, by series, that would be before one that is stored, and its time.
+
+        The increase between them is in no row: it was not known when the later one was taken in.
+        """
+        found = self._runs.filter(
+            (pl.col("before_file") == file)
+            & (pl.col("file") == STORED)
+            & pl.col("known_ms").is_null()
+        )
+        missing: dict[int, list[tuple[int, int]]] = {}
+        for series, before, first in found.select("series", "before_ms", "first_ms").iter_rows():
+            missing.setdefault(series, []).append((before, first))
+        return missing
+
+
+class Before:
+    """The sample before each stretch of one file."""
+
+    def __init__(self, runs: pl.DataFrame) -> None:
+        known = runs.drop_nulls("before_ms").sort("series", "first_ms")
+        self._series = known["series"].to_numpy()
+        self._columns = known.select("first_ms", "before_ms", "before_value")
+
+    def of(self, number: int) -> Iterator[tuple[int, int, float]]:
+        """Of a series: when a stretch begins; time and value of the sample before."""
+        wanted = np.uint64(number)
+        first = int(np.searchsorted(self._series, wanted, "left"))
+        end = int(np.searchsorted(self._series, wanted, "right"))
+        if end > first:
+            yield from self._columns.slice(first, end - first).iter_rows()
+
+    @cached_property
+    def times(self) -> pl.DataFrame:
+        """The time of the sample before, by series and ``first_ms``."""
+        return self._columns.select("first_ms", "before_ms").with_columns(
+            pl.Series("series", self._series, pl.UInt64)
+        )
+
+
+def ended(runs: Runs, before: Before) -> pl.DataFrame:
+    """Rows of the table: how the stretches of a file end."""
+    found = runs.frame().join(before.times, on=["series", "first_ms"], how="left")
+    return found.sort("series", "last_ms").select(
+        pl.col("last_ms").alias("time_ms"),
+        pl.Series("series", [f"{one:016x}" for one in found.sort("series", "last_ms")["series"]]),
+        "value",
+        "first_ms",
+        "before_ms",
+        "line",
+    )
+
+
+def parts_of(opened: Opened) -> tuple[Part, ...]:
+    """The parts of the table that were there before the ingest."""
+    listed = opened.stored.get(TABLE)
+    if listed is None:
+        return ()
+    return tuple((str(where), int(last)) for where, last in json.loads(listed.read_text()))
+
+
+def _stored(parts: tuple[Part, ...], runs: pl.DataFrame) -> pl.DataFrame:
+    """What is stored of the series of these stretches, about their time."""
+    since = runs["first_ms"].min() - _NEAR_MS  # type: ignore[operator]
+    until = runs["last_ms"].max() + _NEAR_MS  # type: ignore[operator]
+    near = [place(where) for where, last in parts if last >= since]
+    empty = pl.DataFrame(schema={**_SCHEMA, "known_ms": pl.Int64})
+    if not near:
+        return empty
+    wanted = [f"{one:016x}" for one in runs["series"].unique()]
+    found = (
+        scan_parquet(*near)
+        .filter((pl.col("time_ms") >= since) & (pl.col("first_ms") <= until))
+        .filter(pl.col("series").cast(pl.String).is_in(wanted))
+        .collect()
+    )
+    numbers = [int(one, 16) for one in found["series"].cast(pl.String)]
+    return found.select(
+        pl.Series("series", numbers, pl.UInt64),
+        pl.lit(STORED, pl.Int32).alias("file"),
+        pl.col("first_ms").cast(pl.Int64),
+        pl.col("time_ms").cast(pl.Int64).alias("last_ms"),
+        "value",
+        pl.lit(0, pl.Int64).alias("usual_ms"),
+        pl.lit(0, pl.Int64).alias("line"),
+        pl.col("before_ms").cast(pl.Int64).alias("known_ms"),
+    )
+
+
+def _followed(runs: pl.DataFrame) -> pl.DataFrame:
+    """The stretches with the last sample before each, in no silence; null where none is needed."""
+    one = ("series", "first_ms")
+    reach = (
+        runs.group_by(one)
+        .agg(pl.col("last_ms").max())
+        .sort(one)
+        .select(*one, until_ms=pl.col("last_ms").cum_max().shift(1).over("series"))
+    )
+    ends = runs.sort("last_ms", "file", descending=[False, True]).select(
+        "series", before_ms="last_ms", before_value="value", before_file="file"
+    )
+    found = runs.sort("first_ms").join_asof(
+        ends,
+        left_on="first_ms",
+        right_on="before_ms",
+        by="series",
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    found = found.join(reach, on=one, how="left").with_columns(
+        apart_ms=pl.col("first_ms") - pl.col("before_ms")
+    )
+    apart = pl.col("apart_ms")
+    usual = pl.max_horizontal(
+        pl.col("usual_ms").max().over("series"),
+        pl.when(apart.count().over("series") >= ENOUGH_DISTANCES).then(
+            apart.median().over("series")
+        ),
+        pl.lit(_step_ms(found)),
+    )
+    needed = pl.col("until_ms").is_null() | (pl.col("until_ms") < pl.col("first_ms"))
+    near = apart <= pl.max_horizontal(pl.lit(LEAST_MS), usual * USUAL_DISTANCES)
+    return found.with_columns(
+        pl.when(needed & near).then(pl.col(name)).alias(name)
+        for name in ("before_ms", "before_value", "before_file", "apart_ms")
+    )
+
+
+def _step_ms(followed: pl.DataFrame) -> int:
+    """The most common distance within stretches, else between them; 1 where few are known."""
+    for name, enough in (("usual_ms", 1), ("apart_ms", ENOUGH_DISTANCES)):
+        seconds = (followed[name].drop_nulls() / 1000.0).round().cast(pl.Int64)
+        known = seconds.filter(seconds > 0)
+        if known.len() >= enough:
+            return int(known.mode().min()) * 1000  # type: ignore[arg-type]
+    return 1
