@@ -157,7 +157,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         change=f"{_what(found, told, shown)}, on all {count(load['nodes'], 'node')}",
         sure=" ".join(filter(None, [alike(found, told), sure(data, told)])),
         hangs=vary.hangs(data, told),
-        grounds=quantities.grounds(load.get("quantities", {}), made_up=data.made_up),
+        grounds=quantities.grounds(load, made_up=data.made_up),
         next=following(data, told),
     )
 
