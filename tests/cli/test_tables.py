@@ -82,7 +82,8 @@ def test_names_of_policies_that_place_alike_are_whole(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("count", [2, 2_000_000])
 def test_a_title_is_as_wide_as_the_page(count: int, capsys: pytest.CaptureFixture[str]) -> None:
     """A table that is narrower broke it before its last number."""
-    title = f"{count} services need more of CPU or memory (CPU {count}, memory {count}); the first\u00a010"
+    both = f"(CPU {count}, memory {count})"
+    title = f"{count} services need more of CPU or memory {both}; the first\u00a010"
     print_table(title, ["service", "count"], [["a", 1]])
     lines = capsys.readouterr().out.splitlines()
     above = lines[: next(at for at, line in enumerate(lines) if line.lstrip().startswith("serv"))]

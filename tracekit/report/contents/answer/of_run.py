@@ -20,7 +20,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.runs.waiting import waiting_told
-from tracekit.report.contents import beside, nodes_needed, quantities, vary
+from tracekit.report.contents import beside, nodes_needed, quantities, requests_to_change, vary
 from tracekit.report.contents.answer.next_steps import following, in_turn
 from tracekit.report.contents.answer.sure import sure, wider
 from tracekit.report.contents.first_screen import Answer, Change
@@ -159,6 +159,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         hangs=vary.hangs(data, told),
         grounds=quantities.grounds(load, made_up=data.made_up),
         next=following(data, told),
+        studied=requests_to_change.studied(data),
     )
 
 
