@@ -230,9 +230,9 @@ def test_a_study_of_requests_is_on_the_first_page_of_a_run(
         paths=Paths(store="store"),
     )
     told = requests_to_change.studied(data)
-    assert [one.said.replace("\u00a0", " ") for one in told] == (
-        [f"On requests: {words.answer(study)}"] if asked else []
-    )
+    answered = words.answer(study)
+    said = f"On requests: {answered[:1].lower()}{answered[1:]}"
+    assert [one.said.replace("\u00a0", " ") for one in told] == ([said] if asked else [])
     assert all((Path("reports") / f"{one.page}.html").is_file() for one in told)
     commands = [command for _, command in requests_to_change.following(data)]
     assert len(commands) == proposed

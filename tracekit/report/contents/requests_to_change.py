@@ -65,7 +65,8 @@ def studied(data: Data) -> list[Studied]:
     study = data.studies.get(NAME)
     if study is None:
         return []
-    said = spaced(f"On requests: {words.answer(study)}")
+    answered = words.answer(study)
+    said = spaced(f"On requests: {answered[:1].lower()}{answered[1:]}")
     return [Studied(said=said, page="requests_to_change", title="Requests to change")]
 
 
