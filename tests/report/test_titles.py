@@ -26,7 +26,7 @@ ONE = f"{'a long clause, ' * 12}and no end."
 def test_a_long_title_is_its_first_sentence(title: str, head: str, more: str) -> None:
     """In a narrow window two titles of nine lines each stood above the figures of a page."""
     figure = Figure(
-        title="t", question="q", how_to_read="h", reads=(), draw=lambda _: None,  # type: ignore[arg-type, return-value]
+        title="t", question="q", how_to_read="h", reads=(), draw=lambda _: None,
         takeaway=lambda _: "", table=lambda one: one, absent=title,
         prepare=lambda _: pl.DataFrame(),
     )  # fmt: skip

@@ -68,7 +68,7 @@ def test_the_folder_and_its_store_say_the_same(name: str, tmp_path: Path) -> Non
 
 
 def test_use_that_lacks_is_assumed(tmp_path: Path) -> None:
-    none = {name: [] for name in USAGE}
+    none: dict[str, list[object]] = {name: [] for name in USAGE}
     kinds = {"container": pl.String, "time_ms": pl.Int64}
     source = folder(tmp_path / "load")
     pl.DataFrame(none, schema={**dict.fromkeys(USAGE, pl.Float64), **kinds}).write_parquet(
