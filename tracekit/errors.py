@@ -1,6 +1,7 @@
 """Errors that the user can mend; printed once, by ``tracekit.cli.main``."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -71,8 +72,20 @@ def strangers(words: Iterable[str], known: Iterable[str]) -> str:
     )
 
 
+def _of_a_word(word: str, known: Sequence[str]) -> str | None:
+    """The shortest known name that has a word of its own which ``word`` was meant to be."""
+    by_word: dict[str, list[str]] = {}
+    for name in known:
+        for one in re.split(r"[/_]", name):
+            by_word.setdefault(one, []).append(name)
+    # a letter or two away: words of long names are many
+    close = nearest(word, by_word, cutoff=0.8)
+    return min(by_word[close], key=len) if close else None
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], *, listing: str) -> TracekitError:
     """The error for a name that no file carries: suggests the likely one, or how to list all."""
-    close = nearest(name, known)
+    names = list(known)
+    close = nearest(name, names) or _of_a_word(name, names)
     hint = f"did you mean '{close}'? " if close else ""
     return TracekitError(f"no {kind} named '{name}'", hint=f"{hint}list them: {listing}")

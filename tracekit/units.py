@@ -66,6 +66,11 @@ def duration(time_ms: float) -> str:
     return " ".join(f"{value} {unit}" for value, unit in parts if value)
 
 
+def covered_ms(first_ms: float, last_ms: float, step_ms: int) -> int:
+    """From the first of some steps to the end of the last one."""
+    return int(last_ms - first_ms) + step_ms
+
+
 #: Times from here on count from 1970; no trace is three years long.
 EPOCH_FROM_MS = 100_000_000_000
 

@@ -60,3 +60,34 @@ def test_no_more_rows_are_offered_where_all_are_shown(
 ) -> None:
     print_frame(pl.DataFrame({f"a_long_column_{at}": [at] * rows for at in range(12)}), "table")
     assert capsys.readouterr().out.splitlines()[-1] == said
+
+
+#: Amounts beside a name as wide as a replay's widest policies, of which many place alike.
+ALIKE = "bcdi, cmdn, first_fit, first_fit_decreasing, low_risk_overcommitment, peaks, worst_fit"
+
+
+def test_names_of_policies_that_place_alike_are_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """What an amount may differ by goes below it before a word is cut."""
+    heads = ["policy", "cpu max [%]", "nodes", "mem max [%]", "over", "mem strand [%]"]
+    amounts = ["17.31 ±0.03", "2.96 ±0.16", "22.0 ±2.8", "0", "0.03 (0 to 0.22)"]
+    print_table("two: 12 containers", heads, [[ALIKE, *amounts], ["bes", *amounts]])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    first = [line[1:].split("  ")[0].strip() for line in lines]
+    for name in ("overcommitment,", "first_fit,", "worst_fit"):
+        assert any(one.endswith(name) for one in first), (name, lines)
+    assert len([one for one in first if one and set(one) != {"─"}]) <= 11, lines
+
+
+@pytest.mark.parametrize("count", [2, 2_000_000])
+def test_a_title_is_as_wide_as_the_page(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table that is narrower broke it before its last number."""
+    both = f"(CPU {count}, memory {count})"
+    title = f"{count} services need more of CPU or memory {both}; the first\u00a010"
+    print_table(title, ["service", "count"], [["a", 1]])
+    lines = capsys.readouterr().out.splitlines()
+    above = lines[: next(at for at, line in enumerate(lines) if line.lstrip().startswith("serv"))]
+    said = [line for line in above if line.strip()]
+    assert " ".join(said) == title.replace("\u00a0", " ")
+    assert any(line.endswith("first 10") for line in said)
+    assert len(said) == (1 if count == 2 else 2)

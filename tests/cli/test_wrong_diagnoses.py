@@ -73,3 +73,41 @@ def test_what_is_no_store_yet_is_told_how_to_become_one(
     for asked in (["info", source], ["replay", "--workload", source, "--out", f"{source}/x"]):
         assert run(asked) == 2
         assert f"tracekit ingest '{source}' STORE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("workload", "hint"),
+    [
+        pytest.param(
+            {"loader": "parquet[step_ms=1000]:../own"},
+            "it was made from no store, but with --workload 'parquet[step_ms=1000]:own'; what is in"
+            " it: tracekit report run --out report.html",
+            id="a folder",
+        ),
+        pytest.param(
+            {"loader": "paper000"}, "it was made from no store, but with --workload paper000;",
+            id="no file",
+        ),
+        pytest.param(
+            {"store": "../store"},
+            "give the store it was made from, store, whose report shows this folder, too",
+            id="a store",
+        ),
+        pytest.param({}, "give the store it was made from, whose report shows", id="not known"),
+    ],
+)  # fmt: skip
+def test_what_a_run_was_made_from_is_what_to_give(
+    workload: dict[str, str],
+    hint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = '{\n "format_version": 5,\n "sources": []\n}'
+    said = json.dumps({"schema": "tracekit/replay/1", "workload": workload})
+    for name, text in (("run", said), ("store", document)):
+        Path(name).mkdir()
+        (Path(name) / "manifest.json").write_text(text)
+    assert run(["info", "run"]) == 2
+    assert hint in capsys.readouterr().err

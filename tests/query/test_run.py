@@ -38,6 +38,21 @@ def test_slips_are_told(store: Store, name: str, params: dict[str, str], message
         run(store, name, params)
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("zon", "did you mean 'usage/zone_summary'?"),
+        ("zones", "did you mean 'usage/availability_zones'?"),
+        ("usage/node_profil", "did you mean 'usage/node_profile'?"),
+        ("qqqqq", "list them: "),
+    ],
+)
+def test_a_query_is_named_by_a_word_of_it(store: Store, name: str, near: str) -> None:
+    with pytest.raises(TracekitError) as told:
+        run(store, name)
+    assert str(told.value.hint).startswith(near)
+
+
 def test_a_users_own_file_runs_and_takes_parameters(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "mine.sql"
     path.write_text(

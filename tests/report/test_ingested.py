@@ -22,3 +22,11 @@ def test_rows_from_the_beginning_make_no_span_of_57_years() -> None:
     at_span = [one.name for one in shown.columns].index("span_ms")
     assert [row[at_span].text for row in shown.rows] == ["\u2013", "24 h"]
     assert contents._length(data) == [("24 h", "of trace")]
+
+
+def test_the_time_under_the_title_is_the_whole_time_of_the_replay() -> None:
+    """It was that to the beginning of the last step, beside a text on all of it."""
+    load = {"nodes": 2, "containers": 3, "steps": 102, "step_ms": 300_000}
+    load |= {"time_min_ms": 0, "time_max_ms": 101 * 300_000}
+    *_, last = contents.facts(Data(run={"workload": load, "policies": []}))
+    assert last == ("8 h 30 min", "of replay, in 102 steps")

@@ -64,7 +64,7 @@ def test_who_may_not_be_chosen_is_an_outline_under_a_heading() -> None:
     title = ranks.takeaway(frame)
     assert "under default_scheduler, " in title
     counted = "2 overload nodes; 1 left containers waiting; 1 may overload nodes."
-    assert title.endswith(f"1 more within chance of default_scheduler by this; {counted}")
+    assert title.endswith(f". 1 more is within chance of default_scheduler by this; {counted}")
 
 
 def test_where_nobody_may_be_chosen_the_title_has_the_range_of_the_bars() -> None:

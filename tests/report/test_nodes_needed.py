@@ -14,6 +14,8 @@ from report_studies_support import fewest
 from tracekit.report.contents import answer, nodes_needed
 from tracekit.report.data import Data
 
+#: When the steps of a run are.
+TIMES = {"time_min_ms": 0, "time_max_ms": 99 * 30_000, "step_ms": 30_000}
 LOAD = {**MADE_UP_LOAD, "quantities": {"use of containers": "recorded"}}
 
 
@@ -49,7 +51,7 @@ def ran(
     some = study.frames["policies"].with_columns(nodes=pl.lit(nodes), problem=pl.lit(None))
     frames = {**study.frames, "policies": some.filter(policy="lra")}
     run = {
-        "workload": replayed,
+        "workload": {**TIMES, **replayed},
         "repeats": 6,
         "repeats_cover": ["order of arrival"],
         "policies": [{"policy": name, "name": name} for name in peaks],

@@ -208,3 +208,34 @@ def test_the_commands_name_the_folder_of_the_study(
     commands = [command for _, command in requests_to_change.answer(data).next]
     assert all(f"--assume requests=sized:{named} " in command for command in commands)
     assert commands[0].endswith(f"--out {named}-replay")
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "proposed"),
+    [
+        pytest.param("auto", True, True, id="requests were recommended, and not replayed"),
+        pytest.param("sized:studies/requests", True, False, id="this run has them"),
+        pytest.param("auto", False, False, id="nobody asked"),
+    ],
+)
+def test_a_study_of_requests_is_on_the_first_page_of_a_run(
+    given: str, asked: bool, proposed: bool
+) -> None:
+    """Its proposal went from the page, and nothing came in its place."""
+    study = requested()
+    data = Data(
+        studies={study.name: study} if asked else {},
+        run={"workload": {"assumptions": {"requests": given}}},
+        fetch=lambda *_: pl.DataFrame(),
+        paths=Paths(store="store"),
+    )
+    told = requests_to_change.studied(data)
+    answered = words.answer(study)
+    said = f"On requests: {answered[:1].lower()}{answered[1:]}"
+    assert [one.said.replace("\u00a0", " ") for one in told] == ([said] if asked else [])
+    assert all((Path("reports") / f"{one.page}.html").is_file() for one in told)
+    commands = [command for _, command in requests_to_change.following(data)]
+    assert len(commands) == proposed
+    for command in commands:
+        assert command.startswith("tracekit replay store --policy default_scheduler")
+        assert f"--assume requests=sized:{data.folder(study.name)} " in command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from tracekit.replay.measures import compared, measures_in
 from tracekit.report.contents import quantities, sources, words
@@ -48,7 +49,8 @@ def test_what_an_assumption_sets_aside_is_called_recorded() -> None:
     assert told["Recorded, but set aside by departures=none"] == "arrivals"
     assert told["Recorded, but set aside by gpu=ignore"] == "requests of GPU"
     assert told["Assumed"] == "use of containers"
-    short = quantities.grounds({**known, "prices": "recorded"}, made_up=False)
+    load = {"quantities": {**known, "prices": "recorded"}}
+    short = quantities.grounds(load, made_up=False)
     assert short.replace("\u00a0", " ") == (
         "Recorded: 2 quantities. Assumed: use of containers. Recorded, but set aside by"
         " departures=none: arrivals. Recorded, but set aside by gpu=ignore: requests of GPU."
@@ -57,6 +59,44 @@ def test_what_an_assumption_sets_aside_is_called_recorded() -> None:
     said = rests_sentence(Data(run=run))
     assert "does not say arrivals" not in said
     assert "The trace says arrivals" in said
+
+
+TIMES = {"time_min_ms": 0, "time_max_ms": 99 * 300_000, "step_ms": 300_000}
+SPAN = {"start": "empty", "arrival_span_ms": 7_200_000}
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "said"),
+    [
+        pytest.param({}, SPAN, "", id="nothing is said, as in a run of an earlier version"),
+        pytest.param(
+            {"requests": "recorded", "limits": "absent"},
+            SPAN,
+            "Recorded: 1 quantity. Assumed: arrival over 2 h of what was there at the beginning.",
+            id="who was there comes over a span",
+        ),
+        pytest.param(
+            {"requests": "assumed", "arrivals": "assumed"},
+            SPAN,
+            "Assumed: requests and arrivals.",
+            id="nothing is recorded, so that no 0 is told",
+        ),
+        pytest.param(
+            {"requests": "recorded"},
+            {**SPAN, "start": "observed"},
+            "Recorded: 1 quantity.",
+            id="who was there stays",
+        ),
+    ],
+)
+def test_what_an_answer_rests_on_is_told_in_short(
+    known: dict[str, str], given: dict[str, object], said: str
+) -> None:
+    load = {"quantities": known, "assumptions": given, **TIMES}
+    assert quantities.grounds(load, made_up=False).replace("\u00a0", " ") == said
+    shown = quantities.of_replay(Data(run={"workload": load}))
+    assert (shown is not None) == bool(said)
+    assert ("arrival over 2 h" in str(shown)) == ("arrival over 2 h" in said)
 
 
 def test_the_glossary_has_every_measure_of_every_resource_of_the_run() -> None:

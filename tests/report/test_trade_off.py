@@ -9,7 +9,16 @@ import pytest
 
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
-from tracekit.report.trade_off import CHANCE, CHOSEN, FEW_ORDERS, RIVAL, SURE, points
+from tracekit.report.trade_off import (
+    CHANCE,
+    CHOSEN,
+    FEW_ORDERS,
+    FEWEST,
+    PRODUCTION,
+    RIVAL,
+    SURE,
+    points,
+)
 
 #: Nodes in use and overloaded node-steps, order by order; of 100 nodes over 100 steps.
 CALM = [(100.0, 0.0)] * 6
@@ -24,7 +33,8 @@ def run(**policies: list[tuple[float, float]]) -> Data:
     rows = [
         {
             "policy": name, "repeat": at, "seed": at, "pending": 0, "nodes_used_mean": nodes,
-            "overloaded_node_steps": over, "cpu_p99_fraction": 0.5 + at / 1000 + over / 1e4,
+            "overloaded_node_steps": over,
+            "cpu_p99_fraction": 0.5 + at / 1000 + over / 1e4 + (100.0 - nodes) / 200,
         }
         for name, met in policies.items()
         for at, (nodes, over) in enumerate(met)
@@ -82,3 +92,43 @@ def test_no_mark_with_fewer_nodes_overloads_less_than_the_one_that_is_named(
         assert sure
         left = frame.filter(pl.col("nodes") < 0.99 * 100)
         assert left["overload_share"].min() == least
+
+
+@pytest.mark.parametrize(
+    ("others", "said", "kinds"),
+    [
+        (
+            {"few": [(70.0 + at % 2, 0.0) for at in range(6)], "some": [(80.0, 0.0)] * 6},
+            "No policy overloads a node: calm uses 100 of 100 nodes, few the fewest, 70.",
+            {"few": FEWEST},
+        ),
+        (
+            {"near": [(99.5, 0.0)] * 6},
+            "No policy can be recommended, and none overloads a node. Fewest nodes: near, 100 of",
+            {},
+        ),
+        (
+            {"observed": [(90.0, 0.0)] * 6, "few": [(70.0, 0.0)] * 6},
+            "calm uses 100 of 100 nodes, few the fewest, 70. Production uses 90.",
+            {"few": FEWEST, "observed": PRODUCTION},
+        ),
+    ],
+)
+def test_where_nobody_overloads_a_node_the_title_and_the_axis_say_so(
+    others: dict[str, list[tuple[float, float]]], said: str, kinds: dict[str, str]
+) -> None:
+    """It boasted of 0 % with a policy that overloads least, on an axis up to 0.0005 %."""
+    data = run(calm=CALM, **others)
+    frame = points(data)
+    told = dict(frame.select("policy", "kind").iter_rows())
+    assert kinds.items() <= told.items(), told
+    assert RIVAL not in told.values()
+    figure = get_figure("replay_tradeoff")
+    prepared = figure.prepare(data)
+    title = figure.takeaway(prepared).replace("\u00a0", " ")
+    assert said in title
+    assert "0 %" not in title
+    axis = figure.draw(prepared).layout.yaxis
+    assert axis.range[1] == pytest.approx(1.0)
+    assert axis.ticktext[0] == "0"
+    assert axis.ticktext[-1] == "1"

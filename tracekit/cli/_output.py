@@ -6,13 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from tracekit.cli._columns import is_number, narrowest, parted, total, wrapped
 from tracekit.cli._streams import print_raw, visible
 from tracekit.shown import cell_text
 from tracekit.words import counted, listed
 
 WIDTH = 80
-#: Room between two columns of a table, and how narrow a column of names may get.
-_GAP, _NARROWEST = 3, 12
 
 
 def print_json(document: object) -> None:
@@ -64,19 +63,16 @@ def print_table(
     On a terminal or not, the table is drawn for the terminal's width, 80 where there is none.
     """
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(
-        title=escape(visible(title)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     drawn = console(stderr=False)
-    cells = _parted(columns, [[_cell(value) for value in row] for row in rows], drawn.width)
-    widths = _narrowest(columns, cells)
+    cells = parted(columns, [[_cell(value) for value in row] for row in rows], drawn.width)
+    widths = narrowest(columns, cells)
     natural = [max(len(name), wide) for name, wide in zip(columns, widths, strict=True)]
-    tight = _total(natural) > drawn.width >= _total(widths)
+    tight = total(natural) > drawn.width >= total(widths)
     for at, name in enumerate(columns):
-        numeric = bool(rows) and all(_is_number(row[at]) for row in rows)
+        numeric = bool(rows) and all(is_number(row[at]) for row in rows)
         table.add_column(
             name,
             justify="right" if numeric else "left",
@@ -86,68 +82,13 @@ def print_table(
         )
     for row in cells:
         table.add_row(*row)
+    if title:
+        # as wide as the page: a narrow table would break it anywhere
+        named = wrapped(visible(title), drawn.width)
+        drawn.print(named, style="table.title", markup=False, highlight=False)
     drawn.print(table)
     if note:
         drawn.print(visible(note, lines=True), markup=False, highlight=False)
-
-
-def _parted(columns: Sequence[str], rows: list[list[str]], width: int) -> list[list[str]]:
-    """The cells, those of the widest column in lines that end between the parts of a name.
-
-    Where a table is too wide a long name would else be broken wherever its column ends.
-    """
-    widths = _narrowest(columns, rows)
-    widest = widths.index(max(widths, default=0)) if widths else 0
-    if not widths or _total(widths) <= width:
-        return rows
-    room = widths[widest] + width - _total(widths)
-    if room < _NARROWEST:
-        # what an amount may differ by goes below it
-        rows = [[cell.replace(" ±", "\n±").replace(" (", "\n(") for cell in row] for row in rows]
-        room = widths[widest] + width - _total(_narrowest(columns, rows))
-    if room < _NARROWEST:
-        return rows
-    return [
-        [_in_lines(cell, room) if at == widest else cell for at, cell in enumerate(row)]
-        for row in rows
-    ]
-
-
-def _total(widths: Sequence[int]) -> int:
-    """How wide a table is whose columns are so wide."""
-    return sum(widths) + _GAP * len(widths) - 1
-
-
-def _narrowest(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """How wide each column must be: a head may end its line between words, a cell where it does."""
-    heads = [max(map(len, name.split()), default=0) for name in columns]
-    return [
-        max([head, *(len(line) for row in rows for line in row[at].split("\n"))])
-        for at, head in enumerate(heads)
-    ]
-
-
-def _in_lines(text: str, width: int) -> str:
-    import re
-
-    lines = [""]
-    for part in re.split(r"(?<=[-_/ +,])|(?<!\\)(?=\\?\[)|(?<!\d)(?=\.)", text):
-        if lines[-1] and len(lines[-1] + part.rstrip()) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _is_number(value: object) -> bool:
-    if value is None or isinstance(value, int | float):
-        return True
-    text = str(value).strip().removesuffix("%")
-    parts = text.removesuffix(")").replace(" (", "±").replace(" to ", "±").split("±")
-    return text == "-" or all(_is_plain(part) for part in parts)
-
-
-def _is_plain(text: str) -> bool:
-    return text.strip().replace(",", "").replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
 def _cell(value: object) -> str:

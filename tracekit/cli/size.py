@@ -10,7 +10,7 @@ from tracekit.cli import _output
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.units import percent
-from tracekit.words import counted
+from tracekit.words import NBSP, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -136,8 +136,9 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
     from tracekit.report.words import short_hash
     from tracekit.sizing.requests import told as words
 
+    cut = f"; the first{NBSP}{words.TOLD}" if rows.height > words.TOLD else ""
     _output.print_table(
-        f"{what}{f'; the first {words.TOLD}' if rows.height > words.TOLD else ''}",
+        f"{what}{cut}",
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [

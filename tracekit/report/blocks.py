@@ -70,6 +70,10 @@ class LegendItem:
     hollow: bool = False
 
 
+#: A title of more letters fills a narrow window: its first sentence is the title then.
+_TITLE_LETTERS = 120
+
+
 @dataclass(frozen=True, kw_only=True)
 class Block:
     """A figure ready for a template; ``json`` is empty when there is nothing to draw."""
@@ -85,6 +89,23 @@ class Block:
     csv_rows: int
     table: Table | None
     sources: Sequence[Source]
+
+    @property
+    def head(self) -> str:
+        """The title: all that it takes to know, where that is short, else the first sentence."""
+        return self._parts[0]
+
+    @property
+    def more(self) -> str:
+        """What of the title stands below it; empty where it is short."""
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        first, end, rest = self.takeaway.partition(". ")
+        if len(self.takeaway) <= _TITLE_LETTERS or not rest:
+            return self.takeaway, ""
+        return f"{first}{end.rstrip()}", rest
 
 
 def block(name: str, figure: Figure, data: Data) -> Block:

@@ -194,7 +194,9 @@ def _marked(
     ours = next((row for row in rows if row["policy"] in chosen), None)
     if ours is not None:
         rival = _rival(rows, fewer)
-        return {ours["policy"]: CHOSEN} | ({rival["policy"]: RIVAL} if rival else {})
+        # where nobody overloads, to overload least is nothing
+        kind = RIVAL if any(row["overload_share"] for row in rows) else FEWEST
+        return {ours["policy"]: CHOSEN} | ({rival["policy"]: kind} if rival else {})
     policies = [row for row in rows if row["policy"] != OBSERVED]
     if not policies:
         return {}

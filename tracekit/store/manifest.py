@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -12,7 +13,7 @@ from isal.isal_zlib import crc32
 
 from tracekit.documents import shape
 from tracekit.errors import TracekitError
-from tracekit.files.places import told
+from tracekit.files.places import found_from, told
 from tracekit.opened import open_file, read_bytes
 
 FORMAT_VERSION = 5
@@ -124,8 +125,7 @@ def read_manifest(folder: Path) -> Manifest:
         kind = str(document["schema"]).split("/")[1]
         raise TracekitError(
             f"{folder} is a folder of tracekit {kind}, not a store",
-            hint=f"give the store it was made from{_store_of(folder, document)}, whose report shows"
-            " this folder, too",
+            hint=_given_instead(folder, document),
         )
     if not isinstance(document, dict) or not {"format_version", "sources"} & set(document):
         raise _damaged(path, "it is no manifest of a store")
@@ -146,10 +146,28 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def _store_of(folder: Path, document: dict[str, Any]) -> str:
-    """The store that a result names, as far as it is still there."""
+#: A workload as a result names it: how it is loaded, and where it lies from there.
+_LOADER = re.compile(r"(?P<how>\w+(?:\[[^\]]*\])?)(?::(?P<path>.+))?")
+
+
+def _given_instead(folder: Path, document: dict[str, Any]) -> str:
+    """What to give in the place of a result: what it was made from."""
     load = document.get("workload")
-    named = load.get("store") if isinstance(load, dict) else None
+    known = load if isinstance(load, dict) else {}
+    found = _LOADER.fullmatch(str(known.get("loader") or ""))
+    if found is None:
+        store = _store_of(folder, known)
+        return f"give the store it was made from{store}, whose report shows this folder, too"
+    path = f":{os.path.normpath(found_from(folder, found['path']))}" if found["path"] else ""
+    return (
+        f"it was made from no store, but with --workload {quote(found['how'] + path)}; what is in"
+        f" it: tracekit report {quote(str(folder))} --out report.html"
+    )
+
+
+def _store_of(folder: Path, load: dict[str, Any]) -> str:
+    """The store that a result names, as far as it is still there."""
+    named = load.get("store")
     store = Path(os.path.normpath(folder / named)) if isinstance(named, str) else None
     return f", {quote(str(store))}" if store is not None and is_store(store) else ""
 

@@ -139,3 +139,5 @@ _QUANTITIES: dict[str, Callable[[Store], str]] = {
     "call rates": _any("service_rate"),
     "prices": _any("node.price_per_hour"),
 }
+#: Their names, in the order in which they are told.
+NAMES = tuple(_QUANTITIES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 
 from tracekit.replay.answer.compare import differences, sentences, with_intervals
 from tracekit.replay.chance.student import compare
@@ -139,7 +140,9 @@ def test_production_stands_beside_the_best_policy() -> None:
     lines = sentences(Results({}, *renamed), ours=["a", "c"])
     told = [line for line in lines if "lowest under" in line]
     assert told
-    assert all("; production: " in line for line in told)
+    # in a sentence of its own: after "within chance of it" it would be one of those
+    assert all(". Production: " in line for line in told)
+    assert not any("; production" in line for line in lines)
 
 
 def test_measures_that_tell_nothing_for_one_reason_are_one_sentence() -> None:
@@ -174,15 +177,39 @@ def test_an_interval_leaves_zero_out_only_where_signs_agree_too() -> None:
     assert found.low[0] <= 0 < found.high[0]
 
 
-def test_who_overloads_nodes_is_not_within_chance_of_anybody() -> None:
+def overloading(*names: str, stick: str = "") -> Results:
+    """A run of a, b, c and d, in which some overload nodes; ``stick``: a yardstick."""
     known = measured()
     assert known.repeats is not None
     more = known.repeats.filter(policy="b").with_columns(policy=pl.lit("d"), imbalance_mean=9.0)
-    over = pl.when(pl.col("policy") == "d").then(500).otherwise(0)
+    over = pl.when(pl.col("policy").is_in(names)).then(500).otherwise(0)
     frame = pl.concat([known.repeats, more]).with_columns(
         overloaded_node_steps=over, cpu_max_fraction=pl.col("imbalance_mean") / 100
     )
-    found = Results({}, frame.filter(repeat=0).drop("repeat"), frame)
+    about = {"policies": [{"policy": stick, "yardstick": True}]} if stick else {}
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+@pytest.mark.parametrize(
+    ("over", "stick", "overload", "sticks"),
+    [
+        pytest.param([], "d", "", "d", id="a yardstick that overloads nothing"),
+        pytest.param(["d"], "c", "d", "c", id="each with its reason"),
+        pytest.param(["d"], "d", "d", "", id="a yardstick that overloads nodes, too"),
+    ],
+)
+def test_who_is_barred_is_told_with_the_reason(
+    over: list[str], stick: str, overload: str, sticks: str
+) -> None:
+    said = sentences(overloading(*over, stick=stick), ours=["a", "b", "c", "d"])
+    first, second = "overload nodes too much to be chosen", "yardsticks, which no scheduler runs"
+    for why, who in ((first, overload), (second, sticks)):
+        told = [text for text in said if text.startswith(why)]
+        assert told == ([f"{why}, so not compared: {who}"] if who else [])
+
+
+def test_who_overloads_nodes_is_not_within_chance_of_anybody() -> None:
+    found = overloading("d")
     said = sentences(found, ours=["a", "b", "c", "d"])
     assert "overload nodes too much to be chosen, so not compared: d" in said
     assert not any("d" in text.partition("within chance of it: ")[2].split("; ") for text in said)

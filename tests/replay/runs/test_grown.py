@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from replay_support import workload
 
-from tracekit.replay.runs.grown import day_means, grown
+from tracekit.replay.runs.grown import day_means, grown, span_ms
 from tracekit.replay.workload.workload import Workload
-from tracekit.units import MS_PER_DAY, MS_PER_HOUR
+from tracekit.units import MS_PER_DAY, MS_PER_HOUR, duration
 
 CAPACITY = 100
 
@@ -57,7 +57,12 @@ def test_what_does_not_grow_is_said_so() -> None:
 
 @pytest.mark.parametrize(("days", "short"), [(1, True), (13, True), (14, False)])
 def test_less_than_two_weeks_are_too_short(days: int, short: bool) -> None:
-    assert ("of recorded time is too short to tell growth" in grown(_load(days, 0.02))) == short
+    load = _load(days, 0.02)
+    assert ("is too short to tell growth" in grown(load)) == short
+    # to the end of the last step, and it is the replay's time: samples may end before
+    assert span_ms(load) == days * MS_PER_DAY
+    told = f"A replay of {duration(days * MS_PER_DAY)} is too short to tell growth"
+    assert grown(load).startswith(told) == short
 
 
 def test_where_nothing_departs_nothing_is_told() -> None:

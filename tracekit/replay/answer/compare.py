@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.replay.answer.fitness import barred_for_good
+from tracekit.replay.answer.fitness import YARDSTICK, barred_for_good, left_out
 from tracekit.replay.answer.intervals import differences_of, interval_of
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.may_answer import asked, may_be_chosen
@@ -149,9 +149,7 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     if left:
         said.append(f"left containers waiting, so not compared: {', '.join(left)}")
     for_good = [name for name in once if barred_for_good(found, name)]
-    if barred or for_good:
-        named = few([*(name for names in barred for name in names), *for_good])
-        said.append(f"overload nodes too much to be chosen, so not compared: {named}")
+    said += _barred_told(found, [*(name for names in barred for name in names), *for_good])
     unjudged = [name for name in once if name not in for_good]
     if unjudged and said:
         said.append(f"met one order of arrival alone, so not compared: {few(unjudged)}")
@@ -168,6 +166,18 @@ def _barred(found: Results, rivals: Sequence[tuple[str, ...]]) -> list[tuple[str
     fit = [names for names in rivals if names in may]
     out = [names for names in rivals if names not in fit and not waits_too_much(found, names[0])]
     return out if len(fit) > 1 else []
+
+
+def _barred_told(found: Results, barred: Sequence[str]) -> list[str]:
+    """Who may not be chosen, a sentence for each reason."""
+    whys = {name: one.why for one in left_out(found) for name in one.names}
+    sticks = [name for name in barred if whys.get(name) == YARDSTICK]
+    others = [name for name in barred if name not in sticks]
+    named = {
+        "overload nodes too much to be chosen, so not compared": others,
+        "yardsticks, which no scheduler runs, so not compared": sticks,
+    }
+    return [f"{why}: {few(names)}" for why, names in named.items() if names]
 
 
 def _sentences(found: Results, stands: Sequence[Standings]) -> list[str]:
@@ -191,7 +201,7 @@ def _sentence(found: Results, stand: Standings) -> str:
     others = [", ".join(row.names) for row in alike]
     tail = f"; within chance of it: {'; '.join(others)}" if others else "; all others differ"
     usual = standings(found, stand.measure).row(OBSERVED) if OBSERVED in found.policies else None
-    beside = "" if usual is None else f"; production: {shown(measure, usual.mean, None, unit=True)}"
+    beside = "" if usual is None else f". Production: {shown(measure, usual.mean, None, unit=True)}"
     return (
         f"{measure.title}: {what} under {', '.join(best.names)} ({value},"
         f" {counted(best.orders, 'order')})"

@@ -3,7 +3,7 @@
 A container that is larger than every node; and a gang of which fewer than must start at once are
 ever there together, or fit on empty nodes together (``replay.engine.queueing.Gangs.needed``). The
 latter is proven by requests alone: of every member as much is counted as of the least of each
-resource.
+resource. Of a gang that states no minimum all that are left must start at once.
 """
 
 import numpy as np
@@ -48,4 +48,9 @@ def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
     # who departs as another arrives was there before it
     gone = np.searchsorted(departure, arrival, side="right")
     together = int((np.arange(1, len(arrival) + 1) - gone).max())
-    return enough_of(load, np.flatnonzero(members)) > min(room, together)
+    enough = enough_of(load, np.flatnonzero(members))
+    if load.gang_minimum is None or not load.gang_minimum[members][0]:
+        # it states no minimum: those that are left are enough
+        departure = load.departure_ms[members]
+        return min(enough, int((departure == departure.max()).sum())) > min(room, float(able.sum()))
+    return enough > min(room, together)

@@ -219,7 +219,7 @@ class Engine:
         pinned = (
             np.zeros(len(indices), bool) if self._pinned is None else self._pinned[indices] >= 0
         )
-        needed, free = gangs.needed(indices, state.node), indices[~pinned]
+        needed, free = gangs.needed(indices, state.node, now), indices[~pinned]
         if len(indices) < needed or patience.backed_off(gang, now):
             if pinned.any():
                 self._place(indices[pinned], times[pinned])

@@ -17,7 +17,8 @@ class Gangs:
 
     def __init__(self, load: Workload) -> None:
         assert load.gang is not None  # noqa: S101 - as the caller saw
-        self._gang, self._arrival = load.gang, load.arrival_ms
+        self._gang, self._arrival, self._departure = load.gang, load.arrival_ms, load.departure_ms
+        self._minimum = load.gang_minimum
         order = np.argsort(load.gang, kind="stable")
         known, first = np.unique(load.gang[order], return_index=True)
         members = np.split(order, first[1:])
@@ -51,11 +52,12 @@ class Gangs:
         )
         return np.array(found, dtype=np.int64)
 
-    def needed(self, some: IntArray, node: IntArray) -> int:
+    def needed(self, some: IntArray, node: IntArray, now: int) -> int:
         """How many of these members of one gang must find a node, that none is sent back.
 
         As many as are wanting of the gang's minimum, even where fewer are left of the gang: it can
-        never begin then. Who ran before counts, so that a gang that has begun is never short.
+        never begin then. Who ran before counts, so that a gang that has begun is never short. A
+        gang that states no minimum needs all that are left of it.
 
         Parameters
         ----------
@@ -67,7 +69,12 @@ class Gangs:
         gang = int(self._gang[some[0]])
         if gang < 0:
             return 0
-        return self._enough[gang] - self._began(some, node)
+        short = self._enough[gang] - self._began(some, node)
+        if self._minimum is not None and self._minimum[some[0]]:
+            return short
+        others = np.setdiff1d(self._members[gang], some, assume_unique=True)
+        to_come = int(((node[others] < 0) & (self._departure[others] > now)).sum())
+        return min(short, len(some) + to_come)
 
     def awaiting_others(self, pending: Sequence[int], arrived: int) -> int:
         """How many of these wait for members of their gang to come, so that nobody can place them.

@@ -10,7 +10,7 @@ from tracekit.replay.measures import RESOURCES
 from tracekit.replay.workload.facts_told import ASSUMED, SET_ASIDE
 from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import ABSENT
-from tracekit.units import MS_PER_DAY, duration
+from tracekit.units import MS_PER_DAY, covered_ms, duration
 from tracekit.words import MINUS, counted, listed
 
 #: So many samples of a day are enough for its mean.
@@ -27,7 +27,7 @@ def grown(load: Workload) -> str:
     used = load.quantities.get("use of containers") != ASSUMED
     if used and days < LEAST_DAYS:
         return (
-            f"{duration(span_ms(load))} of recorded time is too short to tell growth:"
+            f"A replay of {duration(span_ms(load))} is too short to tell growth:"
             f" {LEAST_DAYS} days are needed, as the days of a week differ"
         )
     if why := _not_told(load):
@@ -89,8 +89,8 @@ def day_means(load: Workload) -> FloatArray:
 
 
 def span_ms(load: Workload) -> int:
-    """From the first sample to the end of the last one's step."""
-    return int(load.times_ms[-1] - load.times_ms[0]) + load.step_ms
+    """From the first step to the end of the last one; samples of use may end before."""
+    return covered_ms(load.times_ms[0], load.times_ms[-1], load.step_ms)
 
 
 def _use(load: Workload, step: int) -> FloatArray:

@@ -46,7 +46,10 @@ def with_gangs(load: Workload) -> Workload:
 
 
 def enough_of(load: Workload, members: IntArray) -> int:
-    """How many of a gang must run at once for any to run: as many as it states, else all of it."""
+    """How many of a gang must run at once for any to run: as many as it states, else all of it.
+
+    Of one that states none those that left before it began are not waited for.
+    """
     stated = 0 if load.gang_minimum is None else int(load.gang_minimum[members[0]])
     return stated or len(members)
 

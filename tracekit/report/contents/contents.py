@@ -35,7 +35,7 @@ from tracekit.report.studies import made_otherwise
 from tracekit.report.words import count, spaced
 from tracekit.report.zones import Zone, all_zones
 from tracekit.sources import all_sources
-from tracekit.units import MS_PER_MINUTE, duration, of_two_beginnings
+from tracekit.units import MS_PER_MINUTE, covered_ms, duration, of_two_beginnings
 from tracekit.words import counted
 
 __all__ = [
@@ -134,7 +134,7 @@ def facts(data: Data) -> list[tuple[str, str]]:
 
 def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     load = run["workload"]
-    span = load["time_max_ms"] - load["time_min_ms"]
+    span = covered_ms(load["time_min_ms"], load["time_max_ms"], load["step_ms"])
     policies = sum(one["policy"] != OBSERVED for one in run["policies"])
     return [
         (f"{policies:,}", "policy" if policies == 1 else "policies"),
@@ -142,7 +142,7 @@ def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
             (f"{load[noun]:,}", noun if load[noun] != 1 else noun.removesuffix("s"))
             for noun in ("nodes", "containers")
         ),
-        (duration(span) or "0 s", f"in {counted(load['steps'], 'step')}"),
+        (duration(span), f"of replay, in {counted(load['steps'], 'step')}"),
     ]
 
 

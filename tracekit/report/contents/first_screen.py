@@ -33,6 +33,15 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Studied:
+    """What a study found, a sentence, and the page that has all of it."""
+
+    said: str
+    page: str
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """The first screen.
 
@@ -66,6 +75,8 @@ class Answer:
         What the answer means, beside the numbers.
     next : sequence of (str, str)
         What for, and the command.
+    studied : sequence of Studied
+        What studies with a page of their own found.
     interval : str
         What is told of the differences of ``changes``.
     wider : str
@@ -95,6 +106,7 @@ class Answer:
     grounds: str = ""
     rests: Sequence[tuple[str, str]] = ()
     next: Sequence[tuple[str, str]] = ()
+    studied: Sequence[Studied] = ()
 
     def shown_next(self, paths: Paths) -> str:
         """That the next report shows what the next commands find, where they write studies."""

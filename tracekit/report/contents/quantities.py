@@ -1,14 +1,16 @@
 """What a store records and what a replay rests on: quantities by how they are known."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from tracekit.replay.measures import words_of
-from tracekit.replay.workload.facts_told import SET_ASIDE
+from tracekit.replay.workload.facts_told import ASSUMED, SET_ASIDE
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.words import count, few
+from tracekit.units import covered_ms, duration
 
 #: What the name of a resource may end in.
 _UNITS = ("_milli", "_bytes", "_kbit")
@@ -37,16 +39,22 @@ def rests(known: Mapping[str, str], *, made_up: bool) -> list[tuple[str, str]]:
     ]
 
 
-def grounds(known: Mapping[str, str], *, made_up: bool) -> str:
-    """How quantities are known: how many are recorded, and which are not; in sentences."""
-    found = told(known)
+def grounds(load: Mapping[str, Any], *, made_up: bool) -> str:
+    """How quantities are known: how many are recorded, and which are not; in sentences.
+
+    Empty where nothing is said of any; ``load`` is the workload of a run.
+    """
+    found = told(known_of(load))
     recorded = [name for name, how in found.items() if how == "recorded"]
     rest = {
         kind: [name for name, how in found.items() if how == kind]
         for kind in (*_TOLD[1:], *_aside(found))
     }
     first = f"{_word('recorded', made_up=made_up)}: {count(len(recorded), 'quantity')}"
-    said = [first, *(f"{kind}: {few(names)}" for kind, names in rest.items() if names)]
+    said = [
+        *([first] if recorded else []),
+        *(f"{kind}: {few(names)}" for kind, names in rest.items() if names),
+    ]
     return " ".join(f"{one[:1].upper()}{one[1:]}." for one in said)
 
 
@@ -63,8 +71,26 @@ def of_store(data: Data) -> Table | None:
 
 def of_replay(data: Data) -> Table | None:
     """What the replay rests on."""
-    known = (data.run or {}).get("workload", {}).get("quantities", {})
+    known = known_of((data.run or {}).get("workload", {}))
     return _grouped(known, "What the replay rests on", data)
+
+
+def known_of(load: Mapping[str, Any]) -> dict[str, str]:
+    """How what a replay rests on is known, with the time that it gives those of the beginning.
+
+    Empty where nothing is said of any quantity, as in the run of an earlier version.
+    """
+    known, given = dict(load.get("quantities") or {}), load.get("assumptions", {})
+    span_ms = given.get("arrival_span_used_ms", given.get("arrival_span_ms", 0))
+    # arrivals that nobody knows are among what is assumed, and whoever stays in place does not come
+    if not known or known.get("arrivals") == ASSUMED or given.get("start") != "empty":
+        return known
+    # half of the time at most, as is said of the assumption
+    whole = covered_ms(load["time_min_ms"], load["time_max_ms"], load["step_ms"])
+    span_ms = min(span_ms, whole // 2)
+    if span_ms:
+        known[f"arrival over {duration(span_ms)} of what was there at the beginning"] = ASSUMED
+    return known
 
 
 def told(known: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.report.cells import Table, table
-from tracekit.report.contents.first_screen import Answer, Change
+from tracekit.report.contents.first_screen import Answer, Change, Studied
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
 from tracekit.report.words import MINUS, count, percent, spaced
@@ -58,6 +58,26 @@ def answer(data: Data) -> Answer:
             data.paths.study,
         ),
     )
+
+
+def studied(data: Data) -> list[Studied]:
+    """What the study found, for the first page of a run; none where nobody asked."""
+    study = data.studies.get(NAME)
+    if study is None:
+        return []
+    answered = words.answer(study)
+    said = spaced(f"On requests: {answered[:1].lower()}{answered[1:]}")
+    return [Studied(said=said, page="requests_to_change", title="Requests to change")]
+
+
+def following(data: Data) -> list[tuple[str, str]]:
+    """What the recommended requests do to the nodes, where they were not replayed; the command."""
+    study, load = data.studies.get(NAME), (data.run or {}).get("workload", {})
+    given = str(load.get("assumptions", {}).get("requests", ""))
+    if study is None or not data.has_store or given.startswith("sized"):
+        return []
+    _, command = words.following(study, data.folder(NAME), data.paths.store, data.paths.study)[0]
+    return [("What the requests that were recommended do to the nodes:", command)]
 
 
 def _changes(study: Study, subject: str) -> list[Change]:

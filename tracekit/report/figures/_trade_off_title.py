@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.report.trade_off import CHANCE, CHOSEN, FEW_ORDERS, PRODUCTION, RIVAL
+from tracekit.report.trade_off import CHANCE, CHOSEN, FEW_ORDERS, FEWEST, PRODUCTION, RIVAL
 from tracekit.report.words import count, percent
 from tracekit.report.words import few as few_of
 
@@ -24,6 +24,8 @@ def _traded(frame: pl.DataFrame) -> str:
     rows = frame.filter(pl.col("kind") != PRODUCTION)
     chosen = rows.filter(pl.col("kind") == CHOSEN)
     of = int(frame["of_nodes"][0])
+    if not rows.is_empty() and frame["overload_share"].max() == 0:
+        return f"{_by_nodes(rows, chosen, of)}{_nodes_of_production(frame)}"
     if chosen.height:
         return _beside(rows, chosen.row(0, named=True), of)
     if rows.is_empty():
@@ -45,6 +47,32 @@ def _traded(frame: pl.DataFrame) -> str:
         f"No policy can be recommended. Fewest nodes: {few['policy']}, {_at(few, of)}. Least"
         f" overload: {calm['policy']}, {_at(calm, of)}{_equal(rows, calm)}.{usual}"
     )
+
+
+def _by_nodes(rows: pl.DataFrame, chosen: pl.DataFrame, of: int) -> str:
+    """Who uses how many nodes, where nobody overloads any: nothing is given up for them."""
+    if chosen.is_empty():
+        few = rows.sort("nodes").row(0, named=True)
+        return (
+            "No policy can be recommended, and none overloads a node. Fewest nodes:"
+            f" {few['policy']}, {_nodes(few, of)}."
+        )
+    ours = chosen.row(0, named=True)
+    said = f"No policy overloads a node: {ours['policy']} uses {_nodes(ours, of)}"
+    fewest = rows.filter(pl.col("kind") == FEWEST)
+    if fewest.is_empty():
+        return f"{said}; no other way that is drawn uses fewer."
+    best = fewest.row(0, named=True)
+    return (
+        f"{said}, {best['policy']} the fewest, {round(best['nodes']):,}"
+        f"{_UNSURE.get(best['fewer'], '')}."
+    )
+
+
+def _nodes_of_production(frame: pl.DataFrame) -> str:
+    """The nodes of production, a sentence; empty where it is not drawn."""
+    rows = frame.filter(pl.col("kind") == PRODUCTION)
+    return f" Production uses {round(rows['nodes'][0]):,}." if rows.height else ""
 
 
 def _production(frame: pl.DataFrame, of: int) -> str:
@@ -79,7 +107,8 @@ def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
 
 
 def _at(row: dict[str, Any], of: int) -> str:
-    return (
-        f"{round(row['nodes']):,} of {count(of, 'node')},"
-        f" {percent(row['overload_share'])} of node-steps overloaded"
-    )
+    return f"{_nodes(row, of)}, {percent(row['overload_share'])} of node-steps overloaded"
+
+
+def _nodes(row: dict[str, Any], of: int) -> str:
+    return f"{round(row['nodes']):,} of {count(of, 'node')}"

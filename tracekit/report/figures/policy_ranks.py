@@ -179,12 +179,10 @@ def _takeaway(frame: pl.DataFrame) -> str:
         return _untold(measure, frame, ours, why if rows.height > 1 else "")
     first = best.row(0, named=True)
     near = _some(rows, WITHIN)
-    parts = [
-        f"{measure.title}: {_value(measure, first)} under {first['policy']}{_usual(frame)}",
-        *([f"{near} more within chance of {first['policy']} by this"] if near else []),
-        *_counted(ours),
-    ]
-    return f"{'; '.join(parts)}."
+    said = f"{measure.title}: {_value(measure, first)} under {first['policy']}{_usual(frame)}."
+    alike = agreeing(near, f"more [is|are] within chance of {first['policy']} by this")
+    others = "; ".join([*([alike] if near else []), *_counted(ours)])
+    return f"{said} {others}." if others else said
 
 
 def _usual(frame: pl.DataFrame) -> str:

@@ -50,8 +50,8 @@ _PLAIN = "other"
 _NAMED = (*TITLED, PRODUCTION)
 #: What overloads so many times more than is allowed, or than any that is named, is told by hover.
 _BEYOND = 1.6
-#: Ticks of the upright axis stand at least such a part of it apart.
-_TICKS = 7
+#: Ticks of the upright axis are at least such a part of it apart; its top [%] if nobody overloads.
+_TICKS, _LEAST = 7, 1.0
 #: Where in the height of the figure those stand.
 _EDGE = 0.97
 #: The room between the axes in a narrow window of each form.
@@ -177,7 +177,7 @@ def _up(frame: pl.DataFrame) -> list[float]:
     wanted = max(_BEYOND * max(_allowed(frame), named), bars)
     top = every if shown.is_empty() or wanted == 0 else min(every, wanted)
     # where nobody overloads, what is allowed tells how far that is from too much
-    high = sqrt(max(1.15 * top, 1.15 * _allowed(frame) if every == 0 else 0.0, 1e-3))
+    high = sqrt(max(1.15 * top, max(1.15 * _allowed(frame), _LEAST) if every == 0 else 1e-3))
     # a value of 0 has room for its mark, but no tick below it
     return [-0.06 * high, high]
 

@@ -51,6 +51,7 @@ from tracekit.replay.workload.parquet.further import (
     renamed,
     rules_in,
 )
+from tracekit.replay.workload.parquet.known import rests_on
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold
 from tracekit.replay.workload.sized.rules import gangs_of, prices_of, priority_of, short_gangs
@@ -151,6 +152,7 @@ def _assemble(
     filled = fill(used, request[:, : len(BASE)], alive)
     position = {node: at for at, node in enumerate(nodes["node"])}
     services = tuple(containers["service"].fill_null(UNKNOWN))
+    calls = _calls(folder, services)
     return Workload(
         name=folder.resolve().name,
         step_ms=step_ms,
@@ -174,8 +176,11 @@ def _assemble(
             {k: nodes[k].cast(pl.String).to_list() for k in KINDS if k in nodes.columns}
         ),
         price_per_hour=prices_of(nodes) if _PRICE in nodes.columns else None,
-        calls=_calls(folder, services),
-        quantities=use_rests_on(np.stack([filled.silent] * len(BASE))),
+        calls=calls,
+        quantities={
+            **rests_on(nodes, containers, usage, calls=calls is not None),
+            **use_rests_on(np.stack([filled.silent] * len(BASE))),
+        },
         facts=filled.facts(),
     )
 

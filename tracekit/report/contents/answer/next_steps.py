@@ -14,7 +14,7 @@ from tracekit.replay.policy.own_files import FILES
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
-from tracekit.report.contents import commands, nodes_needed, vary
+from tracekit.report.contents import commands, nodes_needed, requests_to_change, vary
 from tracekit.report.data import Data
 from tracekit.report.policies import replayed
 from tracekit.store.quantities import RECORDED
@@ -42,7 +42,7 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     if told.orders < FEWEST and not alone:
         return [_more_orders(data)]
     varied = [_varied(data, told)] if _may_hang(data, told) else []
-    varied += [_sized(data)] if _may_size(data) else []
+    varied += [_sized(data)] if _may_size(data) else requests_to_change.following(data)
     if _all_wait(data, told):
         return [*_alike(data, alone=alone), *_departing(data), *_more_nodes(data), *varied]
     if not told.chosen:

@@ -27,7 +27,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.runs.waiting import waiting_told
-from tracekit.report.contents import beside, nodes_needed, quantities, vary
+from tracekit.report.contents import beside, nodes_needed, quantities, requests_to_change, vary
 from tracekit.report.contents.answer.cheapest import cheapest
 from tracekit.report.contents.answer.next_steps import following, in_turn
 from tracekit.report.contents.answer.on_fewer import column, nothing_worse, on_fewer
@@ -179,8 +179,9 @@ def of_run(data: Data, told: Decision) -> Answer:
         f"{'' if few is None else f' and on {few.nodes:,}'}",
         sure=" ".join(filter(None, [alike(found, told), sure(data, told)])),
         hangs=vary.hangs(data, told),
-        grounds=quantities.grounds(load.get("quantities", {}), made_up=data.made_up),
+        grounds=quantities.grounds(load, made_up=data.made_up),
         next=following(data, told),
+        studied=requests_to_change.studied(data),
     )
 
 
