@@ -168,9 +168,7 @@ def test_the_answer_of_an_overloaded_cluster_says_so_and_asks_for_more_nodes() -
     found = answer.answer(ran(FULL))
     assert found.lead.startswith("Use lra: overloaded node-steps are")
     # nine of 10 nodes times 5 steps
-    assert (
-        "Nodes are overloaded under it, too: in 18 % of their steps, up to 140.3" in found.rest
-    )
+    assert "Nodes are overloaded under it, too: in 18 % of their steps, up to 140.3" in found.rest
     (why, asked), *_ = found.next
     assert why == "How many more nodes it takes until lra overloads none:"
     assert "--policy lra --limit 'overloaded_node_steps <= 0'" in asked

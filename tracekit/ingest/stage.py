@@ -30,7 +30,7 @@ from tracekit.read.plan import key_kinds
 from tracekit.read.table_file import CodedFile, Reading, open_coded
 from tracekit.sources import ClusterMatch, Match, Source, TableFormat
 from tracekit.store.manifest import DERIVED
-from tracekit.store.own_rows import OWN
+from tracekit.store.stored_rows import OWN
 from tracekit.tables import all_tables
 
 

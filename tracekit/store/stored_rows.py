@@ -61,7 +61,7 @@ def _own_rows(store: Store) -> tuple[tuple[str, Path], ...]:
 
 
 def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
-    """The nodes and containers that the store lists, of whatever source, as ``own_rows`` has rows.
+    """The nodes and containers that the store lists, of whatever source, as own rows are.
 
     Parameters
     ----------

@@ -48,8 +48,9 @@ def test_a_gang_that_cannot_fit_is_in_no_bound() -> None:
         (_gang([(0, 9000, 600, 10)] * 3), 0),  # one on each node
         (_gang([(0, 9000, 600, 10)] * 6, minimum=3), 0),
         (_gang([(0, 9000, 600, 10)] * 6, minimum=4), 6),
-        # once three have left, the gang has too few
-        (_gang([(0, 5000, 600, 10)] * 3 + [(0, 9000, 600, 10)] * 3), 6),
+        # once three have left, the others are all of it, and too few for a stated minimum
+        (_gang([(0, 5000, 600, 10)] * 3 + [(0, 9000, 600, 10)] * 3), 0),
+        (_gang([(0, 5000, 600, 10)] * 3 + [(0, 9000, 600, 10)] * 3, minimum=6), 6),
         (_gang([(0, 5000, 600, 10)] * 3 + [(0, 9000, 600, 10)] * 3, minimum=3), 0),
         # as one departs the next arrives: two are never there together
         (_gang([(0, 5000, 100, 10), (5000, 9000, 100, 10)], minimum=2), 2),

@@ -149,7 +149,8 @@ class Slow:
         if self.gang[group[0]] < 0:
             return
         members, least = self.members(group[0]), self.load.gang_minimum
-        needed = len(members) if least is None else int(least[group[0]])
+        left = sum(i in self.placed or self.load.departure_ms[i] > now for i in members)
+        needed = left if least is None else int(least[group[0]])
         if sum(i in self.placed for i in members) < needed:
             for index in group:
                 if self.pinned[index] < 0 and index in self.where:
@@ -266,7 +267,8 @@ def test_a_gang_runs_when_its_minimum_does(minimum: int | None, expected: list[i
     [
         # one left before there was room: of three that must run together two are left, for ever
         ([3] * 3, 200, [-1, -1, -1]),
-        (None, 200, [-1, -1, -1]),
+        # where no minimum is stated all that are left are enough
+        (None, 200, [-1, 0, 0]),
         ([2] * 3, 200, [-1, 0, 0]),
         # all three are still there as room comes
         ([3] * 3, 301, [0, 0, 0]),
