@@ -114,46 +114,26 @@ def _enough(found: Told) -> str:
     """How many nodes are enough for the policy, in sentences of one thing each."""
     row, about = found.best, found.about
     load, aside = _scaled(about), nodes_aside(about)
-    orders = about["repeats"]
-    usual = (about["observed"] or {}).get("nodes", row["of"])
     cheap = about.get("least") == COST
-    bound = row["bound"]
     cost = costs.kept(row, found.nodes, about)
-    known = [
-        cost if cheap or added(row) else "",
-        *(
-            [f"Production's containers are on {usual:,}{unscaled(about)}."]
-            if usual < row["of"]
-            else []
-        ),
-        f"Each order taken alone needs {span(row['nodes_low'], row['nodes_high'])}"
-        f"{_not_all(row, cheap=cheap, at_mean=bool(about.get('limits_at_mean')))}."
-        if orders > 1
-        else "",
-        ""
-        if bound is None or cheap
-        else f"{waits.no_policy(row)} can do with fewer than {bound:,}{_like_these(row)}.",
-    ]
-    beside = nobody_leaves(about["workload"]) + "".join(f" {one}" for one in known if one)
-    every = (
-        f" in all {counted(orders, 'order')} of arrival"
-        if orders > 1
-        else " in one order of arrival"
-    )
+    beside = nobody_leaves(about["workload"]) + _known(row, about, cost, cheap=cheap)
+    orders = about["repeats"]
+    every = f" in all {counted(orders, 'order')} of arrival"
+    every = every if orders > 1 else " in one order of arrival"
     over = overloaded(row, about)
-    then = f", though nodes are then {over}" if over else ""
     if added(row):
         too_few = f"{_too_few(found, load, every)}{waits.by_choice_of_nodes(row, about)}"
         over = f" Nodes are then {over}." if over else ""
         return f"{too_few}{over}{use_there(row, about)}{beside}"
     if row["nodes"] == row["of"]:
         which = f"{named(about, row['policy'])}{load}{every if orders == 1 else ''}"
-        stay = f"{_every(row)} {which}{then and f': nodes are {over}'}."
+        stay = f"{_every(row)} {which}{over and f': nodes are {over}'}."
         if with_all(found.study, row):
             stay = _none_can_go(row, which, over)
         return f"{stay}{waits.either(row, about)}{beside}{_beyond(found)}"
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
+    then = f", though nodes are then {over}" if over else ""
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
@@ -162,6 +142,25 @@ def _enough(found: Told) -> str:
         f"{aside}{not_counted(about['workload'])}{left_waiting(about['workload'])}"
         f"{beside}{_beyond(found)}"
     )
+
+
+def _known(row: Mapping[str, Any], about: Mapping[str, Any], cost: str, *, cheap: bool) -> str:
+    """What else is known of the count, sentences that each begin with a space."""
+    usual = (about["observed"] or {}).get("nodes", row["of"])
+    bound = row["bound"]
+    at_mean = bool(about.get("limits_at_mean"))
+    said = [
+        cost if cheap or added(row) else "",
+        f"Production's containers are on {usual:,}{unscaled(about)}." if usual < row["of"] else "",
+        f"Each order taken alone needs {span(row['nodes_low'], row['nodes_high'])}"
+        f"{_not_all(row, cheap=cheap, at_mean=at_mean)}."
+        if about["repeats"] > 1
+        else "",
+        ""
+        if bound is None or cheap
+        else f"{waits.no_policy(row)} can do with fewer than {bound:,}{_like_these(row)}.",
+    ]
+    return "".join(f" {one}" for one in said if one)
 
 
 def _none_can_go(row: Mapping[str, Any], which: str, over: str) -> str:
