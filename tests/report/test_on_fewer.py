@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -66,7 +67,7 @@ def studied(policy: str, nodes: int, of: dict[str, float], **about: Any) -> Stud
 
 
 def ran(
-    comes_to: dict[str, tuple[float, ...]] = COMES_TO,
+    comes_to: Mapping[str, tuple[float, ...]] = COMES_TO,
     own: Study | None = None,
     others: tuple[tuple[str, Study], ...] = (),
 ) -> Data:

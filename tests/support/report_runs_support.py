@@ -163,6 +163,7 @@ def manifest(policies: list[str]) -> dict[str, Any]:
             "time_max_ms": 4 * STEP_MS,
             "settled_ms": 0,
             "assumptions": {"node_cpu_cores": 96.0, "limit_factor": 1.5, "odd": "yes"},
+            "quantities": {"placement": "recorded", "use of nodes": "recorded"},
             "facts": {"rows_stray": 1},
         },
         "policies": [{"policy": name, "parameters": {}, "source": "here"} for name in policies],

@@ -183,7 +183,9 @@ def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
 def test_a_gang_of_which_too_few_are_left_is_told_so() -> None:
     rows: list[Row] = [(0, 2500, 1000, 1), (10, 2000, 300, 1), *[(10, 9000, 300, 1)] * 2]
     load = of_one_service(workload([(1000, 100)], rows))
-    load = dataclasses.replace(load, gang=np.array([-1, 0, 0, 0]))
+    load = dataclasses.replace(
+        load, gang=np.array([-1, 0, 0, 0]), gang_minimum=np.array([0, 3, 3, 3])
+    )
     assert found(load)["kinds"][0]["in_the_way"] == {FEW_LEFT: 1}
     assert in_their_way(found(load)) == "gangs of which too few are left"
     assert "1 node has room, but fewer of its gang are left than must run together" in said(load)[0]

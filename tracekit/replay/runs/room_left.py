@@ -46,6 +46,9 @@ def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
     """
     if load.gang is None or load.gang[index] < 0:
         return False
+    if load.gang_minimum is None or not load.gang_minimum[index]:
+        # it begins with those that are left
+        return False
     members = np.flatnonzero(load.gang == load.gang[index])
     left = load.departure_ms[members] > load.times_ms[-1]
     return bool((left | (node[members] >= 0)).sum() < enough_of(load, members))

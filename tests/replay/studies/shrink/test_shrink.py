@@ -258,7 +258,7 @@ def test_a_node_that_is_lost_by_assumption_counts_as_needed() -> None:
     assert (told["nodes"], told["of"], told["bound"]) == (3, 4, 3)
     assert found.frames["nodes"].filter(node="n0")["kept"].item()
     assert any(
-        one.startswith("1 node that is lost counts") for one in found.about["workload"]["told"]
+        one.startswith("1 node is lost: n0 after") for one in found.about["workload"]["told"]
     )
 
 

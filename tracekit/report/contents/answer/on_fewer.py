@@ -46,7 +46,11 @@ class OnFewer:
     def text(self, measure: Measure) -> str:
         """What a measure comes to, with half of its interval."""
         one = self.means.get(measure.name)
-        return value_text(measure, one and one.mean, one and one.high - one.mean)
+        return (
+            value_text(measure, None)
+            if one is None
+            else value_text(measure, one.mean, one.high - one.mean)
+        )
 
 
 def on_fewer(data: Data, policy: str, measures: Sequence[Measure]) -> OnFewer | None:

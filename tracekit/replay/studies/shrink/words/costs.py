@@ -58,7 +58,7 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, about: Mapping[str, Any]) 
     prices = of_all(nodes)
     if cost is None or prices is None:
         return ""
-    there = prices.sum()
+    there = float(prices.sum())
     said = f"Those that stay cost {cost:,.2f} per hour, of {there:,.2f} for all {row['of']:,}"
     if nodes[LIKE].count():
         said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} for those there are"

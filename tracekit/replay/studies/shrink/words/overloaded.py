@@ -59,4 +59,4 @@ def with_all(study: Study, row: Mapping[str, Any]) -> bool:
     if sizes is None or not known:
         return (row.get(OVERLOAD) or 0) > little
     tried = sizes.filter(policy=row["policy"], nodes=row["nodes"]).unique("repeat", keep="last")
-    return float(tried[OVERLOAD].cast(pl.Float64).mean() or 0) > little
+    return bool(tried.select(pl.col(OVERLOAD).cast(pl.Float64).mean() > little).item())
