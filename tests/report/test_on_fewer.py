@@ -171,7 +171,7 @@ def test_the_answer_of_an_overloaded_cluster_says_so_and_asks_for_more_nodes() -
     # nine of 10 nodes times 5 steps
     assert "Nodes are overloaded under it, too: in 18 % of their steps, up to 140.3" in found.rest
     (why, asked), *_ = found.next
-    assert why == "How many more nodes it takes until lra overloads none:"
+    assert why == "How many nodes carry this load without overload:"
     assert "--policy lra --limit 'overloaded_node_steps <= 0'" in asked
     assert not any("--scale" in command or "can go" in text for text, command in found.next)
     assert not any("give nodes back" in text for text in plain(found))

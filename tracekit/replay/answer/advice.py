@@ -80,6 +80,7 @@ def _overloaded(found: Results, policy: str) -> str:
         (float(found.of(policy, f"{name}_max_fraction").max()), words)
         for name, words in RESOURCES.items()
         if found.known(policy, f"{name}_max_fraction")
+        and found.of(policy, f"{name}_max_fraction").max() > 1
     ]
     up_to = "".join(f", up to {percent(peak)} {words}" for peak, words in sorted(peaks)[-1:])
     much = percent(share, 0 if share > _PLAIN else 2)

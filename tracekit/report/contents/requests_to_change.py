@@ -74,9 +74,10 @@ def following(data: Data) -> list[tuple[str, str]]:
     """What the recommended requests do to the nodes, where they were not replayed; the command."""
     study, load = data.studies.get(NAME), (data.run or {}).get("workload", {})
     given = str(load.get("assumptions", {}).get("requests", ""))
-    if study is None or not data.has_store or given.startswith("sized"):
+    folder = data.folder(NAME)
+    if study is None or not (folder and data.has_store) or given.startswith("sized"):
         return []
-    _, command = words.following(study, data.folder(NAME), data.paths.store, data.paths.study)[0]
+    _, command = words.following(study, folder, data.paths.store, data.paths.study)[0]
     return [("What the requests that were recommended do to the nodes:", command)]
 
 

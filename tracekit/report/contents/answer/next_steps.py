@@ -121,7 +121,7 @@ def _without_overload(data: Data, told: Decision) -> list[tuple[str, str]]:
         f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(policy)}"
         f" --limit '{WITHOUT}' --out {data.paths.study(f'without-overload-{policy}')}"
     )
-    return [(f"How many more nodes it takes until {policy} overloads none:", command)]
+    return [("How many nodes carry this load without overload:", command)]
 
 
 def _may_hang(data: Data, told: Decision) -> bool:
