@@ -227,6 +227,7 @@ def test_a_study_of_requests_is_on_the_first_page_of_a_run(
         studies={study.name: study} if asked else {},
         run={"workload": {"assumptions": {"requests": given}}},
         fetch=lambda *_: pl.DataFrame(),
+        folders={study.name: "requests"},
         paths=Paths(store="store"),
     )
     told = requests_to_change.studied(data)
