@@ -67,7 +67,7 @@ def test_nodes_lead_where_no_node_needs_relief() -> None:
     found = answer.answer(ran(0.6))
     assert found.lead.replace("\u00a0", " ").startswith("6 of 10 nodes are enough for lra")
     also = found.also.replace("\u00a0", " ")
-    assert also.startswith("Use lra: highest memory use is")
+    assert also.startswith("On all 10: under lra highest memory use is")
     assert also.endswith(
         "No node needs relief, though: the fullest uses 60 % of its CPU and 60 % of its memory in"
         " production."

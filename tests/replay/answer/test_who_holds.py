@@ -101,6 +101,19 @@ def test_who_overloads_more_by_chance_alone_is_named_apart() -> None:
     assert "chance may explain: too much to be recommended, too little to be barred. 1 of" in said
 
 
+def test_who_is_above_another_limit_by_chance_alone_is_not_said_to_overload() -> None:
+    """Its node-steps were below the limit in each order, and "in 0 of 6 orders" stood there."""
+    found = run({"observed": (500.0, 0.0), "a": HOLDS, "b": HOLDS, "c": (2000.0, 0.0)})
+    assert found.repeats is not None
+    name, peaks = "cpu_max_fraction", [2.3, 1.9, 1.9, 2.3, 1.9, 1.9]
+    worse = pl.col("repeat").replace_strict(list(range(6)), peaks, return_dtype=pl.Float64)
+    peak = pl.when(pl.col("policy").eq("b")).then(worse).otherwise(name)
+    found = Results(found.manifest, found.summary, found.repeats.with_columns(peak.alias(name)))
+    said = who_holds(found, decision(found))
+    assert "Under b highest CPU use is above the 200.0 % allowed on average, in 2 of 6" in said
+    assert "overloads nodes more" not in said
+
+
 @pytest.mark.parametrize(("values", "said"), CASES)
 def test_the_usual_policy_goes_first(values: dict[str, tuple[float, float]], said: str) -> None:
     found = run(values)

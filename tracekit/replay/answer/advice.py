@@ -3,6 +3,7 @@
 Terminal, display and report say the same sentence: what to use or to keep, and what it costs.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,8 +56,9 @@ def sentence(found: Results, told: Decision) -> str:
 
 
 def without_advice(said: str) -> str:
-    """The answer without the advice to keep production unless it is worth what it costs."""
-    return said.removeprefix(f"{_WEIGH}. ")
+    """The answer as what is so under its policy, without what to do about it."""
+    use = re.match(r"Use ([^:,]+): ", said)
+    return f"Under {use[1]} {said[use.end() :]}" if use else said.removeprefix(f"{_WEIGH}. ")
 
 
 def overloads(found: Results, policy: str) -> float:

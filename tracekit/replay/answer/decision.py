@@ -234,7 +234,12 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
     if not production_holds(found, barred):
         return _Kept()
     keep = "Keep the placement of production: no policy is better beyond chance by what decides."
-    tells = telling(found, fit)
+    # where production has what the best has there is nothing to set beside each other
+    tells = [
+        (one, stand)
+        for one, stand in telling(found, fit)
+        if stand.best[0].mean != float(found.of(OBSERVED, one.name).mean())
+    ]
     if tells:
         one, stand = tells[0]
         best, near = stand.best[0], preferred(found, stand.best)[0]

@@ -65,7 +65,7 @@ def _perhaps(
     mean = difference_text(first, _mean_alone(by))
     average = "" if how == "on average" else " on average"
     # the doubt is of each of them: a page beside it says that production is better in none
-    also = f"; worse, with the same doubt: {_named(costs[1:], most - 1, alone=True)}"
+    also = f"; worse, with the same doubt: {_named(costs[1:], max(most - 1, 1), alone=True)}"
     return (
         f". {first.title} {verb(first.title)} {end} {how} ({mean}{average}; {why})"
         f"{also * bool(more)}"

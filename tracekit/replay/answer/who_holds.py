@@ -10,6 +10,7 @@ from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.units import percent
 from tracekit.words import agreeing, counted, few, listed
 
 #: Up to so many policies that may be chosen are all named.
@@ -54,15 +55,32 @@ def _search(found: Results, policy: str) -> bool:
 
 
 def _above(found: Results, names: list[str]) -> str:
-    """Who overloads more than allowed by the mean alone, and in how many orders; a sentence."""
-    most = limits(found).get(OVERLOAD)
-    often = (
-        [int((found.of(name, OVERLOAD) > most).sum()) for name in names] if most is not None else []
+    """Who is above a limit by the mean alone, and in how many orders; a sentence for each limit."""
+    by: dict[str, list[str]] = {}
+    most = limits(found)
+    for name in names:
+        over = (
+            one
+            for one, limit in most.items()
+            if found.known(name, one) and found.of(name, one).mean() > limit
+        )
+        by.setdefault(next(over, OVERLOAD), []).append(name)
+    return " ".join(_above_limit(found, one, most.get(one), some) for one, some in by.items())
+
+
+def _above_limit(found: Results, name: str, most: float | None, names: list[str]) -> str:
+    """Who is above one limit; a sentence."""
+    orders, alone = found.most_orders, len(names) == 1
+    often = [] if most is None else [int((found.of(one, name) > most).sum()) for one in names]
+    how = f", in {max(often)} of {orders} orders{' at most' * (not alone)}" if often else ""
+    if name == OVERLOAD or most is None:
+        verb = "overloads" if alone else "overload"
+        return f"{_first(names)} {verb} nodes more than allowed on average{how}, {_BY}"
+    title = found.measures[name].title
+    title = f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
+    return (
+        f"Under {_first(names)} {title} is above the {percent(most)} allowed on average{how}, {_BY}"
     )
-    orders = found.most_orders
-    how = f", in {max(often)} of {orders} orders{' at most' * (len(names) > 1)}" if often else ""
-    verb = "overloads" if len(names) == 1 else "overload"
-    return f"{_first(names)} {verb} nodes more than allowed on average{how}, {_BY}"
 
 
 def _first(names: list[str]) -> str:

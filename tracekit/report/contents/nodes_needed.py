@@ -38,8 +38,6 @@ from tracekit.study import Study
 
 #: Below this use of a node nobody has to relieve it.
 _RELIEF = 0.8
-#: So much of the nodes is worth to be saved before anything else.
-_SAVES = 0.1
 #: So many sentences of the count stand beside the answer; what begins the others.
 _FIRST, _ALSO = 3, "On the number of nodes"
 
@@ -76,7 +74,7 @@ def lead(data: Data, told: Decision) -> tuple[str, str]:
     idle = (
         idle and recorded and not stands_in(_load(data).get("facts", {}), _load(data)["containers"])
     )
-    if not idle or best["of"] - best["nodes"] < _SAVES * best["of"]:
+    if not idle or best["of"] - best["nodes"] < known.SAVES * best["of"]:
         return "", ""
     used = listed([f"{percent(peak)} of its {words}" for words, peak in told_of.items()])
     none = f"No node needs relief, though: the fullest uses {used} in production."
@@ -95,6 +93,12 @@ def _cure(data: Data) -> tuple[str, Study] | None:
         if asks and policy in about["policies"] and load_of(about) == load_of(found.about):
             return folder, dataclasses.replace(study, about={**about, "subject": policy})
     return None
+
+
+def asked(data: Data) -> bool:
+    """Whether a study has asked how many nodes are enough for this load."""
+    study = data.studies.get(NAME)
+    return study is not None and not of_another(study, _load(data))
 
 
 def whole(data: Data) -> str:

@@ -85,10 +85,11 @@ def known_of(load: Mapping[str, Any]) -> dict[str, str]:
     # arrivals that nobody knows are among what is assumed, and whoever stays in place does not come
     if not known or known.get("arrivals") == ASSUMED or given.get("start") != "empty":
         return known
-    if span_ms and "time_min_ms" in load:
-        # half of the time at most, as is said of the assumption
+    whole = load.get("span_ms")
+    if "time_min_ms" in load:
         whole = covered_ms(load["time_min_ms"], load["time_max_ms"], load["step_ms"])
-        span_ms = min(span_ms, whole // 2)
+    # half of the time at most, as is said of the assumption
+    span_ms = span_ms if whole is None else min(span_ms, whole // 2)
     if span_ms:
         known[f"arrival over {duration(span_ms)} of what was there at the beginning"] = ASSUMED
     return known

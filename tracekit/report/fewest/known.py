@@ -23,6 +23,9 @@ from tracekit.report.data import Data
 from tracekit.report.words import spaced
 from tracekit.study import Study
 
+#: So much of the nodes is worth to be saved before anything else.
+SAVES = 0.1
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ahead:

@@ -1,5 +1,8 @@
 """What to ask after a run, each question with the command that answers it."""
 
+import shlex
+from pathlib import Path
+
 from tracekit.replay.answer.advice import keeps_production, overloads
 from tracekit.replay.answer.all_wait import fewest_waiting
 from tracekit.replay.answer.decision import Decision
@@ -36,7 +39,17 @@ _RIVALS = ("least_allocated", "most_allocated")
 
 
 def following(data: Data, told: Decision) -> list[tuple[str, str]]:
-    """The next questions, each with the command that answers it."""
+    """The next questions, each with the command that answers it; none whose answer is there."""
+    return [(why, asked) for why, asked in _following(data, told) if not _there(asked)]
+
+
+def _there(asked: str) -> bool:
+    """Whether the folder that a command writes is there: it was followed before."""
+    words = shlex.split(asked)
+    return "--out" in words and Path(words[words.index("--out") + 1]).is_dir()
+
+
+def _following(data: Data, told: Decision) -> list[tuple[str, str]]:
     # where every order is the recorded one, more of them tell nothing
     alone = bool((data.run or {}).get("repeats_none"))
     if told.orders < FEWEST and not alone:
@@ -47,7 +60,9 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
         return [*_alike(data, alone=alone), *_departing(data), *_more_nodes(data), *varied]
     if not told.chosen:
         needed = nodes_needed.following(data, told, told.subject or next(iter(in_turn(data)), ""))
-        others = _stays(data, told) or ([] if alone else [_rebalanced(data)])
+        if data.results is not None and overloads(data.results, told.subject):
+            needed = _without_overload(data, told)
+        others = _stays(data, told) or ([] if alone else _rebalanced(data))
         return [*others, *needed, *varied]
     needed = nodes_needed.following(data, told, told.chosen[0])
     if data.results is not None and overloads(data.results, told.subject):
@@ -174,7 +189,9 @@ def _stays(data: Data, told: Decision) -> list[tuple[str, str]]:
     return [("Leave what ran where it was, and place only what arrives:", command)]
 
 
-def _rebalanced(data: Data) -> tuple[str, str]:
+def _rebalanced(data: Data) -> list[tuple[str, str]]:
+    if any("+" in name for name in in_turn(data)):
+        return []
     # whoever moves containers already cannot be told to do so twice
     names = [name for name in in_turn(data) if "+" not in name]
     # who writes a policy asks about it, whatever else is common
@@ -183,7 +200,7 @@ def _rebalanced(data: Data) -> tuple[str, str]:
     policies = " ".join(f"--policy {data.paths.policy(name)}" for name in ours)
     words = f"{policies} --rebalance load_spread --repeat {ORDERS}"
     command = f"{commands.asked(data, 'replay')} {words} --out {data.paths.beside('rebalanced')}"
-    return "Replay policies that move containers later, too:", command
+    return [("Replay policies that move containers later, too:", command)]
 
 
 def _varied(data: Data, told: Decision) -> tuple[str, str]:

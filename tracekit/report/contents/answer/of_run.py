@@ -165,7 +165,10 @@ def of_run(data: Data, told: Decision) -> Answer:
             *_waits(data, told),
             *_left_out(load),
             *_unexplained(load),
-            *filter(None, [spaced(filled(found)), cheapest(found, told)]),
+            *filter(
+                None,
+                [spaced(filled(found)), "" if nodes_needed.asked(data) else cheapest(found, told)],
+            ),
             *([f"{load['growth']}."] if load.get("growth") else []),
             *filter(None, [is_the_fullest(load["nodes"], [told.rule, *(r.title for r in rows)])]),
         ],
@@ -191,12 +194,13 @@ def _led(data: Data, told: Decision, *, nothing_worse: bool) -> tuple[str, str]:
         raise LookupError(told.answer)
     policy, nodes = sentence(data.results, told), nodes_needed.said(data, told)
     saved, relief = nodes_needed.lead(data, told)
+    rest = without_advice(policy)
+    of = (data.run or {})["workload"]["nodes"]
+    on_all = f"On all {of:,}: {rest[:1].lower()}{rest[1:]}"
     if nothing_worse:
-        of = (data.run or {})["workload"]["nodes"]
-        there = f"There nothing of the table is worse than in production, on average. On all {of:,}"
-        rest = without_advice(policy)
-        return nodes, f"{there}: {rest[:1].lower()}{rest[1:]}"
-    return (saved, f"{policy} {relief}") if saved else (policy, nodes)
+        counts = "by enough to count, on average"
+        return nodes, f"There nothing of the table is worse than in production {counts}. {on_all}"
+    return (saved, f"{on_all} {relief}") if saved else (policy, nodes)
 
 
 def _why_not(told: Decision, shown: str) -> str:

@@ -8,6 +8,7 @@ from tracekit.replay.answer.amounts import COST, value_text
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.filled import END
 from tracekit.replay.answer.preferred import NODES
+from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
@@ -80,10 +81,14 @@ def nothing_worse(
 ) -> bool:
     """Whether on fewer nodes nothing of the table is worse than in production, on average.
 
-    Then the price is gone for which production was to be kept.
+    Then a price is gone for which production was to be kept. Where it was not, some nodes more
+    have to go than a few.
     """
     found = data.results
-    if found is None or few is None or not told.chosen or not keeps_production(found, told):
+    if found is None or few is None or not told.chosen:
+        return False
+    of = (data.run or {})["workload"]["nodes"]
+    if not keeps_production(found, told) and of - few.nodes < known.SAVES * of:
         return False
     return all(_no_worse(found.of(OBSERVED, one.name).mean(), one, few) for one in measures)
 
@@ -93,4 +98,7 @@ def _no_worse(usual: float, measure: Measure, few: OnFewer) -> bool:
     mean = few.means.get(measure.name)
     if better is None:
         return True
-    return mean is not None and (mean.mean <= usual if better == "low" else mean.mean >= usual)
+    if mean is None:
+        return False
+    by_little = measure.name not in _PAID and bool(too_near(measure, [usual, mean.mean]))
+    return by_little or (mean.mean <= usual if better == "low" else mean.mean >= usual)

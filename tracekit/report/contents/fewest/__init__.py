@@ -70,7 +70,8 @@ def answer(data: Data) -> Answer:
         interval="",
         sure=" ".join([sure(found), *_without(study)]),
         rests=quantities.rests(
-            study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
+            quantities.known_of(study.about["workload"]),
+            made_up=study.about["workload"]["made_up"],
         ),
         next=shrink_next.following(
             found,

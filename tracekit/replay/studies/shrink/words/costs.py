@@ -61,7 +61,8 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, about: Mapping[str, Any]) 
     there = float(prices.sum())
     said = f"Those that stay cost {cost:,.2f} per hour, of {there:,.2f} for all {row['of']:,}"
     if nodes[LIKE].count():
-        said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} for those there are"
+        all_, now = f"{cost:,.2f} per hour", f"{there:,.2f} for those there are"
+        said = f"With those added nodes cost {all_}, beside {now}"
     used = (about["observed"] or {}).get("measures", {}).get(COST_MEASURE)
     if used is not None and about["scale"] == 1 and used < there - _ROUNDING:
         said = f"{said} ({used:,.2f} for those that production uses)"

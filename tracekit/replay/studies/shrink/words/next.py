@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from tracekit.replay.answer.overload import WITHOUT
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.own_files import FILES, as_given, by_name
 from tracekit.replay.runs.run import OBSERVED
@@ -12,6 +13,7 @@ from tracekit.replay.studies.shrink.asked_already import AskedAlready
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
 from tracekit.replay.studies.shrink.words.added import added
+from tracekit.replay.studies.shrink.words.overloaded import with_all
 from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.study import Where, beside
 
@@ -59,6 +61,14 @@ def _following(
     about, policy = found.about, found.best["policy"]
     asked_of = as_given(policy, own)
     said = []
+    if with_all(found.study, found.best):
+        # no more load, and no fewer nodes, of who has too few for what there is
+        limited = {"limits": [WITHOUT], "limits_given": True}
+        if there.shrunk(policy, {**about, **limited}):
+            return []
+        asked = f"{command(about, [asked_of])} --limit {shlex.quote(WITHOUT)}"
+        to_ = to(called("without-overload", policy, about))
+        return [("See how many nodes carry this load without overload:", f"{asked} --out {to_}")]
     if may_be_cheaper(found) and not there.shrunk(policy, about, least=COST):
         said.append(("See the cheapest nodes that are enough:", CHEAPEST, CHEAP))
     if as_production := _as_production(found):
