@@ -165,10 +165,7 @@ def of_run(data: Data, told: Decision) -> Answer:
             *_waits(data, told),
             *_left_out(load),
             *_unexplained(load),
-            *filter(
-                None,
-                [spaced(filled(found)), "" if nodes_needed.asked(data) else cheapest(found, told)],
-            ),
+            *filter(None, [spaced(filled(found)), _cheapest(data, told)]),
             *([f"{load['growth']}."] if load.get("growth") else []),
             *filter(None, [is_the_fullest(load["nodes"], [told.rule, *(r.title for r in rows)])]),
         ],
@@ -186,6 +183,13 @@ def of_run(data: Data, told: Decision) -> Answer:
         next=following(data, told),
         studied=requests_to_change.studied(data),
     )
+
+
+def _cheapest(data: Data, told: Decision) -> str:
+    """Who saves nodes or their cost; empty where a study has asked how many there have to be."""
+    if data.results is None or nodes_needed.asked(data):
+        return ""
+    return cheapest(data.results, told)
 
 
 def _led(data: Data, told: Decision, *, nothing_worse: bool) -> tuple[str, str]:

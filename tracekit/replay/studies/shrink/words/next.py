@@ -62,13 +62,7 @@ def _following(
     asked_of = as_given(policy, own)
     said = []
     if with_all(found.study, found.best):
-        # no more load, and no fewer nodes, of who has too few for what there is
-        limited = {"limits": [WITHOUT], "limits_given": True}
-        if there.shrunk(policy, {**about, **limited}):
-            return []
-        asked = f"{command(about, [asked_of])} --limit {shlex.quote(WITHOUT)}"
-        to_ = to(called("without-overload", policy, about))
-        return [("See how many nodes carry this load without overload:", f"{asked} --out {to_}")]
+        return _without_overload(found, to, asked_of, there)
     if may_be_cheaper(found) and not there.shrunk(policy, about, least=COST):
         said.append(("See the cheapest nodes that are enough:", CHEAPEST, CHEAP))
     if as_production := _as_production(found):
@@ -107,6 +101,18 @@ def _following(
         asked += f" --out {to(f'assumptions-{policy}')}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
+
+
+def _without_overload(
+    found: Told, to: Where, asked_of: str, there: AskedAlready
+) -> list[tuple[str, str]]:
+    """How many more nodes it takes: who has too few is asked for no more load, and no fewer."""
+    about, policy = found.about, found.best["policy"]
+    if there.shrunk(policy, {**about, "limits": [WITHOUT], "limits_given": True}):
+        return []
+    asked = f"{command(about, [asked_of])} --limit {shlex.quote(WITHOUT)}"
+    out = to(called("without-overload", policy, about))
+    return [("See how many nodes carry this load without overload:", f"{asked} --out {out}")]
 
 
 def called(name: str, policy: str, about: Mapping[str, Any]) -> str:
