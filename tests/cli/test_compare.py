@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tracekit.cli import run
+from tracekit.replay.answer.comparison.words import base_told
 from tracekit.verbs.replay import replay
 
 
@@ -114,6 +115,22 @@ def test_what_a_threshold_is_held_against_stands_in_each_output(
     rows = json.loads(capsys.readouterr().out)["thresholds"]
     assert [row["judged"] for row in rows] == ["mean", "worst"]
     assert all(row["new"] < row["new_worst"] and row["orders"] == 6 for row in rows)
+
+
+def test_the_worst_order_of_the_base_stands_beside_that_of_the_new_run(
+    two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The mean of the base stood beside the worst of the new run."""
+    files = {name: tmp_path / name for name in ("junit", "markdown")}
+    call = ["compare", *two, "--fail-if", "lra: worst(imbalance_mean) > 0.5 * base"]
+    assert run([*call, *(part for name in files for part in (f"--{name}", str(files[name])))]) == 1
+    capsys.readouterr()
+    assert run([*call, "--json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["thresholds"]
+    assert row["base_worst"] > row["base"]
+    for path in files.values():
+        assert base_told(row) in path.read_text()
+    assert base_told(row).endswith(" in the worst order")
 
 
 def test_a_policy_that_is_new_is_held_to_numbers(

@@ -74,8 +74,30 @@ def test_a_value_that_is_no_number_is_one_reject(tmp_path: Path) -> None:
     summary = ingest(written(tmp_path / "in", {**FILES, "usage.csv": use}), tmp_path / "store")
     usage = next(one for one in summary.ingested if one.table == "container_amount")
     # two values of the second line are wrong, and it is one of three lines
-    assert (usage.lines_read, usage.rejected, usage.rows) == (3, 3, 9)
-    assert {one.column: one.rows for one in usage.defects} == {"cpu_milli": 2, "memory_bytes": 1}
+    assert (usage.lines_read, usage.rejected, usage.rows) == (3, 2, 9)
+    assert {one.column: one.rows for one in usage.defects} == {"cpu_milli": 2}
+    reasons = run(open_store(tmp_path / "store"), "FROM reject")["reason"].to_list()
+    said = "is 'inf', expected 0 or more; memory_bytes is '-5', expected 0 or more"
+    assert said in reasons
+
+
+def test_texts_are_rejects_of_their_own_columns_and_a_line_counts_once(tmp_path: Path) -> None:
+    """Of one line with two texts it was said that two rows are broken, in a column 'amount'."""
+    use = ["container,time_ms,cpu_milli,memory_bytes", "a,0,500,5e8", "a,60000,bad,bad"]
+    use += ["a,120000,5,bad", "a,180000,5,5e8"]
+    summary = ingest(written(tmp_path / "in", {**FILES, "usage.csv": use}), tmp_path / "store")
+    usage = next(one for one in summary.ingested if one.table == "container_amount")
+    assert (usage.lines_read, usage.rejected, usage.rows) == (4, 2, 5)
+    assert [one for one in broken_rows(summary.ingested) if "usage.csv" in one] == [
+        (
+            "usage.csv, container_amount: 1 of 4 rows is broken; the first is line 3: cpu_milli is"
+            " 'bad', expected a number; memory_bytes is 'bad', expected a number"
+        ),
+        (
+            "usage.csv, container_amount: 1 of 4 rows is broken; the first is line 4: memory_bytes"
+            " is 'bad', expected a number"
+        ),
+    ]
 
 
 def test_a_line_counts_once() -> None:

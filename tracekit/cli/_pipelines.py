@@ -83,11 +83,11 @@ def _page(found: Study) -> Iterator[str]:
     from tracekit.replay.answer.comparison.compared_run import warnings_of
     from tracekit.replay.answer.comparison.words import (
         HEADS,
+        base_told,
         cells,
         changed,
         over_orders,
         too_few,
-        value,
     )
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
@@ -103,7 +103,7 @@ def _page(found: Study) -> Iterator[str]:
                 (
                     f"`{one['threshold']}`",
                     one["policy"],
-                    value(one, "base"),
+                    base_told(one),
                     over_orders(one),
                     f"**{outcome(one)}**" if one["failed"] else outcome(one),
                 )
@@ -149,12 +149,12 @@ def outcome(row: dict[str, Any]) -> str:
 def went(row: dict[str, Any]) -> str:
     """What became of a threshold that failed, with the values of its measure."""
     from tracekit.replay.answer.comparison.compared_run import NOT_COMPARABLE
-    from tracekit.replay.answer.comparison.words import over_orders, value
+    from tracekit.replay.answer.comparison.words import base_told, over_orders
 
-    if row["base"] is None or row["judged"] == "worst":
-        # a policy that is new, or a measure that the base has not, or not of its worst order
+    if row["base"] is None:
+        # a policy that is new, or a measure that the base has not
         return f"is exceeded by {row['policy']}: {row['measure']} is {over_orders(row)}"
-    values = f"{row['measure']} went from {value(row, 'base')} to {over_orders(row)}"
+    values = f"{row['measure']} went from {base_told(row)} to {over_orders(row)}"
     if row["outcome"] == NOT_COMPARABLE:
         why = "fewer containers were placed than in the base"
         return f"cannot be judged for {row['policy']}: {why}; {values}"

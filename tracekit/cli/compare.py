@@ -46,7 +46,8 @@ def command(
     With several orders of arrival in both runs, as by default, every change has an interval,
     paired where the orders are the same, and is judged as one of many (Holm). With fewer than six
     orders in either run no change is called better or worse. A threshold is held against the mean
-    of the orders; worst(MEASURE) is of the worst one. Where one run placed
+    of the orders; worst(MEASURE) is of the worst one, and base beside it of the base run's worst,
+    whatever chance may explain of the means. Where one run placed
     fewer containers, by more than chance, what looks better there is not comparable, and a
     threshold that compares with the base fails.
 
@@ -121,7 +122,7 @@ def _show(found: Study, out: Path | None, *, all_measures: bool) -> None:
 
 def _show_thresholds(found: Study) -> None:
     """Print what became of each threshold, where any was asked for."""
-    from tracekit.replay.answer.comparison.words import held, judged_value, value
+    from tracekit.replay.answer.comparison.words import held, judged_value
 
     thresholds = found.frames["thresholds"]
     if thresholds.height:
@@ -132,8 +133,8 @@ def _show_thresholds(found: Study) -> None:
                 [
                     row["threshold"],
                     row["policy"],
-                    value(row, "base"),
-                    judged_value(row),
+                    judged_value(row, "base"),
+                    judged_value(row, "new"),
                     outcome(row),
                 ]
                 for row in thresholds.iter_rows(named=True)

@@ -1,7 +1,7 @@
 """Streams delimited text as frames of typed columns, a broken line apart from the good ones."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -228,7 +228,7 @@ def refuse(
 def emptied(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """All rows, without the values that break a rule, and a reject for each of these values."""
+    """All rows, without the values that break a rule, and a reject for each row of such values."""
     found: list[Broken] = []
     stood = rows
     for rule in rules:
@@ -237,7 +237,17 @@ def emptied(
             found += broken
             wrong = rule.broken.fill_null(value=False)
             rows = rows.with_columns(pl.when(~wrong).then(pl.col(rule.column)))
-    return rows, found
+    return rows, _once(found)
+
+
+def _once(found: Iterable[Broken]) -> list[Broken]:
+    """A reject for each line, which says all that is wrong there: it is one line that is broken."""
+    lines: dict[int, Broken] = {}
+    for one in found:
+        first = lines.get(one.line)
+        more = first and replace(first, reason=f"{first.reason}; {one.column} {one.reason}")
+        lines[one.line] = more or one
+    return sorted(lines.values(), key=lambda one: one.line)
 
 
 def missing(*columns: str, expected: str = "a value") -> list[Rule]:

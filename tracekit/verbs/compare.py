@@ -22,8 +22,9 @@ def compare(
         Sequence[str],
         Option(
             "Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable."
-            " A measure is its mean over the orders of arrival, worst(MEASURE) the worst of them."
-            " Beside 'base' a change that chance may explain does not count.",
+            " A measure is its mean over the orders of arrival, worst(MEASURE) the worst of them,"
+            " and 'base' beside it the worst of the base run."
+            " Beside 'base' a change of means that chance may explain does not count.",
             metavar="'MEASURE > 1.05 * base'",
             completes="measures",
             setting="thresholds",

@@ -82,6 +82,28 @@ def test_the_worst_order_is_a_value_of_its_own(text: str, value: float) -> None:
     assert named.sides(base, new)[-1 if "base" in text else 0] == value
 
 
+@pytest.mark.parametrize(
+    ("text", "base_value", "of_worst"),
+    [
+        ("worst(cpu_max) > base", 0.7, (True, True)),
+        ("worst(cpu_max) > worst(base)", 0.7, (True, True)),
+        ("worst(cpu_max) > base.cpu_max", 0.6, (True, False)),
+        ("cpu_max > base", 0.6, (False, False)),
+        ("cpu_max > worst(base)", 0.7, (False, True)),
+        ("cpu_max > worst(base.cpu_max)", 0.7, (False, True)),
+        ("worst(cpu_max) > 0.85", 0.85, (True, True)),
+    ],
+)
+def test_beside_the_worst_order_base_is_of_its_own(
+    text: str, base_value: float, of_worst: tuple[bool, bool]
+) -> None:
+    """A run failed 'worst(cpu_max) > 1.05*base' beside itself."""
+    row = {"cpu_max_fraction": 0.6, "worst(cpu_max_fraction)": 0.7}
+    threshold = parse_threshold(text)
+    assert threshold.sides(row, row)[1] == base_value
+    assert (threshold.new_of_worst, threshold.base_of_worst) == of_worst
+
+
 def test_a_measure_without_a_worse_end_has_no_worst_order() -> None:
     neither = next(name for name, one in all_measures().items() if one.better is None)
     with pytest.raises(TracekitError, match="of which neither end is better"):

@@ -3,6 +3,7 @@
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tracekit.errors import TracekitError, nearest
@@ -23,19 +24,29 @@ _PROPOSED = 5
 Row = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class OthersMeasure:
+    """What the name of another run alone stands for there."""
+
+    name: str
+    of_worst: bool = False
+
+
 def worst_key(name: str) -> str:
     """Where a row has what a measure came to in the worst order of arrival."""
     return f"{WORST}({name})"
 
 
-def value_of(node: ast.expr, rows: Mapping[str, Row], measure: str, given: str) -> float | None:
+def value_of(
+    node: ast.expr, rows: Mapping[str, Row], measure: OthersMeasure, given: str
+) -> float | None:
     """The value of a part of an expression; None where a run has none.
 
     Parameters
     ----------
     rows : mapping
         The row of the new run under '', those of other runs under their names.
-    measure : str
+    measure : OthersMeasure
         What the name of another run alone stands for there.
     given : str
         The option and its text, for the error where a run has no such measure.
@@ -46,7 +57,7 @@ def value_of(node: ast.expr, rows: Mapping[str, Row], measure: str, given: str) 
 class _Values:
     """See ``value_of``."""
 
-    def __init__(self, rows: Mapping[str, Row], measure: str, given: str) -> None:
+    def __init__(self, rows: Mapping[str, Row], measure: OthersMeasure, given: str) -> None:
         self._rows, self._of_others, self._given = rows, measure, given
 
     def of(self, node: ast.expr) -> float | None:
@@ -58,7 +69,11 @@ class _Values:
             return None if value is None else -value
         if isinstance(node, ast.BinOp | ast.Call):
             return self._combined(node)
-        return self._measure(*self._named(node))
+        row, name = self._named(node)
+        alone = isinstance(node, ast.Name) and node.id in self._rows
+        # beside the new run's worst order the base's mean would fail a run beside itself
+        worst = alone and self._of_others.of_worst
+        return self._measure(row, name, worst_key(name) if worst else "")
 
     def _named(self, node: ast.expr) -> tuple[Row, str]:
         """The row that a name is of, and the measure."""
@@ -67,7 +82,7 @@ class _Values:
             return self._rows[node.value.id], node.attr
         assert isinstance(node, ast.Name)  # noqa: S101 - nothing else was let in
         if node.id in self._rows:
-            return self._rows[node.id], self._of_others
+            return self._rows[node.id], self._of_others.name
         return self._rows[""], node.id
 
     def _combined(self, node: ast.BinOp | ast.Call) -> float | None:

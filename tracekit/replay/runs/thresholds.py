@@ -5,9 +5,10 @@
 An expression of Python's arithmetic and comparisons, ``max(...)`` and ``min(...)``, nothing else:
 numbers, names of measures (of the new run), ``base`` for the same measure in the base run,
 ``base.MEASURE`` for another one. In ``--fail-if`` a measure is its mean over the orders of arrival,
-and ``worst(MEASURE)`` what it came to in the worst of them. In
-``--limit``, which holds in each order, base is the same policy on all nodes, and ``observed`` what
-production did. The unit at the end of a name may be left out: ``cpu_p99 <= 0.8``.
+and ``worst(MEASURE)`` what it came to in the worst of them; beside it ``base`` alone is the base's
+worst, too, ``base.MEASURE`` a mean and ``worst(base.MEASURE)`` a worst. In ``--limit``, which holds
+in each order, base is the same policy on all nodes, and ``observed`` what production did. The unit
+at the end of a name may be left out: ``cpu_p99 <= 0.8``.
 ``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
 """
 
@@ -20,7 +21,14 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import SHARES, find_measure
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.threshold_values import ARITHMETIC, FUNCTIONS, WORST, Row, value_of
+from tracekit.replay.runs.threshold_values import (
+    ARITHMETIC,
+    FUNCTIONS,
+    WORST,
+    OthersMeasure,
+    Row,
+    value_of,
+)
 
 _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
@@ -83,8 +91,10 @@ class Threshold:
     def sides(self, base: Row, new: Row, observed: Row | None = None) -> list[float | None]:
         """The compared values, from left to right; None where a value lacks. Raises as ``met``."""
         rows = {"": new, "base": base, OBSERVED: observed or {}}
+        # beside the new run's worst order base alone is of its own worst
+        stands_for = OthersMeasure(self.measure, self.new_of_worst)
         return [
-            value_of(side, rows, self.measure, f"{self.option} '{self.text}'")
+            value_of(side, rows, stands_for, f"{self.option} '{self.text}'")
             for side in (self.condition.left, *self.condition.comparators)
         ]
 
@@ -101,6 +111,21 @@ class Threshold:
     def of_worst(self) -> bool:
         """Whether it speaks of the worst order of arrival, and not of the mean alone."""
         return any(_is_worst(node) for node in ast.walk(self.condition))
+
+    @property
+    def new_of_worst(self) -> bool:
+        """Whether the measure that it is held against is of the new run's worst order."""
+        return any(
+            _is_worst(node) and self.measure in _named(node) for node in ast.walk(self.condition)
+        )
+
+    @property
+    def base_of_worst(self) -> bool:
+        """Whether it is held against the base's worst order; with ``base.MEASURE`` it is not."""
+        if any(_is_worst(node) and "base" in _named(node) for node in ast.walk(self.condition)):
+            return True
+        means = any(isinstance(node, ast.Attribute) for node in ast.walk(self.condition))
+        return self.new_of_worst and not means
 
     @property
     def _words(self) -> list[str]:

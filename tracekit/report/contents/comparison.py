@@ -110,8 +110,13 @@ def thresholds(data: Data) -> Table:
     frame = data.result(f"{STUDY}/thresholds")
     rows = frame.to_dicts()
     told = [f"{_word(row)}: it {outcome_told(row)}{_of_orders(row)}" for row in rows]
-    shown = frame.with_columns(pl.Series("outcome", told, pl.String))
-    shown = shown.drop("failed", "judged", "orders", "new_worst", strict=False)
+    held = [words.judged(row) for row in rows]
+    shown = frame.with_columns(
+        pl.Series("outcome", told, pl.String),
+        *(pl.Series(run, [row[run] for row in held], pl.Float64) for run in ("base", "new")),
+    )
+    hidden = ("failed", "judged", "orders", "new_worst", "base_judged", "base_worst")
+    shown = shown.drop(*hidden, strict=False)
     return table(shown, "What must not happen, and whether it did")
 
 

@@ -177,8 +177,8 @@ def most_of(column: str) -> int | None:
 def with_amounts(
     frame: pl.DataFrame, columns: Sequence[str], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """The frame without values that are no amounts, and a reject for each of them."""
-    return emptied(frame, no_amounts(columns), table)
+    """The frame without values that are no amounts, and a reject for each line of such values."""
+    return emptied(frame, [*no_numbers(frame, columns), *no_amounts(columns)], table)
 
 
 def priced_twice(frame: pl.DataFrame) -> list[Rule]:

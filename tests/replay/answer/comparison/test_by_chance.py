@@ -38,6 +38,9 @@ def made(out: Path, values: list[float], seed: int) -> Path:
         (NEAR, 6, "imbalance_mean > 0.12", "failed"),
         (NEAR, 3, "imbalance_mean > 1.01 * base", "failed"),
         (NEAR, 6, "imbalance_mean > 2 * base", "ok"),
+        # chance is known of means: the worst order is what it came to, 0.17 beside 0.15
+        (NEAR, 6, "worst(imbalance_mean) > 1.01 * base", "failed"),
+        (NEAR, 6, "worst(imbalance_mean) > 1.2 * base", "ok"),
     ],
 )
 def test_what_chance_may_explain_fails_nothing_beside_the_base(

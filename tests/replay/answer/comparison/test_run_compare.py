@@ -12,7 +12,13 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.comparison.compared_run import verdict_told
 from tracekit.replay.answer.comparison.run_compare import compare_runs
-from tracekit.replay.answer.comparison.words import THE_RULE, held, over_orders
+from tracekit.replay.answer.comparison.words import (
+    THE_RULE,
+    base_told,
+    held,
+    judged_value,
+    over_orders,
+)
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.verbs.replay import replay
@@ -279,6 +285,19 @@ def test_a_threshold_of_the_worst_order_fails_where_the_mean_holds(runs: dict[st
     assert " in the worst of 8 orders, " in told[1]
     assert f"{asked[0]}: {told[0]}: ok" in held(found)
     assert held(found)[-1] == THE_RULE
+
+
+@pytest.mark.parametrize("base", ["base", "worst(base)"])
+def test_a_run_holds_its_own_worst_order(runs: dict[str, Path], base: str) -> None:
+    """It failed beside itself: 70.0 % in the worst order, beside the base's mean of 59.2 %."""
+    asked = [f"lra: worst(imbalance_mean) > 1.0001 * {base}"]
+    found = compare_runs(runs["often"], runs["often"], fail_if=asked)
+    (row,) = found.frames["thresholds"].to_dicts()
+    assert row["outcome"] == "ok"
+    assert row["base_judged"] == "worst"
+    assert row["base_worst"] == row["new_worst"] > row["base"]
+    assert judged_value(row, "base") == judged_value(row, "new")
+    assert base_told(row) == f"{judged_value(row, 'base')} in the worst order"
 
 
 def test_of_one_order_the_worst_is_what_it_came_to(runs: dict[str, Path]) -> None:

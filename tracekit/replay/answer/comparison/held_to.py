@@ -35,6 +35,8 @@ _THRESHOLD_SCHEMA = {
     "judged": pl.String,
     "orders": pl.Int64,
     "new_worst": pl.Float64,
+    "base_judged": pl.String,
+    "base_worst": pl.Float64,
 }
 #: What a threshold is held against: the mean of the orders of arrival, or the worst of them.
 MEAN = "mean"
@@ -124,9 +126,11 @@ def outcomes(
             "outcome": outcome,
             "base": one.get(policy, {}).get(threshold.measure),
             "new": other[policy].get(threshold.measure),
-            "judged": WORST if threshold.of_worst else MEAN,
+            "judged": WORST if threshold.new_of_worst else MEAN,
             "orders": other[policy].get(ORDERS, 1),
             "new_worst": other[policy].get(worst_key(threshold.measure)),
+            "base_judged": WORST if threshold.base_of_worst else MEAN,
+            "base_worst": one.get(policy, {}).get(worst_key(threshold.measure)),
         }
         for threshold in thresholds
         for policy in _judged(threshold, [*common, *added])
@@ -153,11 +157,13 @@ def _outcome(
     """Whether it happened; it counts as failed where the containers are missing that would tell.
 
     What is beside the base fails by a change beyond chance alone, where there are orders to tell.
+    Chance is known of means: a threshold of the worst order fails by what that order came to.
     """
     if before is None and threshold.speaks_of("base"):
         return NO_BASE
     if threshold.met(before or {}, after):
-        chance = threshold.speaks_of("base") and set(threshold.measures) <= set(by_chance)
+        means = threshold.speaks_of("base") and not threshold.of_worst
+        chance = means and set(threshold.measures) <= set(by_chance)
         return BY_CHANCE if chance else EXCEEDED
     missing = placed_change < 0 and not set(threshold.measures) & set(WAITING)
     return NOT_COMPARABLE if missing and threshold.speaks_of("base") else HELD

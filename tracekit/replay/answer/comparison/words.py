@@ -43,7 +43,8 @@ _TITLED = 3
 _HELD = 8
 #: What a threshold is held against.
 THE_RULE = (
-    "a threshold is held against the mean of the orders of arrival; worst(MEASURE) is of the worst"
+    "a threshold is held against the mean of the orders of arrival; worst(MEASURE) is of the"
+    " worst, and base beside it"
 )
 #: What is said of so many values of a verdict.
 _COUNTED = (
@@ -174,10 +175,24 @@ def over_orders(row: Mapping[str, Any]) -> str:
     return f"{mean} on average of {orders} orders, at {side} {edge} in one"
 
 
-def judged_value(row: Mapping[str, Any]) -> str:
-    """What a threshold is held against in the new run: the mean, or the worst order."""
-    worst = row.get("new_worst") if row.get("judged") == WORST else None
-    return value(row if worst is None else {**row, "new": worst}, "new")
+def judged(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of ``thresholds``, ``base`` and ``new`` what it is held against: mean, or worst."""
+    found = dict(row)
+    for run, by in (("base", "base_judged"), ("new", "judged")):
+        worst = row.get(f"{run}_worst") if row.get(by) == WORST else None
+        found[run] = row[run] if worst is None else worst
+    return found
+
+
+def judged_value(row: Mapping[str, Any], run: str) -> str:
+    """What a threshold is held against in a run, ``base`` or ``new``."""
+    return value(judged(row), run)
+
+
+def base_told(row: Mapping[str, Any]) -> str:
+    """What it is held against in the base; that this is of the worst order, where it differs."""
+    said = judged_value(row, "base")
+    return said if said == value(row, "base") else f"{said} in the worst order"
 
 
 def _threshold(row: Mapping[str, Any]) -> str:
