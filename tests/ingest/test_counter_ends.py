@@ -89,7 +89,7 @@ def test_increases_that_come_too_late_are_counted_and_told(tmp_path: Path) -> No
     summary = ingest(_sliced(tmp_path / "second", 1), store, jobs=1)
     said = (
         "3 increases of counters are in no rate, as vm-1.jsonl was taken in after what it precedes:"
-        " use is too low there; take in all files together in one folder, into a new store; see the"
+        " use is wrong there; take in all files together in one folder, into a new store; see the"
         " rejects of container_amount"
     )
     assert said in summary.doubts
@@ -105,7 +105,7 @@ def test_increases_that_come_too_late_are_counted_and_told(tmp_path: Path) -> No
             3,
             (
                 f"line 1: comes too late: the increase of cpu from {at} to {at + STEP_S * 1000},"
-                " where what is stored goes on, is in no rate"
+                " where what is stored goes on, is in no rate of its own"
             ),
         )
     ]
@@ -120,6 +120,71 @@ def test_a_store_is_made_anew_where_an_earlier_slice_comes_into_its_folder(tmp_p
     assert _cores(store) == WHOLE
     ingest(folder, tmp_path / "once", jobs=1)
     assert tree(store / "tables") == tree(tmp_path / "once" / "tables")
+
+
+#: Of 40 samples those of the second of two files: what lies between samples of the first.
+BETWEEN: dict[str, list[int]] = {
+    "a hole is filled": [9, 10, 11],
+    "holes are filled": [3, 20, 21, 30],
+    "every other one": list(range(1, 40, 2)),
+}
+
+
+def _picked(path: Path, picked: list[int]) -> None:
+    samples: list[Sample] = [
+        (START + at * STEP_S, 30.0 * at + 150.0 * (at // 10)) for at in sorted(picked)
+    ]
+    written(path, as_export([(CPU, of_pod(name), samples) for name in PODS]))
+
+
+@pytest.mark.parametrize("second", BETWEEN.values(), ids=BETWEEN)
+def test_samples_between_those_of_another_file_count_with_them(
+    tmp_path: Path, second: list[int]
+) -> None:
+    """In one ingest, and where the second comes later into the same folder."""
+    folder = tmp_path / "all"
+    folder.mkdir()
+    _cluster(folder / "k.json")
+    _picked(folder / "a.jsonl", [at for at in range(40) if at not in second])
+    ingest(folder, tmp_path / "later", jobs=1)
+    _picked(folder / "b.jsonl", second)
+    ingest(folder, tmp_path / "once", jobs=1)
+    assert _cores(tmp_path / "once") == WHOLE
+    assert ingest(folder, tmp_path / "later", jobs=1).anew == "b.jsonl"
+    assert tree(tmp_path / "later" / "tables") == tree(tmp_path / "once" / "tables")
+
+
+@pytest.mark.parametrize(
+    "second", [*BETWEEN.values(), list(range(6, 15))], ids=[*BETWEEN, "more than the hole"]
+)
+def test_samples_between_those_that_are_stored_are_told(tmp_path: Path, second: list[int]) -> None:
+    lacking = BETWEEN["a hole is filled"] if len(second) == 9 else second
+    for name, picked in {
+        "first": [at for at in range(40) if at not in lacking],
+        "second": second,
+    }.items():
+        (tmp_path / name).mkdir()
+        _picked(tmp_path / name / f"{name}.jsonl", picked)
+    _cluster(tmp_path / "first" / "k.json")
+    store = tmp_path / "store"
+    assert not [
+        one for one in ingest(tmp_path / "first", store, jobs=1).doubts if "of count" in one
+    ]
+    told = ingest(tmp_path / "second", store, jobs=1).doubts
+    assert [one for one in told if "in no rate, as second.jsonl was taken in after" in one]
+
+
+def test_what_is_stored_already_and_comes_again_is_not_told(tmp_path: Path) -> None:
+    """Slices that overlap have the same samples twice; two of 20 are lacking in both."""
+    some = [at for at in range(40) if at not in (14, 15)]
+    for name, picked in {"first": some[:25], "second": some[5:]}.items():
+        (tmp_path / name).mkdir()
+        _picked(tmp_path / name / f"{name}.jsonl", picked)
+    _cluster(tmp_path / "first" / "k.json")
+    store = tmp_path / "store"
+    for name in ("first", "second"):
+        summary = ingest(tmp_path / name, store, jobs=1)
+        assert not [one for one in summary.doubts if "in no rate" in one]
 
 
 def test_a_later_slice_in_the_same_folder_is_added(tmp_path: Path) -> None:

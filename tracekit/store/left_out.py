@@ -50,7 +50,7 @@ def _too_late(store: Store) -> Iterator[str]:
         yield agreeing(
             count,
             f"[increase|increases] of counters [is|are] in no rate, as {first.file} was"
-            " taken in after what it precedes: use is too low there; take in all files together in"
+            " taken in after what it precedes: use is wrong there; take in all files together in"
             f" one folder, into a new store; see the rejects of {first.table}",
         )
 

@@ -115,6 +115,45 @@ def test_a_gap_that_another_file_fills_is_no_gap(tmp_path: Path) -> None:
     ]
 
 
+#: Which of the samples each file has.
+PICKED: Mapping[str, tuple[Sequence[int], ...]] = {
+    "a hole": ((0, 1, 2, 3, 4, 7, 8, 9, 10, 11), (5, 6)),
+    "a hole of one": ((0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11), (7,)),
+    "the second has more than the hole": ((0, 1, 2, 3, 4, 7, 8, 9, 10, 11), (3, 4, 5, 6, 7, 8, 9)),
+    "two holes": ((0, 1, 2, 5, 6, 7, 9, 10, 11), (3, 4, 8)),
+    "every other one": (range(0, 12, 2), range(1, 12, 2)),
+    "every third one": (range(0, 12, 3), range(1, 12, 3), range(2, 12, 3)),
+    "every sample, and every other one": (range(12), range(0, 12, 2)),
+    "few samples": ((0, 3, 11), (1, 2, 4, 5, 6, 7, 8, 9, 10)),
+}
+
+
+@pytest.mark.parametrize(
+    "labels", [of_pod(), of_pod(container=None, id="/kubepods/pod1")], ids=["inner", "whole"]
+)
+@pytest.mark.parametrize("form", [as_range, as_dump, as_export], ids=["range", "dump", "export"])
+@pytest.mark.parametrize("picked", PICKED.values(), ids=PICKED)
+def test_samples_between_those_of_another_file_are_of_one_series(
+    tmp_path: Path,
+    picked: tuple[Sequence[int], ...],
+    form: Callable[[Sequence[Made]], str],
+    labels: dict[str, str],
+) -> None:
+    """Answers keep their times, which are no multiples of the step."""
+    off = 7 if form is as_range else 0
+    name = next(name for _, name, one in FORMS if one is form)
+    paths = [
+        written(
+            tmp_path / f"{number}-{name}",
+            form([(CPU, labels, [(START + off + at * 60, VALUES[at]) for at in some])]),
+        )
+        for number, some in enumerate(picked)
+    ]
+    assert _rates(tmp_path, *paths) == {
+        (START + off + at * 60) * 1000: {rise / 60} for at, rise in enumerate(RISES, start=1)
+    }
+
+
 def _of(number: int, *seconds: int) -> Series:
     times = np.array(seconds, dtype=np.int64) * 1000
     return Series(

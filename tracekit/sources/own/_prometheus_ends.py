@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import Parts
-from tracekit.sources.own._prometheus_runs import TABLE, Runs, ended, number_of
+from tracekit.sources.own._prometheus_runs import TABLE, Before, Runs, number_of
 from tracekit.sources.own._prometheus_series import Series
+from tracekit.sources.silence import LEAST_MS, USUAL_DISTANCES
 from tracekit.sources.unreadable import TOO_LATE
 
 
@@ -33,12 +35,34 @@ class Ends:
                     line=series.line,
                     column="amount",
                     reason=f"{TOO_LATE}: the increase of {use.resource} from {last} to {first},"
-                    " where what is stored goes on, is in no rate",
+                    " where what is stored goes on, is in no rate of its own",
                     text=f"{series.name} {labels}",
                 )
 
     def rows(self) -> Iterator[Batch]:
         """The rows of the table."""
-        found = ended(self._runs, self._before)
+        found = _ended(self._runs, self._before)
         if found.height:
             yield Batch(table=TABLE, rows=found)
+
+
+def _ended(runs: Runs, before: Before) -> pl.DataFrame:
+    """Rows of the table: how the stretches of a file end."""
+    own = pl.col("last_ms").shift(1).over("series")
+    heard = pl.col("first_ms") - own <= pl.max_horizontal(
+        pl.lit(LEAST_MS), pl.col("usual_ms") * USUAL_DISTANCES
+    )
+    found = (
+        runs.frame()
+        .join(before.times, on=["series", "first_ms"], how="left")
+        .sort("series", "first_ms")
+    )
+    found = found.with_columns(before_ms=pl.max_horizontal("before_ms", pl.when(heard).then(own)))
+    return found.sort("series", "last_ms").select(
+        pl.col("last_ms").alias("time_ms"),
+        pl.Series("series", [f"{one:016x}" for one in found.sort("series", "last_ms")["series"]]),
+        "value",
+        "first_ms",
+        "before_ms",
+        "line",
+    )

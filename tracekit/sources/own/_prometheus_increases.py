@@ -42,7 +42,9 @@ class Increases:
         values_before = np.concatenate([[first[1]], values[:-1]])
         for begins, time_ms, value in self._before(file).of(number_of(series)):
             at = int(np.searchsorted(times, begins))
-            if at < len(times) and times[at] == begins:
+            begun = at < len(times) and times[at] == begins
+            # what is woven of several files may have a later one
+            if begun and (at == 0 or time_ms > times_before[at]):
                 times_before[at], values_before[at] = time_ms, value
         passed = times - times_before
         more = values - values_before

@@ -1,7 +1,8 @@
 """Whose use a series is, and which part of it; where parts lie in several files, who adds them up.
 
 The containers of a pod, the modes of a node's CPUs and the two metrics of a difference add up at
-each time. Where they lie in several files of one time, one of these files takes them all.
+each time. Where they lie in several files of one time, one of these files takes them all, and so it
+does where one has samples of a counter between those of another.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tracekit.sources.own._kubernetes_roster import (
 )
 from tracekit.sources.own._prometheus_forms import stated_name
 from tracekit.sources.own._prometheus_metrics import QUERIES, USES, Use
-from tracekit.sources.own._prometheus_runs import Followed, Part, Runs, parts_of
+from tracekit.sources.own._prometheus_runs import Followed, Part, Runs, number_of, parts_of
 from tracekit.sources.own._prometheus_series import Series, read_series
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
@@ -68,9 +69,10 @@ def node_of(labels: Mapping[str, str], known: Roster) -> str:
 
 @dataclass(kw_only=True)
 class _Held:
-    """The parts that a file holds, from when until when, and how its times lie."""
+    """The parts and counters that a file holds, from when until when, and how its times lie."""
 
     parts: set[tuple[object, ...]]
+    counters: set[int]
     first_ms: int
     last_ms: int
     step_ms: int
@@ -103,7 +105,8 @@ class Parts:
         self._owner: dict[_Key, tuple[int, list[int]]] = {}
         for key, held in self._index.items():
             some = _at_one_time(held, self.file) if self.file in held else []
-            if any(held[one].parts != held[some[0]].parts for one in some[1:]):
+            woven = any(self.followed.woven & held[one].counters for one in some)
+            if woven or _divided(held, some):
                 # what was scraped is put on a grid, and answers with it
                 owner = min(some, key=lambda one: (every[one][0] == "range", one))
                 self._owner[key] = owner, some
@@ -112,6 +115,15 @@ class Parts:
         """Whether another file takes it."""
         key = _key_of(series, use, self._known, self._stored) if self._owner else None
         return key in self._owner and self._owner[key][0] != self.file
+
+    def woven(self, series: Series, use: Use) -> int | None:
+        """The number of a counter of which files have samples between each other's, else None."""
+        if not self.followed.woven or not (use.counter and series.raw):
+            return None
+        number = number_of(series)
+        if number not in self.followed.woven:
+            return None
+        return number if _key_of(series, use, self._known, self._stored) in self._owner else None
 
     @property
     def step_ms(self) -> int:
@@ -130,8 +142,10 @@ class Parts:
     def in_step(self) -> bool:
         """Whether all that is taken has its times where this file has its own."""
         for key, (owner, some) in self._owner.items():
-            steps = {self._index[key][at].lies for at in some if owner == self.file}
-            if len(steps) > 1:
+            held = self._index[key]
+            steps = {held[at].lies for at in some if owner == self.file}
+            # those of one series go together, wherever each file begins
+            if len(steps) > 1 and _divided(held, some):
                 return False
         return True
 
@@ -158,6 +172,12 @@ def sharing(word: str, opened: Opened) -> frozenset[Path]:
 def preceding(word: str, opened: Opened) -> frozenset[Path]:
     """The files that go on with counters where a file ends."""
     return Parts(opened, word, roster(opened, word)).precedes()
+
+
+def _divided(held: Mapping[int, _Held], some: Collection[int]) -> bool:
+    """Whether some files hold other parts than the others."""
+    parts = [held[one].parts for one in some]
+    return any(one != parts[0] for one in parts[1:])
 
 
 def _at_one_time(held: Mapping[int, _Held], mine: int) -> list[int]:
@@ -189,11 +209,14 @@ def _index(
         if word not in SERIES or (word == "range" and stated_name(opened) in _SUMMED):
             continue
         for series, use in _series(word, opened):
-            if use.counter and series.raw and not is_idle(series.labels, use):
+            counts = use.counter and series.raw and not is_idle(series.labels, use)
+            if counts:
                 runs.note(series, at)
             key = _key_of(series, use, known, stored) if several else None
             if key is not None:
-                _note(found.setdefault(key, {}), at, part_of(series, use), series.times_ms)
+                of = found.setdefault(key, {})
+                _note(of, at, part_of(series, use), series.times_ms)
+                of[at].counters |= {number_of(series)} if counts else set()
     return found, Followed(runs.frame(), ends)
 
 
@@ -207,7 +230,7 @@ def _note(of: dict[int, _Held], at: int, part: tuple[object, ...], times_ms: np.
     held = of.get(at)
     if held is None:
         step = max(1, int(np.diff(times_ms[:2]).sum()))
-        of[at] = _Held(parts={part}, first_ms=first, last_ms=last, step_ms=step)
+        of[at] = _Held(parts={part}, counters=set(), first_ms=first, last_ms=last, step_ms=step)
     else:
         held.parts.add(part)
         held.first_ms, held.last_ms = min(first, held.first_ms), max(last, held.last_ms)
@@ -221,12 +244,17 @@ def _series(word: str, opened: Opened) -> Iterator[tuple[Series, Use]]:
 
 
 def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) -> _Key | None:
-    """Whose use a series is a part of; None where it is no part of any, or the whole."""
+    """Whose use a series is a part of; None where it is no part of any, or the whole.
+
+    A counter of the whole is its own: samples of it may lie in several files.
+    """
     labels = series.labels
     if is_idle(labels, use):
         return None
     if not use.sign and not any(labels.get(one) for one in _DIVIDING):
-        return None
+        if not (use.counter and series.raw and (labels.get("pod") or use.fills == "node")):
+            return None
+        return ("series", f"{number_of(series):016x}", use.resource, False)
     if use.fills == "node":
         node = node_of(labels, known)
         whose = known.node_called(node, stored) if node else ""

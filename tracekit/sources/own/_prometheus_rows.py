@@ -1,7 +1,7 @@
 """Rows of nodes, containers and what they use out of time series."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened, Read
@@ -22,9 +22,11 @@ from tracekit.sources.own._prometheus_nobody import (
     unknown_node,
 )
 from tracekit.sources.own._prometheus_parts import NO_CONTAINER, Parts, is_idle, node_of, pod_of
+from tracekit.sources.own._prometheus_runs import WOVEN
 from tracekit.sources.own._prometheus_seen import astray, described
 from tracekit.sources.own._prometheus_series import Series, read_series
 from tracekit.sources.own._prometheus_sums import Sums
+from tracekit.sources.own._prometheus_woven import Woven
 
 #: Clocks and scrapes may differ so much; use from before that is not the pod's.
 _EARLY_MS = 300_000
@@ -34,7 +36,8 @@ _EARLY_MS = 300_000
 class _To:
     """Where use goes: who is known, nodes of files from before, sums, what may count twice.
 
-    ``clusters`` are the names of the clusters that were met.
+    ``clusters`` are the names of the clusters that were met, ``woven`` what lies between samples of
+    other files.
     """
 
     known: Roster
@@ -42,6 +45,7 @@ class _To:
     sums: Sums
     outer: Outer
     clusters: set[str]
+    woven: Woven = field(default_factory=Woven)
 
 
 def read_ranges(opened: Opened) -> Read:
@@ -74,7 +78,12 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
 
     yield from _added(read_series(opened, word, wanted), to, parts, ends)
     for file, series in parts.taken():
-        _use(series, USES[series.name], to, file)
+        if not _held(series, to, parts):
+            _use(series, USES[series.name], to, file)
+    for series in to.woven.series():
+        found = _use(series, USES[series.name], to, WOVEN)
+        if isinstance(found, Broken):
+            yield found
     if not parts.in_step():
         sums.put_on_grid()
     if others and not met:
@@ -98,7 +107,7 @@ def _added(some: Iterable[Series | Broken], to: _To, parts: Parts, ends: Ends) -
         elif series.name in USES:
             use = USES[series.name]
             to.clusters |= clusters_of(series)
-            left = parts.elsewhere(series, use)
+            left = parts.elsewhere(series, use) or _held(series, to, parts)
             found = None if left else _use(series, use, to, parts.file)
             if found is None and use.counter and series.raw:
                 yield from ends.note(series, use)
@@ -106,6 +115,14 @@ def _added(some: Iterable[Series | Broken], to: _To, parts: Parts, ends: Ends) -
             if isinstance(found, Broken):
                 yield found
     yield from unused.told()
+
+
+def _held(series: Series, to: _To, parts: Parts) -> bool:
+    """Whether it waits for samples of it that are in other files."""
+    number = parts.woven(series, USES[series.name])
+    if number is not None:
+        to.woven.hold(number, series)
+    return number is not None
 
 
 def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:

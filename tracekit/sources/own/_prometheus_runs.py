@@ -16,6 +16,7 @@ import polars as pl
 from tracekit.files.places import place, scan_parquet
 from tracekit.sources._cluster import Opened
 from tracekit.sources.own._prometheus_series import Series
+from tracekit.sources.own._prometheus_woven import HOLE_DISTANCES, between, hole_ms, usual_of
 from tracekit.sources.silence import ENOUGH_DISTANCES, LEAST_MS, USUAL_DISTANCES
 from tracekit.units import MS_PER_DAY
 
@@ -36,6 +37,8 @@ STORED = -1
 _WAITING = 100_000
 #: What was stored counts where its time lies no further off; silence is shorter.
 _NEAR_MS = MS_PER_DAY
+#: The number of what is woven of several files.
+WOVEN = -2
 
 #: A part of the table that is stored: its place, and the last time in it.
 Part = tuple[str, int]
@@ -61,7 +64,7 @@ class Runs:
         times, values = series.times_ms[order], series.values[order]
         apart = np.diff(times)
         usual = int(np.median(apart)) if len(apart) >= ENOUGH_DISTANCES else 0
-        cuts = np.flatnonzero(apart > _silence_ms(usual)) + 1
+        cuts = np.flatnonzero(apart > (usual * HOLE_DISTANCES or LEAST_MS)) + 1
         for first, end in zip([0, *cuts], [*cuts, len(times)], strict=True):
             last = end - 1
             self._waiting.append(
@@ -83,16 +86,8 @@ class Runs:
         self._waiting = []
 
 
-def _silence_ms(usual_ms: int) -> float:
-    return max(LEAST_MS, usual_ms * USUAL_DISTANCES)
-
-
-def _silence() -> pl.Expr:
-    return pl.max_horizontal(pl.lit(LEAST_MS), pl.col("usual_ms") * USUAL_DISTANCES)
-
-
 def _joined(runs: pl.DataFrame) -> pl.DataFrame:
-    """The stretches, those of one file that no silence parts as one."""
+    """The stretches, those of one file between which no sample lacks as one."""
     own = ("series", "file")
     apart = pl.col("first_ms") - pl.col("last_ms").cum_max().shift(1).over(own)
     some = pl.when(pl.col("apart_ms") > 0).then(pl.col("apart_ms"))
@@ -100,9 +95,8 @@ def _joined(runs: pl.DataFrame) -> pl.DataFrame:
     return (
         runs.sort(*own, "first_ms", "last_ms")
         .with_columns(apart_ms=apart)
-        .with_columns(usual_ms=pl.max_horizontal(pl.col("usual_ms").max().over(own), usual))
-        .with_columns(pl.col("usual_ms").cast(pl.Int64))
-        .with_columns(begins=pl.col("apart_ms").is_null() | (pl.col("apart_ms") > _silence()))
+        .with_columns(usual_ms=usual_of(pl.col("usual_ms").max().over(own), usual))
+        .with_columns(begins=pl.col("apart_ms").is_null() | (pl.col("apart_ms") > hole_ms()))
         .group_by(pl.col("begins").cum_sum().alias("run"), maintain_order=True)
         .agg(
             pl.col("series", "file", "first_ms").first(),
@@ -129,6 +123,8 @@ class Followed:
     ----------
     step_ms : int
         How far samples usually lie apart; 1 where that is not known.
+    woven : frozenset of int
+        Series of which one file has samples between those of another.
     """
 
     def __init__(self, runs: pl.DataFrame, stored: tuple[Part, ...]) -> None:
@@ -137,9 +133,16 @@ class Followed:
             every = pl.concat([every, _stored(stored, runs)])
         self._runs = _followed(every)
         self.step_ms = _step_ms(self._runs)
+        self._between = between(every, STORED, self.step_ms)
+        among = self._between.filter(pl.col("file_of") != STORED)
+        self.woven = frozenset(among["series"].to_list())
 
     def of(self, file: int) -> "Before":
-        """What is before the stretches of a file."""
+        """What is before the stretches of a file; of all files for what is woven of them."""
+        if file == WOVEN:
+            woven = pl.Series(sorted(self.woven), dtype=pl.UInt64)
+            mine = pl.col("series").is_in(woven.implode()) & (pl.col("file") != STORED)
+            return Before(self._runs.filter(mine))
         return Before(self._runs.filter(file=file))
 
     def precedes(self, file: int) -> set[int]:
@@ -153,14 +156,19 @@ class Followed:
         """Samples of this file, by series, that would be before one that is stored, and its time.
 
         The increase between them is in no row: it was not known when the later one was taken in.
+        So are those from the first to the last sample between stored ones.
         """
         found = self._runs.filter(
             (pl.col("before_file") == file)
             & (pl.col("file") == STORED)
-            & pl.col("known_ms").is_null()
+            & (pl.col("known_ms").is_null() | (pl.col("known_ms") < pl.col("before_ms")))
         )
+        inside = self._between.filter((pl.col("file") == file) & (pl.col("file_of") == STORED))
         missing: dict[int, list[tuple[int, int]]] = {}
-        for series, before, first in found.select("series", "before_ms", "first_ms").iter_rows():
+        for series, before, first in (
+            *found.select("series", "before_ms", "first_ms").iter_rows(),
+            *inside.select("series", "from_ms", "to_ms").iter_rows(),
+        ):
             missing.setdefault(series, []).append((before, first))
         return missing
 
@@ -187,19 +195,6 @@ class Before:
         return self._columns.select("first_ms", "before_ms").with_columns(
             pl.Series("series", self._series, pl.UInt64)
         )
-
-
-def ended(runs: Runs, before: Before) -> pl.DataFrame:
-    """Rows of the table: how the stretches of a file end."""
-    found = runs.frame().join(before.times, on=["series", "first_ms"], how="left")
-    return found.sort("series", "last_ms").select(
-        pl.col("last_ms").alias("time_ms"),
-        pl.Series("series", [f"{one:016x}" for one in found.sort("series", "last_ms")["series"]]),
-        "value",
-        "first_ms",
-        "before_ms",
-        "line",
-    )
 
 
 def parts_of(opened: Opened) -> tuple[Part, ...]:
@@ -263,9 +258,11 @@ def _followed(runs: pl.DataFrame) -> pl.DataFrame:
     )
     apart = pl.col("apart_ms")
     usual = pl.max_horizontal(
-        pl.col("usual_ms").max().over("series"),
-        pl.when(apart.count().over("series") >= ENOUGH_DISTANCES).then(
-            apart.median().over("series")
+        usual_of(
+            pl.col("usual_ms").max().over("series"),
+            pl.when(apart.count().over("series") >= ENOUGH_DISTANCES).then(
+                apart.median().over("series")
+            ),
         ),
         pl.lit(_step_ms(found)),
     )
