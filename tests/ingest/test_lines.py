@@ -100,6 +100,16 @@ def test_texts_are_rejects_of_their_own_columns_and_a_line_counts_once(tmp_path:
     ]
 
 
+@pytest.mark.parametrize("empty", ["a,60000,,,,", "a,60000,,,,\na,90000,,,,"])
+def test_a_line_without_any_amount_is_a_line_that_was_read(tmp_path: Path, empty: str) -> None:
+    """It was neither row nor reject, nor among the lines of the file."""
+    use = [HEAD, "a,0,500,5e8,10,1e6", empty, "zz,0,5,5e8,10,1e6"]
+    summary = ingest(written(tmp_path / "in", {**FILES, "usage.csv": use}), tmp_path / "store")
+    usage = next(one for one in summary.ingested if one.table == "container_amount")
+    read = 2 + len(empty.splitlines())
+    assert (usage.lines_read, usage.rejected, usage.rows) == (read, 1, 4)
+
+
 def test_a_line_counts_once() -> None:
     lines = Lines()
     lines.note(np.array([2, 2, 3, 90_000]), np.array([3, 3, 200_000]))

@@ -83,7 +83,9 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
             columns.append(rows.columns)
             rejects.append(rows.rejects)
             if lines is not None:
-                lines.note(rows.columns[LINE], rows.rejects["line"].to_numpy())
+                good = np.concatenate([rows.columns[LINE], *reader.lines])
+                lines.note(good, rows.rejects["line"].to_numpy())
+            reader.lines.clear()
     reader.fractions.check(file.name)
     on_progress(file.size_bytes - told, tables.rows, tables.rejected)
     digest = _sha256(file.path)

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import open_whole
@@ -146,6 +147,8 @@ class ReaderFile:
         self.keys: dict[str, PlainKeys] = {}
         self.counts: dict[str, Counts] = {}
         self.fractions = Fractions()
+        #: Lines that were read, of which some gave no row, since who reads took them last.
+        self.lines: list[NDArray[np.int64]] = []
 
     def blocks(self, on_read: Callable[[int], None]) -> Iterator[tuple[str, CodedRows]]:
         """Rows and rejects of one table after another; raises TracekitError for a damaged file."""
@@ -200,6 +203,8 @@ class ReaderFile:
     def _taken(self, read: Batch) -> CodedRows:
         table = self._known(read.table)
         self.fractions.note(table.name, read.rows)
+        if read.lines is not None:
+            self.lines.append(read.lines.cast(pl.Int64).to_numpy())
         return self._checked(read.rows, table)
 
     def _rejected(self, waiting: dict[str, list[Broken]]) -> Iterator[tuple[str, CodedRows]]:

@@ -94,10 +94,13 @@ class Batch:
         Columns of the base table by name, optional ones may be left out, and ``line`` (int64): the
         row's line in the file, or its number counted from 1. Numbers and times may be texts: they
         are read as a CSV's are.
+    lines : Series, optional
+        The lines that were read for these rows, where some may give none.
     """
 
     table: str
     rows: pl.DataFrame
+    lines: pl.Series | None = None
 
 
 #: So much of a row that is refused is kept as it stood.

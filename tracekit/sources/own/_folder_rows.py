@@ -140,7 +140,9 @@ def _usage(opened: Opened) -> Read:
         yield from wrong
         kept, wrong = repeats.apart(kept)
         yield from wrong
-        yield Batch(table="container_amount", rows=_long(kept, ("container", *_KEYS), measures))
+        rows = _long(kept, ("container", *_KEYS), measures)
+        # a line without any amount is a line that was read
+        yield Batch(table="container_amount", rows=rows, lines=kept["line"])
 
 
 def read_background(opened: Opened) -> Read:
@@ -160,7 +162,7 @@ def read_background(opened: Opened) -> Read:
         yield from wrong
         rows = _long(kept, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
-        yield Batch(table="node_amount", rows=rows.with_columns(named))
+        yield Batch(table="node_amount", rows=rows.with_columns(named), lines=kept["line"])
 
 
 def _columns(measures: Sequence[Measure]) -> list[str]:

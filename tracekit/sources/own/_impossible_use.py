@@ -97,7 +97,7 @@ def _given(
         if (most := whole[what])
     ]
     beyond = pl.any_horizontal(*limits).fill_null(False) if limits else pl.lit(value=False)
-    yield Batch(table=batch.table, rows=batch.rows.filter(~beyond))
+    yield Batch(table=batch.table, rows=batch.rows.filter(~beyond), lines=batch.lines)
     name = batch.table.partition("_")[0]
     for row in batch.rows.filter(beyond).iter_rows(named=True):
         what = row["resource"]
