@@ -27,7 +27,7 @@ from series_support import (
 )
 
 from tracekit.sources.own import _prometheus_runs as runs_of
-from tracekit.sources.own._prometheus_runs import Followed, Runs, number_of
+from tracekit.sources.own._prometheus_runs import Followed, Runs
 from tracekit.sources.own._prometheus_series import Series
 
 #: The counter of CPU at each sample; it begins again before the fifth, rises most before the ninth.
@@ -184,10 +184,10 @@ def test_what_is_held_of_series_does_not_grow_with_their_samples(
 
 def test_stretches_know_what_is_before_them_in_files_and_store(tmp_path: Path) -> None:
     stored = tmp_path / "part.parquet"
-    other = number_of(_of(2, 0))
+    other = _of(2, 0).number
     pl.DataFrame(
         {
-            "series": [f"{number_of(_of(1, 0)):016x}", f"{other:016x}", f"{other:016x}"],
+            "series": [f"{_of(1, 0).number:016x}", f"{other:016x}", f"{other:016x}"],
             "time_ms": [40_000, 40_000, 900_000],
             "first_ms": [10_000.0, 10_000.0, 200_000.0],
             "value": [4.0, 5.0, 6.0],
@@ -200,8 +200,8 @@ def test_stretches_know_what_is_before_them_in_files_and_store(tmp_path: Path) -
     runs.note(_of(1, 90, 100), 1)
     runs.note(_of(2, 60, 70), 1)
     found = Followed(runs.frame(), ((str(stored), 900_000),))
-    assert list(found.of(0).of(number_of(_of(1, 0)))) == [(60_000, 40_000, 4.0)]
-    assert list(found.of(1).of(number_of(_of(1, 0)))) == [(90_000, 70_000, 70.0)]
+    assert list(found.of(0).of(_of(1, 0).number)) == [(60_000, 40_000, 4.0)]
+    assert list(found.of(1).of(_of(1, 0).number)) == [(90_000, 70_000, 70.0)]
     assert list(found.of(1).of(other)) == [(60_000, 40_000, 5.0)]
     assert (found.precedes(0), found.precedes(1)) == ({1}, set())
     assert (found.too_late(0), found.too_late(1)) == ({}, {other: [(70_000, 200_000)]})

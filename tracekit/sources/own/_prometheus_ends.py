@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import Parts
-from tracekit.sources.own._prometheus_runs import TABLE, Before, Runs, number_of
+from tracekit.sources.own._prometheus_runs import TABLE, Before, Runs
 from tracekit.sources.own._prometheus_series import Series
 from tracekit.sources.silence import LEAST_MS, USUAL_DISTANCES
 from tracekit.sources.unreadable import TOO_LATE
@@ -27,7 +27,7 @@ class Ends:
         self._runs.note(series)
         if not self._too_late:
             return
-        for last, first in self._too_late.get(number_of(series), ()):
+        for last, first in self._too_late.get(series.number, ()):
             if np.any(series.times_ms == last):
                 labels = ", ".join(f"{name}={value}" for name, value in series.labels.items())
                 yield Broken(

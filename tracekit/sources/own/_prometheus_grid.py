@@ -24,7 +24,11 @@ class Distances:
     def note(self, times_ms: np.ndarray) -> None:
         """Samples of one series."""
         if len(times_ms) > _TOO_FEW:
-            steps, counts = np.unique(np.rint(np.diff(times_ms) / 1000.0), return_counts=True)
+            steps = np.rint(np.diff(times_ms) / 1000.0)
+            if steps.min() == steps.max():
+                self._counts[int(steps[0])] += len(steps)
+                return
+            steps, counts = np.unique(steps, return_counts=True)
             self._counts.update(dict(zip(steps.astype(int).tolist(), counts.tolist(), strict=True)))
 
     def step_ms(self, otherwise: int = 1) -> int:

@@ -25,7 +25,7 @@ from tracekit.sources.own._kubernetes_roster import (
 )
 from tracekit.sources.own._prometheus_forms import stated_name
 from tracekit.sources.own._prometheus_metrics import QUERIES, USES, Use
-from tracekit.sources.own._prometheus_runs import Followed, Part, Runs, number_of, parts_of
+from tracekit.sources.own._prometheus_runs import Followed, Part, Runs, parts_of
 from tracekit.sources.own._prometheus_series import Series, read_series
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
@@ -120,7 +120,7 @@ class Parts:
         """The number of a counter of which files have samples between each other's, else None."""
         if not self.followed.woven or not (use.counter and series.raw):
             return None
-        number = number_of(series)
+        number = series.number
         if number not in self.followed.woven:
             return None
         return number if _key_of(series, use, self._known, self._stored) in self._owner else None
@@ -216,7 +216,7 @@ def _index(
             if key is not None:
                 of = found.setdefault(key, {})
                 _note(of, at, part_of(series, use), series.times_ms)
-                of[at].counters |= {number_of(series)} if counts else set()
+                of[at].counters |= {series.number} if counts else set()
     return found, Followed(runs.frame(), ends)
 
 
@@ -254,7 +254,7 @@ def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) ->
     if not use.sign and not any(labels.get(one) for one in _DIVIDING):
         if not (use.counter and series.raw and (labels.get("pod") or use.fills == "node")):
             return None
-        return ("series", f"{number_of(series):016x}", use.resource, False)
+        return ("series", f"{series.number:016x}", use.resource, False)
     if use.fills == "node":
         node = node_of(labels, known)
         whose = known.node_called(node, stored) if node else ""
