@@ -79,6 +79,8 @@ DIFFERENCES = [
     ("cpu_max_fraction", (0.0, 0.0, 0.0), "none"),
     ("cpu_max_fraction", (1e-6, 1e-7, 2e-6), "under 0.01 pp"),
     ("overloaded_node_steps", (12.0, None, None), "+12"),
+    # beyond chance leaves 0 out, and what is shown does, too
+    ("cpu_max_fraction", (0.03, 0.0002, 0.07), "+3.00 pp (0.02 to 7.00)"),
 ]
 
 

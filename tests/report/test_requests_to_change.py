@@ -228,7 +228,7 @@ def test_a_study_of_requests_is_on_the_first_page_of_a_run(
         run={"workload": {"assumptions": {"requests": given}}},
         fetch=lambda *_: pl.DataFrame(),
         folders={study.name: "requests"},
-        paths=Paths(store="store"),
+        paths=Paths(store="store", replayed="store"),
     )
     told = requests_to_change.studied(data)
     answered = words.answer(study)

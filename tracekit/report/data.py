@@ -20,6 +20,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.replay.studies.shrink.asked_already import AskedAlready
+from tracekit.replay.studies.shrink.study import NAME as SHRUNK
 from tracekit.report.computed import Computed
 from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing
@@ -272,19 +273,25 @@ def load(
 
 
 def of_the_answer(data: Data) -> None:
-    """Of several studies of changed assumptions one that tried the policy that the run names."""
-    usual = data.studies.get(VARIED)
+    """Of several studies of one name one that tried the policy that the run names goes first."""
     subject = "" if data.decision is None else data.decision.subject
-    if usual is None or not subject or subject in usual.about["policies"]:
-        return
+    for name in (VARIED, SHRUNK) if subject else ():
+        usual = data.studies.get(name)
+        if usual is not None and subject not in usual.about["policies"]:
+            _put_first(data, name, subject, usual)
+
+
+def _put_first(data: Data, name: str, subject: str, usual: Study) -> None:
+    """Show a study that tried a policy, with the load as it was recorded, if there is one."""
+    load = (data.run or {}).get("workload", {})
     for at, (folder, study) in enumerate(data.other_studies):
-        ours = study.name == VARIED and subject in study.about["policies"]
-        if ours and not assumed_otherwise(study, (data.run or {}).get("workload", {})):
-            data.studies[VARIED] = study
+        about = study.about
+        ours = study.name == name and subject in about["policies"] and about.get("scale", 1) == 1
+        if ours and not assumed_otherwise(study, load):
+            data.studies[name] = study
             others = list(data.other_studies)
-            others[at] = (data.folders.get(VARIED, VARIED), usual)
-            data.folders[VARIED] = folder
-            data.other_studies = tuple(others)
+            others[at] = (data.folders.get(name, name), usual)
+            data.folders[name], data.other_studies = folder, tuple(others)
             return
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tracekit.replay.answer.decision import decision
-from tracekit.replay.answer.who_holds import who_holds
+from tracekit.replay.answer.who_holds import _how_often, who_holds
 from tracekit.replay.runs.results import Results
 
 USUAL = "default_scheduler"
@@ -118,6 +118,19 @@ def test_who_is_above_another_limit_by_chance_alone_is_not_said_to_overload() ->
 def test_the_usual_policy_goes_first(values: dict[str, tuple[float, float]], said: str) -> None:
     found = run(values)
     assert who_holds(found, decision(found)) == said
+
+
+@pytest.mark.parametrize(
+    ("often", "said"),
+    [
+        ([6, 6], ", in each of 6 orders"),
+        ([6, 2], ", in 2 to 6 of 6 orders"),
+        ([1, 1], ", in 1 of 6 orders"),
+    ],
+)
+def test_how_often_several_are_above_a_limit(often: list[int], said: str) -> None:
+    """They were above it "in 6 of 6 orders at most"."""
+    assert _how_often(often, 6).replace("\N{NO-BREAK SPACE}", " ") == said
 
 
 def test_one_that_met_too_few_orders_is_neither() -> None:

@@ -16,6 +16,8 @@ from tracekit.words import MINUS, NBSP, number
 _PLAIN, _MOST = 1, 2
 #: What nodes that hold a container cost, which people pay; on every page with as many decimals.
 COST, _OF_MONEY = "cost_per_hour", 2
+#: So many decimals an end of an interval gets that would be shown as 0 and is not.
+_FINEST = 4
 #: What rounds to nothing at so many decimals is called smaller than this.
 LEAST = 0.01
 #: What a difference of nothing is called.
@@ -131,6 +133,14 @@ def difference_text(measure: Measure, found: Difference | None) -> str:
     shown = _signed(factor * found.mean, places) + unit(measure, difference=True)
     if found.low is None or found.high is None:
         return shown
+    # an end that is not 0 is not shown as 0 where the difference is beyond chance
+    while places is not None and found.apart and places < _FINEST:
+        if all(
+            _digits(factor * end, places).strip(f"0.,{MINUS}") for end in (found.low, found.high)
+        ):
+            break
+        places += 1
+        shown = _signed(factor * found.mean, places) + unit(measure, difference=True)
     low, high = (_digits(factor * end, places) for end in (found.low, found.high))
     return shown if low == high else f"{shown} ({low} to {high})"
 

@@ -72,7 +72,7 @@ def _above_limit(found: Results, name: str, most: float | None, names: list[str]
     """Who is above one limit; a sentence."""
     orders, alone = found.most_orders, len(names) == 1
     often = [] if most is None else [int((found.of(one, name) > most).sum()) for one in names]
-    how = f", in {max(often)} of {orders} orders{' at most' * (not alone)}" if often else ""
+    how = _how_often(often, orders) if often else ""
     if name == OVERLOAD or most is None:
         verb = "overloads" if alone else "overload"
         return f"{_first(names)} {verb} nodes more than allowed on average{how}, {_BY}"
@@ -81,6 +81,14 @@ def _above_limit(found: Results, name: str, most: float | None, names: list[str]
     return (
         f"Under {_first(names)} {title} is above the {percent(most)} allowed on average{how}, {_BY}"
     )
+
+
+def _how_often(often: list[int], orders: int) -> str:
+    """In how many orders policies are above a limit, a clause."""
+    least, most = min(often), max(often)
+    if least == most == orders:
+        return f", in each of {counted(orders, 'order')}"
+    return f", in {most if least == most else f'{least} to {most}'} of {counted(orders, 'order')}"
 
 
 def _first(names: list[str]) -> str:

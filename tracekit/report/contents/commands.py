@@ -1,23 +1,43 @@
 """Commands that ask of the same workload what a run asked, with what it assumed."""
 
 import dataclasses
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from tracekit.replay.answer.overload import WITHOUT
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.circumstances import NAMES
 from tracekit.replay.workload.loaders import all_loaders, spelled
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.report.data import Data
+from tracekit.study import Study
 
 
-def asked(data: Data, verb: str) -> str:
-    """A command of ``verb`` on what the run replayed, with its assumptions."""
-    return " ".join(
-        [f"tracekit {verb} {data.paths.replayed}", *_settings(data), *_circumstances(data)]
-    )
+def asked(data: Data, verb: str, *, without: Sequence[str] = ()) -> str:
+    """A command of ``verb`` on what the run replayed, with its assumptions but for some."""
+    settings = _settings(data, without)
+    return " ".join([f"tracekit {verb} {data.paths.replayed}", *settings, *_circumstances(data)])
+
+
+def there(asked: str) -> bool:
+    """Whether the folder that a command writes is there: it was followed before."""
+    words = shlex.split(asked)
+    return "--out" in words and Path(words[words.index("--out") + 1]).is_dir()
+
+
+def fewest(data: Data, policy: str, as_in: Study | None) -> str:
+    """The command that searches the fewest nodes for a policy, at the limits of a study."""
+    given = as_in is not None and as_in.about["limits_given"]
+    limits = as_in.about["limits"] if as_in is not None and given else []
+    words = [f"--limit {quote(text)}" for text in limits]
+    name = "without-overload" if limits == [WITHOUT] else "fewest"
+    to = data.paths.study(f"{name}-{policy}")
+    named = f"--policy {data.paths.policy(policy)}"
+    return " ".join([asked(data, "shrink"), named, *words, f"--out {to}"])
 
 
 def may_vary(data: Data) -> bool:
@@ -68,7 +88,7 @@ def assumptions_of(load: Mapping[str, Any]) -> type[Any]:
     return SizedAssumptions if sized else Assumptions
 
 
-def _settings(data: Data) -> list[str]:
+def _settings(data: Data, without: Sequence[str]) -> list[str]:
     """What was assumed other than by default, and is not said with the workload already."""
     load: Mapping[str, Any] = (data.run or {}).get("workload", {})
     defaults = {one.name: one.default for one in dataclasses.fields(assumptions_of(load))}
@@ -76,7 +96,8 @@ def _settings(data: Data) -> list[str]:
     return [
         f"--assume {quote(f'{name}={value}')}"
         for name, value in load.get("assumptions", {}).items()
-        if name not in given and (name in NAMES or (name in defaults and defaults[name] != value))
+        if name not in (*given, *without)
+        and (name in NAMES or (name in defaults and defaults[name] != value))
     ]
 
 

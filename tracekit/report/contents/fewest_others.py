@@ -62,9 +62,7 @@ def _barred(data: Data) -> set[str]:
 
 def command(data: Data) -> str:
     """The command that asks it of the first of them."""
-    name = first(data)
-    to = data.paths.study(f"fewest-{name}")
-    return f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(name)} --out {to}"
+    return commands.fewest(data, first(data), data.studies.get(NAME))
 
 
 def used(data: Data) -> Table:

@@ -18,6 +18,7 @@ from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.cautions import EVICTING
+from tracekit.replay.studies.shrink.words.costs import NOT_CHEAPER
 from tracekit.replay.studies.shrink.words.next import (
     AT_MORE,
     CHEAP,
@@ -137,8 +138,19 @@ def held(data: Data) -> list[str]:
         *([f"{_ALSO}{whom}: {more[:1].lower()}{more[1:]}"] if more else []),
         spaced(shrink_told.short_within(known.leading(data))),
         *([f"{_ALSO} for {first.own}: {_answer(data, found)}"] if first else []),
-        *(f"Another study ({data.paths.study(at)}): {_answer(data, one)}" for at, one in others),
+        *(_another(data, at, one) for at, one in others),
     ]
+
+
+def _another(data: Data, folder: str, study: Study) -> str:
+    """What a further study says that the leading one does not."""
+    known_ = _said(data)
+    said = SENTENCES.split(_answer(data, study))
+    named = f"Another study ({data.paths.study(folder)})"
+    if said[0] != known_[0]:
+        return f"{named}: {' '.join(said)}"
+    more = " ".join(one for one in said if one not in known_)
+    return f"{named} comes to the same count.{f' {more}' if more else ''}"
 
 
 def _whole(data: Data) -> str:
@@ -174,7 +186,12 @@ def _answer(data: Data, study: Study) -> str:
     """The answer of a study, after what it assumes and the run does not."""
     otherwise = assumed_otherwise(study, _load(data))
     given = f"With {listed(otherwise)}, which this run does not assume: " if otherwise else ""
-    return spaced(f"{given}{shrink_told.short(study)}")
+    said = shrink_told.short(study)
+    policy = study.about.get("subject") or next(iter(study.about["policies"]), "")
+    if data.asked_already.shrunk(policy, study.about, least=COST):
+        # who has asked which are cheapest is not told how to ask
+        said = said.replace(NOT_CHEAPER, "")
+    return spaced(f"{given}{said}")
 
 
 def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
@@ -190,12 +207,8 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     safer = _safer(data, told)
     if not safer or _asked_of(data, safer):
         return more
-    to = data.paths.study(f"fewest-{safer}")
-    less = f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(safer)} --out {to}"
-    return [
-        (f"How many nodes {safer} needs, which surely keeps to the limits:", less),
-        *more,
-    ]
+    less = commands.fewest(data, safer, data.studies.get(NAME))
+    return [(f"How many nodes {safer} needs, which surely keeps to the limits:", less), *more]
 
 
 def _more_load_or_cheaper(data: Data, policy: str, asked: str) -> list[tuple[str, str]]:

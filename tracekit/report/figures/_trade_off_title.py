@@ -97,7 +97,10 @@ def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
     if fewer.is_empty():
         return f"{said}; no other way that is drawn uses fewer nodes."
     best = fewer.row(0, named=True)
-    theirs = f"{best['policy']}: {_at(best, of)}{_UNSURE.get(best['fewer'], '')}"
+    alike = round(best["nodes"]) == round(chosen["nodes"])
+    theirs = (
+        f"{best['policy']}: {_at(best, of, decimals=int(alike))}{_UNSURE.get(best['fewer'], '')}"
+    )
     if best["overload_share"] > best["allowed_share"]:
         return (
             f"{said}. With fewer nodes every other way overloads more than is allowed on average,"
@@ -106,9 +109,10 @@ def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
     return f"{said}. With fewer nodes none overloads less than {theirs}."
 
 
-def _at(row: dict[str, Any], of: int) -> str:
-    return f"{_nodes(row, of)}, {percent(row['overload_share'])} of node-steps overloaded"
+def _at(row: dict[str, Any], of: int, *, decimals: int = 0) -> str:
+    nodes = _nodes(row, of, decimals=decimals)
+    return f"{nodes}, {percent(row['overload_share'])} of node-steps overloaded"
 
 
-def _nodes(row: dict[str, Any], of: int) -> str:
-    return f"{round(row['nodes']):,} of {count(of, 'node')}"
+def _nodes(row: dict[str, Any], of: int, *, decimals: int = 0) -> str:
+    return f"{row['nodes']:,.{decimals}f} of {count(of, 'node')}"

@@ -32,6 +32,7 @@ from tracekit.words import listed
 __all__ = [
     "ALIKE",
     "QUESTION",
+    "REPLAYED",
     "TOLD",
     "UNITS",
     "amount",
@@ -275,6 +276,10 @@ def lines(study: Study) -> list[str]:
     return [one for one in [*said, *notes(study)] if one]
 
 
+#: The replay of what a study recommends lies beside the study, with this behind its name.
+REPLAYED = "-replay"
+
+
 def following(
     study: Study, out: str, store: str = "", to: Where | None = None
 ) -> list[tuple[str, str]]:
@@ -287,7 +292,7 @@ def following(
     named, to = store or quote(lies), to or beside(lies)
     again = f"--policy {USUAL} --assume requests=sized:{out}"
     return [
-        ("What it does to the nodes:", f"tracekit replay {named} {again} --out {out}-replay"),
+        ("What it does to the nodes:", f"tracekit replay {named} {again} --out {out}{REPLAYED}"),
         (
             "How many nodes are enough then:",
             f"tracekit shrink {named} {again} --out {to('fewest-sized')}",

@@ -48,7 +48,7 @@ def test_no_more_wait_than_with_all_nodes() -> None:
     assert (row["nodes"], row["waits_with_all"]) == (3, 1)
     assert told.short(study).startswith(
         "3 of 4 nodes are enough for best_fit, but for 1 of 404\xa0containers, in one order of"
-        " arrival: 1 can go. With all nodes"
+        " arrival: 1 can go, on which no container runs at the end. With all nodes"
     )
     assert (
         "With all nodes 1\xa0container finds no node under it either, where production placed"

@@ -8,6 +8,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.workload.changed.more_nodes import numbered
+from tracekit.replay.workload.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,9 @@ class Cluster:
     ``tracekit.replay.workload.changed.on_nodes``.
     ``left`` of them are gone by the end, and no frame counts or names these; ``cordoned`` are those
     that take nothing new, None where all do. ``like`` has the name
-    of the node that each further one is like, None for those that are there.
+    of the node that each further one is like, None for those that are there. ``running`` is how
+    many containers production runs on each at the last step, without daemons, whom no drain moves;
+    None where its placement is not recorded.
     """
 
     node_ids: tuple[str, ...]
@@ -29,11 +32,13 @@ class Cluster:
     left: int = 0
     cordoned: BoolArray | None = None
     like: tuple[str | None, ...] = ()
+    running: IntArray | None = None
 
     def with_more(self, like: IntArray) -> Cluster:
         """The same with further nodes behind these, each like the one at its position."""
         every = np.concatenate([np.arange(len(self.node_ids)), like])
         bars, price, closed = self.barred_by, self.price_per_hour, self.cordoned
+        none = np.zeros(len(like), np.int64)
         return replace(
             self,
             node_ids=(*self.node_ids, *numbered(self.node_ids, like)),
@@ -41,5 +46,17 @@ class Cluster:
             price_per_hour=None if price is None else price[every],
             barred_by=None if bars is None else (*bars, *("" for _ in like)),
             cordoned=None if closed is None else np.append(closed, np.zeros(len(like), np.bool_)),
+            running=None if self.running is None else np.append(self.running, none),
             like=(*(None for _ in self.node_ids), *(self.node_ids[at] for at in like.tolist())),
         )
+
+
+def running_on(load: Workload) -> IntArray | None:
+    """How many containers production runs on each node at the last step, shape (nodes,).
+
+    Daemons do not count. None where its placement is not recorded.
+    """
+    if not load.recorded:
+        return None
+    there = load.present_but_daemons(-1) & (load.recorded_node >= 0)
+    return np.bincount(load.recorded_node[there], minlength=load.nodes)

@@ -19,6 +19,8 @@ from tracekit.units import MILLI_PER_CORE
 
 #: The column of nodes with the budgets that bar a drain, where there are budgets.
 BARRED_BY = "barred_by"
+#: The column of how many containers production runs on a node at the end, without daemons.
+RUNNING = "running_containers"
 #: The column of nodes that says which take nothing new already, where some do.
 CORDONED = "cordoned"
 #: The column of nodes with the name of the one that a further node is like; null for its own.
@@ -269,6 +271,8 @@ def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
         frame = frame.with_columns(bars.replace("", None).alias(BARRED_BY))
     if cluster.cordoned is not None:
         frame = frame.with_columns(pl.Series(CORDONED, cluster.cordoned[at]))
+    if cluster.running is not None:
+        frame = frame.with_columns(pl.Series(RUNNING, cluster.running[at]))
     if cluster.price_per_hour is None:
         return frame
     price = pl.Series("price_per_hour", cluster.price_per_hour[at], dtype=pl.Float64)

@@ -9,18 +9,34 @@ from tracekit.replay.studies.shrink.search.broken_limit import Broken, plain
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.words import counted
 
+#: Why neither a policy nor more nodes may help.
+_STAYS = (
+    "what ran at the beginning stays where it was (start=observed), whatever the policy and the"
+    " nodes: without that assumption all are placed anew"
+)
+
 
 def no_answer(
-    problems: Mapping[str, TracekitError], observed: Mapping[str, Any], nodes: int
+    problems: Mapping[str, TracekitError],
+    observed: Mapping[str, Any],
+    nodes: int,
+    *,
+    stays: bool = False,
 ) -> TracekitError:
-    """The error where no policy has an answer: why of each, and what would have held."""
+    """The error where no policy has an answer: why of each, and what would have held.
+
+    ``stays`` is whether what ran at the beginning was left where it was.
+    """
     details = [f"{name}: {one.what}" for name, one in problems.items()]
     every = f"under none of {counted(len(problems), 'policy')} do the limits hold"
     what = f"{every}, not even on all {counted(nodes, 'node')}" if len(problems) > 1 else details[0]
     hints = [one.hint for one in problems.values() if one.hint]
+    holds = _what_holds(problems, observed)
+    if holds and stays:
+        holds = f"{holds}; {_STAYS}"
     return TracekitError(
         what,
-        hint=_alone(problems) or _what_holds(problems, observed) or next(iter(hints), None),
+        hint=_alone(problems) or holds or next(iter(hints), None),
         details=details if len(problems) > 1 else (),
     )
 

@@ -15,7 +15,7 @@ from tracekit.progress import Task
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.studies.shrink.cluster import Cluster
+from tracekit.replay.studies.shrink.cluster import Cluster, running_on
 from tracekit.replay.studies.shrink.facts import facts_of
 from tracekit.replay.studies.shrink.search import few_nodes
 from tracekit.replay.studies.shrink.search.enough import enough_nodes
@@ -109,6 +109,7 @@ class Known:
             barred_by(given),
             len(left_nodes(load)),
             load.cordoned,
+            running=running_on(given),
         )
         return cluster, facts_of(load, given), observed
 

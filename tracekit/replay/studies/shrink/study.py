@@ -114,7 +114,9 @@ def shrink_cluster(
         it is like; null for those that are there), requested_fraction (on all nodes), kept,
         the highest use on the nodes that stay, capacity, price_per_hour where it is known, and
         ``barred_by`` where there are budgets of disruption: those that allow no eviction from it;
-        ``cordoned`` where some nodes take nothing new, which go before all others.
+        ``cordoned`` where some nodes take nothing new, which go before all others;
+        ``running_containers`` where production's placement is recorded: how many it runs there at
+        the end, without daemons.
 
     Raises
     ------
@@ -142,7 +144,8 @@ def shrink_cluster(
         asked = Asked(source, scale, within, seed, orders, by, may_wait, not limits, subject)
         found, problems = ended(begun(asked, entrants, crew, kept, task), task)
     if not found and not anyway:
-        raise no_answer(problems, observed or {}, facts["nodes"])
+        stays = facts["assumptions"].get("start") == "observed"
+        raise no_answer(problems, observed or {}, facts["nodes"], stays=stays)
     return Study(
         name=NAME,
         about={

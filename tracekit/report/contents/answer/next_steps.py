@@ -1,7 +1,7 @@
 """What to ask after a run, each question with the command that answers it."""
 
-import shlex
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 from tracekit.replay.answer.advice import keeps_production, overloads
 from tracekit.replay.answer.all_wait import fewest_waiting
@@ -31,6 +31,8 @@ _NONE_LEAVES = "departures=none"
 #: Containers times nodes up to which a search for more nodes ends in minutes: one of 12 million
 #: had not after seven.
 _MINUTES = 1_000_000
+#: Below this share of the load that can move, it is what stays that decides.
+_MOVES = 0.5
 #: So many policies of a run are named in a command; of more those that are common.
 _NAMED = 12
 
@@ -40,13 +42,7 @@ _RIVALS = ("least_allocated", "most_allocated")
 
 def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     """The next questions, each with the command that answers it; none whose answer is there."""
-    return [(why, asked) for why, asked in _following(data, told) if not _there(asked)]
-
-
-def _there(asked: str) -> bool:
-    """Whether the folder that a command writes is there: it was followed before."""
-    words = shlex.split(asked)
-    return "--out" in words and Path(words[words.index("--out") + 1]).is_dir()
+    return [(why, asked) for why, asked in _following(data, told) if not commands.there(asked)]
 
 
 def _following(data: Data, told: Decision) -> list[tuple[str, str]]:
@@ -124,8 +120,14 @@ def _more_nodes(data: Data) -> list[tuple[str, str]]:
 
 
 def _without_overload(data: Data, told: Decision) -> list[tuple[str, str]]:
-    """How many more nodes it takes, where nodes are overloaded under the answer, too."""
+    """How many more nodes it takes, where nodes are overloaded under the answer, too.
+
+    Where little can move, whether placing all anew is enough: more nodes relieve none of those
+    whose containers stay.
+    """
     found, load, policy = data.results, (data.run or {})["workload"], told.subject
+    if load.get("assumptions", {}).get("start") == OBSERVED and _stuck(load):
+        return [_anew(data, policy)]
     few = load["containers"] * load["nodes"] <= _MINUTES
     if found is None or not few or not overloads(found, policy):
         return []
@@ -137,6 +139,28 @@ def _without_overload(data: Data, told: Decision) -> list[tuple[str, str]]:
         f" --limit '{WITHOUT}' --out {data.paths.study(f'without-overload-{policy}')}"
     )
     return [("How many nodes carry this load without overload:", command)]
+
+
+def _stuck(load: Mapping[str, Any]) -> bool:
+    """Whether most of the load stays where it ran, by every resource that is known."""
+    shares = [share for share in (load.get("movable") or {}).values() if share is not None]
+    return bool(shares) and max(shares) < _MOVES
+
+
+def _anew(data: Data, policy: str) -> tuple[str, str]:
+    names = " ".join(f"--policy {data.paths.policy(name)}" for name in _several(data, policy))
+    command = f"{commands.asked(data, 'replay', without=('start',))} {names}"
+    out = data.paths.beside("placed-anew")
+    why = "Whether nodes are overloaded, too, when all containers are placed anew:"
+    return why, f"{command} --repeat {FEWEST} --out {out}"
+
+
+def _several(data: Data, first: str) -> list[str]:
+    """The policies of the run, or those that are common where they are many; the first leads."""
+    names = in_turn(data)
+    if len(names) > _NAMED:
+        return ["common"]
+    return [one for one in (first, *(name for name in names if name != first)) if one]
 
 
 def _may_hang(data: Data, told: Decision) -> bool:

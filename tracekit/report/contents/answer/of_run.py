@@ -20,7 +20,7 @@ from tracekit.replay.answer.prices import nodes_told
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.answer.who_holds import who_holds
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import FIRST, RESOURCES, Measure, small, words_of
+from tracekit.replay.measures import FIRST, Measure, small
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
@@ -28,15 +28,21 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.stands_in import stands_in
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import beside, nodes_needed, quantities, requests_to_change, vary
+from tracekit.report.contents.answer.asked import asked, movable
 from tracekit.report.contents.answer.cheapest import cheapest
 from tracekit.report.contents.answer.next_steps import following, in_turn
-from tracekit.report.contents.answer.on_fewer import column, nothing_worse, on_fewer
+from tracekit.report.contents.answer.on_fewer import (
+    column,
+    nothing_worse,
+    on_fewer,
+    worse_there,
+)
 from tracekit.report.contents.answer.sure import sure, wider
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.measures import Beside, named
 from tracekit.report.policies import label, replayed
-from tracekit.report.words import count, listed, percent, spaced
+from tracekit.report.words import count, listed, spaced
 from tracekit.store.manifest import MADE_UP
 
 #: Shown where they are 0 too.
@@ -149,10 +155,12 @@ def of_run(data: Data, told: Decision) -> Answer:
     rows = changes(data, told, shown, before)
     asked_of = [one for one in _deciding(data, told, shown, before) if rows]
     few = on_fewer(data, shown, asked_of) if before == OBSERVED else None
-    first, second = _led(data, told, nothing_worse=nothing_worse(data, told, asked_of, few))
+    better = nothing_worse(data, told, asked_of, few)
+    worse = worse_there(data, asked_of, few)
+    first, second = _led(data, told, nothing_worse=better, worse=worse)
     return Answer(
-        asked=_asked(data, told),
-        movable=_movable((data.run or {})["workload"]),
+        asked=asked(data, told),
+        movable=movable((data.run or {})["workload"]),
         sentence=first,
         stands_in=_stands_in(load),
         meaning=meaning(told) or _why_not(told, shown),
@@ -192,8 +200,11 @@ def _cheapest(data: Data, told: Decision) -> str:
     return cheapest(data.results, told)
 
 
-def _led(data: Data, told: Decision, *, nothing_worse: bool) -> tuple[str, str]:
-    """What is read first, and what follows it: the policy, or how few nodes are enough."""
+def _led(data: Data, told: Decision, *, nothing_worse: bool, worse: str) -> tuple[str, str]:
+    """What is read first, and what follows it: the policy, or how few nodes are enough.
+
+    ``worse`` says what is worse on so few.
+    """
     if data.results is None:
         raise LookupError(told.answer)
     policy, nodes = sentence(data.results, told), nodes_needed.said(data, told)
@@ -204,7 +215,8 @@ def _led(data: Data, told: Decision, *, nothing_worse: bool) -> tuple[str, str]:
     if nothing_worse:
         counts = "by enough to count, on average"
         return nodes, f"There nothing of the table is worse than in production {counts}. {on_all}"
-    return (saved, f"{on_all} {relief}") if saved else (policy, nodes)
+    more = " ".join(filter(None, [worse, on_all, relief]))
+    return (saved, more) if saved else (policy, nodes)
 
 
 def _why_not(told: Decision, shown: str) -> str:
@@ -242,30 +254,6 @@ def _what(found: Results, told: Decision, shown: str) -> str:
     which = f", which {NEAREST}," if shown == told.subject else ""
     not_it = "" if which else " (not recommended)"
     return f"What {shown}{which} would change{not_it}"
-
-
-def _asked(data: Data, told: Decision) -> str:
-    load = (data.run or {})["workload"]
-    policies = len((data.run or {})["policies"]) - (OBSERVED in replayed(data))
-    return (
-        f"{told.question} {_policies(policies)} placed {count(load['containers'], 'container')}"
-        f" anew on {count(load['nodes'], 'node')}"
-        f"{', beside where production ran them' if OBSERVED in replayed(data) else ''}."
-    )
-
-
-def _movable(load: Mapping[str, Any]) -> str:
-    """How much of the load a policy can move."""
-    known = load.get("movable") or {}
-    shares = {name: known[name] for name in RESOURCES if known.get(name) is not None}
-    if not shares:
-        return ""
-    told = listed([f"{percent(share)} of the {words_of(name)}" for name, share in shares.items()])
-    return spaced(f"A policy can move at most {told} in use.")
-
-
-def _policies(number: int) -> str:
-    return "1 policy" if number == 1 else f"{number:,}\u00a0policies"
 
 
 def _warnings(data: Data) -> list[str]:

@@ -9,7 +9,7 @@ from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.filled import END
 from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.chance.material import too_near
-from tracekit.replay.measures import Measure
+from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
@@ -19,7 +19,7 @@ from tracekit.report.contents.first_screen import Change
 from tracekit.report.data import Data
 from tracekit.report.fewest import known
 from tracekit.report.studies import assumed_otherwise, of_another
-from tracekit.report.words import count
+from tracekit.report.words import count, listed
 
 #: Less of them is better for whoever pays for nodes that can go.
 _PAID = (NODES, END, COST)
@@ -91,6 +91,22 @@ def nothing_worse(
     if not keeps_production(found, told) and of - few.nodes < known.SAVES * of:
         return False
     return all(_no_worse(found.of(OBSERVED, one.name).mean(), one, few) for one in measures)
+
+
+def worse_there(data: Data, measures: Sequence[Measure], few: OnFewer | None) -> str:
+    """What of the table is worse on fewer nodes than in production, a sentence; or nothing."""
+    found = data.results
+    if found is None or few is None:
+        return ""
+    said = []
+    for one in measures:
+        usual = float(found.of(OBSERVED, one.name).mean())
+        if one.name in few.means and not _no_worse(usual, one, few):
+            beside = value_text(one, usual)
+            said.append(f"{small(one.title)} ({few.text(one)}, beside {beside})")
+    are = "is" if len(said) == 1 else "are"
+    on = f"On {'that one' if few.nodes == 1 else f'those {few.nodes:,}'}"
+    return f"{on} {listed(said)} {are} worse than in production." if said else ""
 
 
 def _no_worse(usual: float, measure: Measure, few: OnFewer) -> bool:

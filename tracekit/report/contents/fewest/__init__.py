@@ -11,7 +11,7 @@ from tracekit.replay.measures import FULLEST, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.lost_nodes import counts_as_needed
 from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import costs, drains_told, margin, waits
+from tracekit.replay.studies.shrink.words import costs, drains_told, margin, restarts, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.added import added, gone
@@ -141,7 +141,23 @@ def _changes(found: shrink_told.Told) -> list[Change]:
     names = list(dict.fromkeys([*FULLEST, *found.about["measures"]]))
     sure = over_orders(found.study, str(best["policy"]), best["nodes"])
     rows = [_change(name, before, best, sure.get(name)) for name in names]
-    return [nodes, *_price(found), *rows]
+    return [nodes, *_price(found), *_restarted(found), *rows]
+
+
+def _restarted(found: shrink_told.Told) -> list[Change]:
+    """How many containers run on the nodes that go; no row where that is not known."""
+    count_ = restarts.restarted(found.nodes)
+    if count_ is None:
+        return []
+    more = Change(
+        title="Containers restarted by the drain",
+        meaning="how many production runs at the end on the nodes that go, without daemons",
+        before="0",
+        after=f"{count_:,}",
+        difference=_less(-count_, f"{count_:,}"),
+        way="",
+    )
+    return [more]
 
 
 def _less(by: float, text: str) -> str:

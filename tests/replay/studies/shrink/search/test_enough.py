@@ -172,7 +172,9 @@ def test_what_those_lack_that_wait_may_be_of_a_rare_kind() -> None:
     assert added["like_node"].to_list() == ["n10"]
     assert set(added["node"]) | {"n10"} <= set(nodes.filter("kept")["node"])
     words = shrink_told.short(found).replace("\N{NO-BREAK SPACE}", " ")
-    assert "1 more node is enough in one order of arrival, which makes 12." in words
+    # of six kinds it is said which
+    which = "1 more node with 0.1 cores and 1,000 B and 1 GPU is enough in one order of arrival"
+    assert f"{which}, which makes 12." in words
     assert "With it 8 of the 11 can go, so that 4 are enough." in words
     best = shrink_told.told(found)
     assert best is not None

@@ -38,6 +38,8 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
     return by
 
 
+#: Why others may cost less, a clause.
+NOT_CHEAPER = f": fewer nodes were searched for, not cheaper ones (--least {COST} does that)"
 #: What a sum of prices is off by, in hundredths.
 _ROUNDING = 1e-6
 
@@ -67,8 +69,7 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, about: Mapping[str, Any]) 
     if used is not None and about["scale"] == 1 and used < there - _ROUNDING:
         said = f"{said} ({used:,.2f} for those that production uses)"
     if about.get("least", NODES) != COST:
-        cheaper = f": fewer nodes were searched for, not cheaper ones (--least {COST} does that)"
-        return f"{said}{cheaper if unlike(nodes) and not nodes[LIKE].count() else ''}."
+        return f"{said}{NOT_CHEAPER if unlike(nodes) and not nodes[LIKE].count() else ''}."
     proven = ""
     if bound is not None:
         least_of_all = _down(bound)

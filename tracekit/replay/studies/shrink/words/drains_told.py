@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.studies.shrink.frames import BARRED_BY, CORDONED, KINDS, LIKE
+from tracekit.replay.studies.shrink.words.shapes import by_shape, shape
 from tracekit.replay.studies.shrink.words.told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
-from tracekit.units import memory
 from tracekit.words import few, short_id
 
 #: So many nodes are named in the sentence; the table and the document have them all.
@@ -105,7 +105,7 @@ def _options(found: Told) -> tuple[str, str]:
     listed = [
         f"{row['more']:,} evenly over the sizes there are"
         if row[LIKE] is None
-        else f"{row['more']:,} with {_shape(shapes[row[LIKE]])} (like {short_id(row[LIKE])}"
+        else f"{row['more']:,} with {shape(shapes[row[LIKE]])} (like {short_id(row[LIKE])}"
         f"{_price_of(shapes, row)})"
         for row in kinds.filter(~pl.col("chosen")).iter_rows(named=True)
     ]
@@ -123,7 +123,7 @@ def _price_of(shapes: Mapping[str, Mapping[str, Any]], row: Mapping[str, Any]) -
 
 def _listed(nodes: pl.DataFrame) -> str:
     """Nodes by shape, in words."""
-    shapes = _by_shape(nodes)
+    shapes = by_shape(nodes)
     listed = [
         f"{row['nodes']:,} with {row['shape']}{_like(row[LIKE])}"
         for row in shapes.head(_SHAPES).to_dicts()
@@ -147,24 +147,10 @@ def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
     return f"; they cost {theirs:,.2f} per hour, beside {all_:,.2f} now"
 
 
-def _by_shape(nodes: pl.DataFrame) -> pl.DataFrame:
-    """How many nodes there are of each shape, and like which, the most first."""
-    resources = [name for name in ("cpu_cores", "memory_bytes", "gpu") if name in nodes.columns]
-    rows = nodes.group_by(resources, maintain_order=True).agg(pl.len(), pl.col(LIKE).unique())
-    rows = rows.sort("len", descending=True)
-    shapes = [_shape(row) for row in rows.iter_rows(named=True)]
-    return pl.DataFrame({"shape": shapes, "nodes": rows["len"], LIKE: rows[LIKE]})
-
-
 def _like(names: Sequence[str | None]) -> str:
     """Which nodes those to add are like, in brackets: others of that size may be tainted."""
     known = sorted(name for name in names if name is not None)
     return f" (like {few([short_id(name) for name in known])})" if known else ""
-
-
-def _shape(row: Mapping[str, Any]) -> str:
-    said = f"{row['cpu_cores']:g} cores and {memory(row['memory_bytes'])}"
-    return f"{said} and {row['gpu']:,g} GPUs" if row.get("gpu") else said
 
 
 def barred(found: Told) -> str:

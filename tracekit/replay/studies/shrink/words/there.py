@@ -28,11 +28,12 @@ def use_there(row: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     if not used:
         return ""
     full = nearly_full(row.get("memory_max_fraction"), usual.get("memory_max_fraction"))
-    return f"{'' if overloaded(row, about) else _peaks(row, usual)}{full}"
+    orders = about.get("repeats", 1)
+    return f"{'' if overloaded(row, about) else _peaks(row, usual, orders)}{full}"
 
 
-def _peaks(row: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
-    """The highest use of a node; empty where it is not known."""
+def _peaks(row: Mapping[str, Any], usual: Mapping[str, Any], orders: int) -> str:
+    """The highest use of a node, of several orders in the worst; empty where it is not known."""
     said = []
     for resource, words in RESOURCES.items():
         column = f"{resource}_max_fraction"
@@ -40,4 +41,5 @@ def _peaks(row: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
         if there is not None:
             beside = "" if before is None else f" ({number(column, before)} in production)"
             said.append(f"{number(column, there)} of its {words}{beside}")
-    return f" The fullest node then uses {listed(said)}." if said else ""
+    where = "In the worst order the" if orders > 1 else "The"
+    return f" {where} fullest node then uses {listed(said)}." if said else ""

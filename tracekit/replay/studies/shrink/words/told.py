@@ -13,7 +13,7 @@ from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD, WITHOUT
 from tracekit.replay.studies.shrink.frames import APART, LIKE, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.trials import COST
-from tracekit.replay.studies.shrink.words import costs, waits
+from tracekit.replay.studies.shrink.words import costs, restarts, waits
 from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to
@@ -27,6 +27,7 @@ from tracekit.replay.studies.shrink.words.cautions import (
 from tracekit.replay.studies.shrink.words.over_orders import beyond_in_some
 from tracekit.replay.studies.shrink.words.overloaded import overloaded, with_all
 from tracekit.replay.studies.shrink.words.production import unscaled
+from tracekit.replay.studies.shrink.words.shapes import of_added
 from tracekit.replay.studies.shrink.words.there import use_there
 from tracekit.study import Study
 from tracekit.words import count, counted, short_id
@@ -137,7 +138,8 @@ def _enough(found: Told) -> str:
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
-        f" {gone(row):,} can go{then}.{breaks_with_all(row)}{waits.either(row, about)}"
+        f" {gone(row):,} can go{restarts.told(found.nodes)}{then}."
+        f"{breaks_with_all(row)}{waits.either(row, about)}"
         f"{use_there(row, about)}{'' if cheap or not cost else f' {cost}'}"
         f"{aside}{not_counted(about['workload'])}{left_waiting(about['workload'])}"
         f"{beside}{_beyond(found)}"
@@ -203,7 +205,8 @@ def _too_few(found: Told, load: str, every: str) -> str:
     return (
         f"{kept or 'The'} {count(row['of'], 'node')} {'is' if row['of'] == 1 else 'are'} too few"
         f" for {named(found.about, row['policy'])}{load}:"
-        f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every}, which makes"
+        f" {count(more, 'more node')}{of_added(found.nodes)} {'is' if more == 1 else 'are'}"
+        f" enough{every}, which makes"
         f" {row['of'] + more:,}.{then}"
     )
 

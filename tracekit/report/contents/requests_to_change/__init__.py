@@ -7,7 +7,9 @@ import polars as pl
 
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.report.cells import Table, table
+from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import Answer, Change, Studied
+from tracekit.report.contents.requests_to_change import sized_replay
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
 from tracekit.report.words import MINUS, count, percent, spaced
@@ -42,8 +44,8 @@ def answer(data: Data) -> Answer:
         also=spaced(
             " ".join(filter(None, (words.both_ways(study), words.stays(study), words.risk(study))))
         ),
-        warnings=words.warnings(study),
-        told=[spaced(one) for one in notes if one],
+        warnings=[*beyond_capacity(data), *words.warnings(study)],
+        told=[*filter(None, [sized_replay.told(data)]), *(spaced(one) for one in notes if one)],
         changes=_changes(study, subject),
         before="Now",
         after="As recommended",
@@ -51,13 +53,48 @@ def answer(data: Data) -> Answer:
         interval="",
         sure=spaced(words.sure(study)),
         rests=[("Recorded", "use, requests and lives of containers")],
-        next=words.following(
-            study,
-            data.folder(NAME) or (data.paths.source if alone else "SIZED"),
-            data.paths.store if data.has_store else "",
-            data.paths.study,
-        ),
+        next=[
+            (why, asked)
+            for why, asked in _next(data, study, data.paths.source if alone else "SIZED")
+            if not commands.there(asked)
+        ],
     )
+
+
+def _next(data: Data, study: Study, otherwise: str) -> list[tuple[str, str]]:
+    """What to do next; ``otherwise`` is where the study lies if no folder of it is known."""
+    folder = data.folder(NAME)
+    store = data.paths.store if data.has_store else ""
+    first, *more = words.following(study, folder or otherwise, store, data.paths.study)
+    # as the run was replayed, so that both can be set beside each other
+    return [(first[0], sized_replay.asked(data, folder)) if _of_run(data) else first, *more]
+
+
+def _of_run(data: Data) -> bool:
+    """Whether there is a run of the store, whose replay can be asked for with other requests."""
+    return data.has_run and data.paths.replayed == data.paths.store and bool(data.folder(NAME))
+
+
+def beyond_capacity(data: Data) -> list[str]:
+    """That more is recommended than all nodes have, a sentence for each resource; or none."""
+    study, capacity = data.studies[NAME], data.query("usage/requested_capacity")
+    if capacity.is_empty():
+        return []
+    has = dict(capacity.select("resource", "capacity").iter_rows())
+    asked = words.row(study, str(study.about[SUBJECT])).of
+    said = []
+    for name in words.measured(study):
+        most, unit = has.get(name), words.UNITS[name][1]
+        if most and asked[name]["requested"] > most:
+            said.append(
+                spaced(
+                    f"All nodes together have {words.amount(most, name)} {unit} of"
+                    f" {words.UNITS[name][0]}, fewer than the"
+                    f" {words.amount(asked[name]['requested'], name)} that are recommended: not all"
+                    " containers have room with these requests."
+                )
+            )
+    return said
 
 
 def studied(data: Data) -> list[Studied]:
@@ -66,7 +103,10 @@ def studied(data: Data) -> list[Studied]:
     if study is None:
         return []
     answered = words.answer(study)
-    said = spaced(f"On requests: {answered[:1].lower()}{answered[1:]}")
+    more = [*beyond_capacity(data), sized_replay.told(data)]
+    said = " ".join(
+        filter(None, [spaced(f"On requests: {answered[:1].lower()}{answered[1:]}"), *more])
+    )
     return [Studied(said=said, page="requests_to_change", title="Requests to change")]
 
 
@@ -77,8 +117,8 @@ def following(data: Data) -> list[tuple[str, str]]:
     folder = data.folder(NAME)
     if study is None or not (folder and data.has_store) or given.startswith("sized"):
         return []
-    _, command = words.following(study, folder, data.paths.store, data.paths.study)[0]
-    return [("What the requests that were recommended do to the nodes:", command)]
+    _, asked = _next(data, study, folder)[0]
+    return [("What the requests that were recommended do to the nodes:", asked)]
 
 
 def _changes(study: Study, subject: str) -> list[Change]:

@@ -1,0 +1,42 @@
+"""What was asked of a run, and how much of the load any policy could move."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.measures import RESOURCES, words_of
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.data import Data
+from tracekit.report.policies import replayed
+from tracekit.report.words import count, listed, percent, spaced
+from tracekit.words import agreeing
+
+
+def asked(data: Data, told: Decision) -> str:
+    """The question, how many policies placed whom, and who stayed where it ran."""
+    load = (data.run or {})["workload"]
+    policies = len((data.run or {})["policies"]) - (OBSERVED in replayed(data))
+    stay = load.get("facts", {}).get("containers_pinned", 0)
+    whom, then = count(load["containers"], "container"), ""
+    if stay:
+        whom = f"{load['containers'] - stay:,} of {whom}"
+        then = f"; {agreeing(stay, '[stays where it|stay where they] ran')}"
+    beside_ = ", beside where production ran them" if OBSERVED in replayed(data) else ""
+    return (
+        f"{told.question} {_policies(policies)} placed {whom} anew on"
+        f" {count(load['nodes'], 'node')}{beside_}{then}."
+    )
+
+
+def _policies(number: int) -> str:
+    return "1 policy" if number == 1 else f"{number:,}\u00a0policies"
+
+
+def movable(load: Mapping[str, Any]) -> str:
+    """How much of the load a policy can move."""
+    known = load.get("movable") or {}
+    shares = {name: known[name] for name in RESOURCES if known.get(name) is not None}
+    if not shares:
+        return ""
+    told = listed([f"{percent(share)} of the {words_of(name)}" for name, share in shares.items()])
+    return spaced(f"A policy can move at most {told} in use.")
