@@ -163,7 +163,8 @@ def _first(data: Data) -> list[str]:
     """What stands beside the answer; where another study leads, how it does, and the run's own."""
     said, first = _said(data), known.ahead(data)
     if first is None:
-        return said[:_FIRST]
+        # how sure the count is stands with what else is known of it
+        return [one for one in said[:_FIRST] if not one.startswith(shrink_told.EACH_ORDER)]
     own = SENTENCES.split(_answer(data, data.studies[NAME]))
     return [said[0], *(one for one in said if EVICTING in one), first.beside, own[0]]
 

@@ -1,6 +1,6 @@
 """What a store records and what a replay rests on: quantities by how they are known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -16,6 +16,8 @@ from tracekit.units import covered_ms, duration
 _UNITS = ("_milli", "_bytes", "_kbit")
 _TOLD = ("recorded", "inferred", "chosen", "assumed")
 _KINDS = (*_TOLD, "absent")
+#: Longer names of what is inferred are not told on the first page, where a link leads to them.
+_SHORT = 40
 
 
 def word(data: Data, kind: str) -> str:
@@ -40,22 +42,31 @@ def rests(known: Mapping[str, str], *, made_up: bool) -> list[tuple[str, str]]:
 
 
 def grounds(load: Mapping[str, Any], *, made_up: bool) -> str:
-    """How quantities are known: how many are recorded, and which are not; in sentences.
+    """How quantities are known: how many are recorded or inferred, and which others; in sentences.
 
     Empty where nothing is said of any; ``load`` is the workload of a run.
     """
     found = told(known_of(load))
-    recorded = [name for name, how in found.items() if how == "recorded"]
-    rest = {
+    kinds = {
         kind: [name for name, how in found.items() if how == kind]
-        for kind in (*_TOLD[1:], *_aside(found))
+        for kind in (*_TOLD, *_aside(found))
     }
-    first = f"{_word('recorded', made_up=made_up)}: {count(len(recorded), 'quantity')}"
     said = [
-        *([first] if recorded else []),
-        *(f"{kind}: {few(names)}" for kind, names in rest.items() if names),
+        f"{_word(kind, made_up=made_up)}: {_named(kind, names)}"
+        for kind, names in kinds.items()
+        if names
     ]
     return " ".join(f"{one[:1].upper()}{one[1:]}." for one in said)
+
+
+def _named(kind: str, names: Sequence[str]) -> str:
+    """What is known in one way: counted where the data say it, else named, for somebody chose it.
+
+    What is inferred is named where that is short.
+    """
+    named = few(names)
+    counted = kind == "recorded" or (kind == "inferred" and len(named) > _SHORT)
+    return count(len(names), "quantity") if counted else named
 
 
 def _aside(known: Mapping[str, str]) -> list[str]:

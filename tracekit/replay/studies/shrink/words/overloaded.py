@@ -39,8 +39,9 @@ def overloaded(row: Mapping[str, Any], about: Mapping[str, Any]) -> str:
         if before is None
         else f" (in production {before:,.0f}, {number(column, usual.get(column))})"
     )
+    worst = " of the worst order" if about.get("repeats", 1) > 1 else ""
     return (
-        f"overloaded in {counted(round(there), 'node-step')}, up to"
+        f"overloaded in {counted(round(there), 'node-step')}{worst}, up to"
         f" {number(column, peaks[highest])} {RESOURCES[highest]}{production}"
     )
 

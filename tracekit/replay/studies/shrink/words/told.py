@@ -33,6 +33,10 @@ from tracekit.study import Study
 from tracekit.words import count, counted, short_id
 
 
+#: How the sentence begins that says how the count moves over orders of arrival.
+EACH_ORDER = "Each order taken alone needs"
+
+
 @dataclass(frozen=True)
 class Told:
     """A study of the fewest nodes, and the row of the policy it is about, or of the fewest."""
@@ -154,7 +158,7 @@ def _known(row: Mapping[str, Any], about: Mapping[str, Any], cost: str, *, cheap
     said = [
         cost if cheap or added(row) else "",
         f"Production's containers are on {usual:,}{unscaled(about)}." if usual < row["of"] else "",
-        f"Each order taken alone needs {span(row['nodes_low'], row['nodes_high'])}"
+        f"{EACH_ORDER} {span(row['nodes_low'], row['nodes_high'])}"
         f"{_not_all(row, cheap=cheap, at_mean=at_mean)}."
         if about["repeats"] > 1
         else "",
