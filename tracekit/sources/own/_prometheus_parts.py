@@ -69,18 +69,12 @@ def node_of(labels: Mapping[str, str], known: Roster) -> str:
 
 @dataclass(kw_only=True)
 class _Held:
-    """The parts and counters that a file holds, from when until when, and how its times lie."""
+    """The parts and counters that a file holds, from when until when."""
 
     parts: set[tuple[object, ...]]
     counters: set[int]
     first_ms: int
     last_ms: int
-    step_ms: int
-
-    @property
-    def lies(self) -> tuple[int, int]:
-        """Where its times lie on the clock."""
-        return self.step_ms, self.first_ms % self.step_ms
 
 
 class Parts:
@@ -138,16 +132,6 @@ class Parts:
                 key = _key_of(series, use, self._known, self._stored)
                 if key is not None and at in mine.get(key, ()):
                     yield at, series
-
-    def in_step(self) -> bool:
-        """Whether all that is taken has its times where this file has its own."""
-        for key, (owner, some) in self._owner.items():
-            held = self._index[key]
-            steps = {held[at].lies for at in some if owner == self.file}
-            # those of one series go together, wherever each file begins
-            if len(steps) > 1 and _divided(held, some):
-                return False
-        return True
 
     def shared(self) -> frozenset[Path]:
         """The files with which this one shares what it holds."""
@@ -229,8 +213,7 @@ def _note(of: dict[int, _Held], at: int, part: tuple[object, ...], times_ms: np.
     first, last = int(times_ms[0]), int(times_ms[-1])
     held = of.get(at)
     if held is None:
-        step = max(1, int(np.diff(times_ms[:2]).sum()))
-        of[at] = _Held(parts={part}, counters=set(), first_ms=first, last_ms=last, step_ms=step)
+        of[at] = _Held(parts={part}, counters=set(), first_ms=first, last_ms=last)
     else:
         held.parts.add(part)
         held.first_ms, held.last_ms = min(first, held.first_ms), max(last, held.last_ms)

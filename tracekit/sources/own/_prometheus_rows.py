@@ -84,8 +84,6 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         found = _use(series, USES[series.name], to, WOVEN)
         if isinstance(found, Broken):
             yield found
-    if not parts.in_step():
-        sums.put_on_grid()
     if others and not met:
         _check_described(opened.name, others, known)
         yield from not_read(others)
