@@ -136,3 +136,19 @@ def apart(samples: pl.DataFrame) -> pl.Series:
         .agg(common=pl.col("shared").any() & (rank.n_unique() > rank.max() - rank.min()))
     )
     return parts.filter(~pl.col("common"))["entity"].unique().sort()
+
+
+def summed(samples: pl.DataFrame) -> pl.DataFrame:
+    """The last sample of each part at each time, and the parts' sum.
+
+    There is no sum where a part is NaN: the others are less than the whole.
+    """
+    last = samples.group_by("entity", "part", "sign", "time_ms").agg(
+        pl.col("value").last(), pl.col("line").min()
+    )
+    sums = last.group_by("entity", "time_ms").agg(
+        pl.col("value").sum(),
+        pl.col("line").min(),
+        pl.col("sign").n_unique().alias("signs"),
+    )
+    return sums.filter(pl.col("value").is_not_nan())

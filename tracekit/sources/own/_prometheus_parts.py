@@ -25,14 +25,13 @@ from tracekit.sources.own._kubernetes_roster import (
 )
 from tracekit.sources.own._prometheus_forms import stated_name
 from tracekit.sources.own._prometheus_metrics import QUERIES, USES, Use
+from tracekit.sources.own._prometheus_replicas import apart_from_replica
 from tracekit.sources.own._prometheus_runs import Followed, Part, Runs, parts_of
 from tracekit.sources.own._prometheus_series import Series, read_series
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
 #: start of a container they saw.
 _DIVIDING = ("container", "interface", "cpu", "mode")
-#: Two Prometheus that watch the same tell themselves apart by one of these.
-_REPLICAS = frozenset({"prometheus_replica", "__replica__", "replica"})
 #: What the label ``container`` is of what is no container of a pod.
 NO_CONTAINER = (None, "", "POD")
 #: The answers to these are summed up by pod or node.
@@ -49,8 +48,7 @@ def part_of(series: Series, use: Use) -> tuple[object, ...]:
     named = tuple((one, series.labels[one]) for one in _DIVIDING if series.labels.get(one))
     if named:
         return named
-    rest = (one for one in series.labels.items() if one[0] not in _REPLICAS)
-    return (series.name, *sorted(rest))
+    return (series.name, *sorted(apart_from_replica(series.labels)))
 
 
 def pod_of(series: Series) -> str:
@@ -114,7 +112,7 @@ class Parts:
         """The number of a counter of which files have samples between each other's, else None."""
         if not self.followed.woven or not (use.counter and series.raw):
             return None
-        number = series.number
+        number = series.number.counter
         if number not in self.followed.woven:
             return None
         return number if _key_of(series, use, self._known, self._stored) in self._owner else None
@@ -200,7 +198,7 @@ def _index(
             if key is not None:
                 of = found.setdefault(key, {})
                 _note(of, at, part_of(series, use), series.times_ms)
-                of[at].counters |= {series.number} if counts else set()
+                of[at].counters |= {series.number.counter} if counts else set()
     return found, Followed(runs.frame(), ends)
 
 
@@ -237,7 +235,7 @@ def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) ->
     if not use.sign and not any(labels.get(one) for one in _DIVIDING):
         if not (use.counter and series.raw and (labels.get("pod") or use.fills == "node")):
             return None
-        return ("series", f"{series.number:016x}", use.resource, False)
+        return ("series", f"{series.number.counter:016x}", use.resource, False)
     if use.fills == "node":
         node = node_of(labels, known)
         whose = known.node_called(node, stored) if node else ""

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
-from tracekit.sources.own._prometheus_grid import Distances, apart, heard, on_grid
+from tracekit.sources.own._prometheus_grid import Distances, apart, heard, on_grid, summed
 from tracekit.sources.own._prometheus_increases import Increases
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import Parts, part_of
@@ -123,7 +123,7 @@ class Sums:
             yield from self._repeated(kept, names)
             samples = heard(kept, self._steps())
             rated |= set(samples.filter("rate")["entity"].unique())
-            frame = _sum(self._in_common(samples))
+            frame = summed(self._in_common(samples))
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
             yield from _halved(halves.join(names, on="entity", how="left"))
             whole = frame.join(
@@ -152,6 +152,10 @@ class Sums:
         """The samples of each entity at times that its parts have in common."""
         if self._scraped:
             return on_grid(samples)
+        if self._replicated:
+            # where two replicas state a rate, the one of the shorter time is the closer one
+            passed = pl.when("rate").then("passed_ms").otherwise(0)
+            samples = samples.sort(passed, descending=True, maintain_order=True)
         moved = apart(samples)
         if moved.is_empty():
             return samples
@@ -282,19 +286,3 @@ def _halved(named: pl.DataFrame) -> Iterator[Broken]:
             " files of both together, or ask for the difference",
             text=name,
         )
-
-
-def _sum(samples: pl.DataFrame) -> pl.DataFrame:
-    """The last sample of each part at each time, and the parts' sum.
-
-    There is no sum where a part is NaN: the others are less than the whole.
-    """
-    last = samples.group_by("entity", "part", "sign", "time_ms").agg(
-        pl.col("value").last(), pl.col("line").min()
-    )
-    sums = last.group_by("entity", "time_ms").agg(
-        pl.col("value").sum(),
-        pl.col("line").min(),
-        pl.col("sign").n_unique().alias("signs"),
-    )
-    return sums.filter(pl.col("value").is_not_nan())
