@@ -1,7 +1,7 @@
 """What a counter rose by where one replica of Prometheus ends and another one goes on."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,12 +13,28 @@ from tracekit.sources.silence import LEAST_MS, USUAL_DISTANCES
 _Sample = tuple[int, float]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class _Seen:
-    """A stretch of samples of one replica; ``first`` is all that is kept of its series."""
+    """A stretch of samples of one replica, and of its series what names it."""
 
-    first: Series
+    name: str
+    labels: Mapping[str, str]
+    line: int
+    replica: int
+    first: _Sample
     last: _Sample
+
+    def since(self, before: _Sample) -> Series:
+        """A series of the sample before and its own first one."""
+        times, values = zip(before, self.first, strict=True)
+        return Series(
+            name=self.name,
+            labels=self.labels,
+            line=self.line,
+            raw=True,
+            times_ms=np.array(times, dtype=np.int64),
+            values=np.array(values),
+        )
 
 
 class Seams:
@@ -29,40 +45,36 @@ class Seams:
 
     def note(self, series: Series) -> None:
         """Samples of a counter; of no interest where it names no replica."""
-        if not series.number.replica:
+        counter, replica = series.number
+        if not replica:
             return
         times, values, runs = stretches(series)
-        seen = self._seen.setdefault(series.number.counter, [])
+        seen = self._seen.setdefault(counter, [])
         for first, last, usual_ms in runs:
             near = max(LEAST_MS, usual_ms * USUAL_DISTANCES)
+            begins = int(times[first]), float(values[first])
             ends = int(times[last]), float(values[last])
             # the pieces of a series follow each other
-            before = seen[-1] if seen and seen[-1].first.number == series.number else None
-            if first == 0 and before and 0 < times[0] - before.last[0] <= near:
+            before = seen[-1] if seen and seen[-1].replica == replica else None
+            if first == 0 and before and 0 < begins[0] - before.last[0] <= near:
                 before.last = ends
                 continue
-            begins = _only(series, [(int(times[first]), float(values[first]))])
-            seen.append(_Seen(first=begins, last=ends))
+            one = _Seen(
+                name=series.name,
+                labels=series.labels,
+                line=series.line,
+                replica=replica,
+                first=begins,
+                last=ends,
+            )
+            seen.append(one)
 
     def series(self) -> Iterator[Series]:
         """Two samples for each seam: the last of the one replica, the first of the other."""
         for seen in self._seen.values():
-            ordered = sorted(seen, key=lambda one: int(one.first.times_ms[0]))
+            ordered = sorted(seen, key=lambda one: one.first[0])
             latest = ordered[0]
             for one in ordered[1:]:
-                begins = int(one.first.times_ms[0]), float(one.first.values[0])
-                other = one.first.number.replica != latest.first.number.replica
-                if other and begins[0] > latest.last[0]:
-                    yield _only(one.first, [latest.last, begins])
+                if one.replica != latest.replica and one.first[0] > latest.last[0]:
+                    yield one.since(latest.last)
                 latest = max(latest, one, key=lambda some: some.last[0])
-
-
-def _only(series: Series, samples: list[_Sample]) -> Series:
-    """A series with these samples alone."""
-    times, values = zip(*samples, strict=True)
-    return replace(
-        series,
-        times_ms=np.array(times, dtype=np.int64),
-        values=np.array(values),
-        ends_ms=np.zeros(0, dtype=np.int64),
-    )
