@@ -187,7 +187,7 @@ def test_stretches_know_what_is_before_them_in_files_and_store(tmp_path: Path) -
     other = _of(2, 0).number
     pl.DataFrame(
         {
-            "series": [f"{_of(1, 0).number:016x}", f"{other:016x}", f"{other:016x}"],
+            "series": [_of(1, 0).number.text, other.text, other.text],
             "time_ms": [40_000, 40_000, 900_000],
             "first_ms": [10_000.0, 10_000.0, 200_000.0],
             "value": [4.0, 5.0, 6.0],
@@ -200,8 +200,8 @@ def test_stretches_know_what_is_before_them_in_files_and_store(tmp_path: Path) -
     runs.note(_of(1, 90, 100), 1)
     runs.note(_of(2, 60, 70), 1)
     found = Followed(runs.frame(), ((str(stored), 900_000),))
-    assert list(found.of(0).of(_of(1, 0).number)) == [(60_000, 40_000, 4.0)]
-    assert list(found.of(1).of(_of(1, 0).number)) == [(90_000, 70_000, 70.0)]
-    assert list(found.of(1).of(other)) == [(60_000, 40_000, 5.0)]
+    assert list(found.of(0).of(*_of(1, 0).number)) == [(60_000, 40_000, 4.0)]
+    assert list(found.of(1).of(*_of(1, 0).number)) == [(90_000, 70_000, 70.0)]
+    assert list(found.of(1).of(*other)) == [(60_000, 40_000, 5.0)]
     assert (found.precedes(0), found.precedes(1)) == ({1}, set())
     assert (found.too_late(0), found.too_late(1)) == ({}, {other: [(70_000, 200_000)]})

@@ -8,8 +8,10 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import Parts
+from tracekit.sources.own._prometheus_replicas import Number
 from tracekit.sources.own._prometheus_runs import TABLE, Before, Runs
 from tracekit.sources.own._prometheus_series import Series
+from tracekit.sources.own._prometheus_woven import SEEN
 from tracekit.sources.silence import LEAST_MS, USUAL_DISTANCES
 from tracekit.sources.unreadable import TOO_LATE
 
@@ -48,19 +50,18 @@ class Ends:
 
 def _ended(runs: Runs, before: Before) -> pl.DataFrame:
     """Rows of the table: how the stretches of a file end."""
-    own = pl.col("last_ms").shift(1).over("series")
+    own = pl.col("last_ms").shift(1).over(SEEN)
     heard = pl.col("first_ms") - own <= pl.max_horizontal(
         pl.lit(LEAST_MS), pl.col("usual_ms") * USUAL_DISTANCES
     )
     found = (
-        runs.frame()
-        .join(before.times, on=["series", "first_ms"], how="left")
-        .sort("series", "first_ms")
+        runs.frame().join(before.times, on=[*SEEN, "first_ms"], how="left").sort(*SEEN, "first_ms")
     )
     found = found.with_columns(before_ms=pl.max_horizontal("before_ms", pl.when(heard).then(own)))
-    return found.sort("series", "last_ms").select(
+    found = found.sort(*SEEN, "last_ms")
+    return found.select(
         pl.col("last_ms").alias("time_ms"),
-        pl.Series("series", [f"{one:016x}" for one in found.sort("series", "last_ms")["series"]]),
+        pl.Series("series", [Number(*one).text for one in found.select(SEEN).iter_rows()]),
         "value",
         "first_ms",
         "before_ms",

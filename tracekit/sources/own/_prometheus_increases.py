@@ -40,7 +40,7 @@ class Increases:
         if not rate:
             return times, values, times - times_before
         values_before = np.concatenate([[first[1]], values[:-1]])
-        for begins, time_ms, value in self._before(file).of(series.number):
+        for begins, time_ms, value in self._before(file).of(*series.number):
             at = int(np.searchsorted(times, begins))
             begun = at < len(times) and times[at] == begins
             # what is woven of several files may have a later one

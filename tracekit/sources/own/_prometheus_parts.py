@@ -25,14 +25,13 @@ from tracekit.sources.own._kubernetes_roster import (
 )
 from tracekit.sources.own._prometheus_forms import stated_name
 from tracekit.sources.own._prometheus_metrics import QUERIES, USES, Use
+from tracekit.sources.own._prometheus_replicas import apart_from_replica
 from tracekit.sources.own._prometheus_runs import Followed, Part, Runs, parts_of
 from tracekit.sources.own._prometheus_series import Series, read_series
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
 #: start of a container they saw.
 _DIVIDING = ("container", "interface", "cpu", "mode")
-#: Two Prometheus that watch the same tell themselves apart by one of these.
-_REPLICAS = frozenset({"prometheus_replica", "__replica__", "replica"})
 #: What the label ``container`` is of what is no container of a pod.
 NO_CONTAINER = (None, "", "POD")
 #: The answers to these are summed up by pod or node.
@@ -49,8 +48,7 @@ def part_of(series: Series, use: Use) -> tuple[object, ...]:
     named = tuple((one, series.labels[one]) for one in _DIVIDING if series.labels.get(one))
     if named:
         return named
-    rest = (one for one in series.labels.items() if one[0] not in _REPLICAS)
-    return (series.name, *sorted(rest))
+    return (series.name, *sorted(apart_from_replica(series.labels)))
 
 
 def pod_of(series: Series) -> str:
@@ -69,18 +67,12 @@ def node_of(labels: Mapping[str, str], known: Roster) -> str:
 
 @dataclass(kw_only=True)
 class _Held:
-    """The parts and counters that a file holds, from when until when, and how its times lie."""
+    """The parts and counters that a file holds, from when until when."""
 
     parts: set[tuple[object, ...]]
     counters: set[int]
     first_ms: int
     last_ms: int
-    step_ms: int
-
-    @property
-    def lies(self) -> tuple[int, int]:
-        """Where its times lie on the clock."""
-        return self.step_ms, self.first_ms % self.step_ms
 
 
 class Parts:
@@ -120,7 +112,7 @@ class Parts:
         """The number of a counter of which files have samples between each other's, else None."""
         if not self.followed.woven or not (use.counter and series.raw):
             return None
-        number = series.number
+        number = series.number.counter
         if number not in self.followed.woven:
             return None
         return number if _key_of(series, use, self._known, self._stored) in self._owner else None
@@ -138,16 +130,6 @@ class Parts:
                 key = _key_of(series, use, self._known, self._stored)
                 if key is not None and at in mine.get(key, ()):
                     yield at, series
-
-    def in_step(self) -> bool:
-        """Whether all that is taken has its times where this file has its own."""
-        for key, (owner, some) in self._owner.items():
-            held = self._index[key]
-            steps = {held[at].lies for at in some if owner == self.file}
-            # those of one series go together, wherever each file begins
-            if len(steps) > 1 and _divided(held, some):
-                return False
-        return True
 
     def shared(self) -> frozenset[Path]:
         """The files with which this one shares what it holds."""
@@ -216,7 +198,7 @@ def _index(
             if key is not None:
                 of = found.setdefault(key, {})
                 _note(of, at, part_of(series, use), series.times_ms)
-                of[at].counters |= {series.number} if counts else set()
+                of[at].counters |= {series.number.counter} if counts else set()
     return found, Followed(runs.frame(), ends)
 
 
@@ -229,8 +211,7 @@ def _note(of: dict[int, _Held], at: int, part: tuple[object, ...], times_ms: np.
     first, last = int(times_ms[0]), int(times_ms[-1])
     held = of.get(at)
     if held is None:
-        step = max(1, int(np.diff(times_ms[:2]).sum()))
-        of[at] = _Held(parts={part}, counters=set(), first_ms=first, last_ms=last, step_ms=step)
+        of[at] = _Held(parts={part}, counters=set(), first_ms=first, last_ms=last)
     else:
         held.parts.add(part)
         held.first_ms, held.last_ms = min(first, held.first_ms), max(last, held.last_ms)
@@ -254,7 +235,7 @@ def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) ->
     if not use.sign and not any(labels.get(one) for one in _DIVIDING):
         if not (use.counter and series.raw and (labels.get("pod") or use.fills == "node")):
             return None
-        return ("series", f"{series.number:016x}", use.resource, False)
+        return ("series", f"{series.number.counter:016x}", use.resource, False)
     if use.fills == "node":
         node = node_of(labels, known)
         whose = known.node_called(node, stored) if node else ""

@@ -22,7 +22,8 @@ from tracekit.sources.own._prometheus_nobody import (
     unknown_node,
 )
 from tracekit.sources.own._prometheus_parts import NO_CONTAINER, Parts, is_idle, node_of, pod_of
-from tracekit.sources.own._prometheus_runs import WOVEN
+from tracekit.sources.own._prometheus_runs import SEAM, WOVEN
+from tracekit.sources.own._prometheus_seams import Seams
 from tracekit.sources.own._prometheus_seen import astray, described
 from tracekit.sources.own._prometheus_series import Series, read_series
 from tracekit.sources.own._prometheus_sums import Sums
@@ -37,7 +38,7 @@ class _To:
     """Where use goes: who is known, nodes of files from before, sums, what may count twice.
 
     ``clusters`` are the names of the clusters that were met, ``woven`` what lies between samples of
-    other files.
+    other files, ``seams`` what lies between replicas of one file.
     """
 
     known: Roster
@@ -46,6 +47,7 @@ class _To:
     outer: Outer
     clusters: set[str]
     woven: Woven = field(default_factory=Woven)
+    seams: Seams = field(default_factory=Seams)
 
 
 def read_ranges(opened: Opened) -> Read:
@@ -84,8 +86,8 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         found = _use(series, USES[series.name], to, WOVEN)
         if isinstance(found, Broken):
             yield found
-    if not parts.in_step():
-        sums.put_on_grid()
+    for series in to.seams.series():
+        _use(series, USES[series.name], to, SEAM)
     if others and not met:
         _check_described(opened.name, others, known)
         yield from not_read(others)
@@ -111,6 +113,8 @@ def _added(some: Iterable[Series | Broken], to: _To, parts: Parts, ends: Ends) -
             found = None if left else _use(series, use, to, parts.file)
             if found is None and use.counter and series.raw:
                 yield from ends.note(series, use)
+                if not parts.followed.known:
+                    to.seams.note(series)
             unused.note(series, found if isinstance(found, str) else "")
             if isinstance(found, Broken):
                 yield found
@@ -121,7 +125,7 @@ def _held(series: Series, to: _To, parts: Parts) -> bool:
     """Whether it waits for samples of it that are in other files."""
     number = parts.woven(series, USES[series.name])
     if number is not None:
-        to.woven.hold(number, series)
+        to.woven.hold(series)
     return number is not None
 
 

@@ -14,15 +14,18 @@ import polars as pl
 
 from tracekit.files.places import place, scan_parquet
 from tracekit.sources._cluster import Opened
+from tracekit.sources.own._prometheus_before import followed, step_ms
+from tracekit.sources.own._prometheus_replicas import COUNTER_DIGITS, Number, number_in
 from tracekit.sources.own._prometheus_series import Series
-from tracekit.sources.own._prometheus_woven import HOLE_DISTANCES, between, hole_ms, usual_of
-from tracekit.sources.silence import ENOUGH_DISTANCES, LEAST_MS, USUAL_DISTANCES
+from tracekit.sources.own._prometheus_woven import HOLE_DISTANCES, SEEN, between, hole_ms, usual_of
+from tracekit.sources.silence import ENOUGH_DISTANCES, LEAST_MS
 from tracekit.units import MS_PER_DAY
 
 #: The table of what files that were taken in before end with, and the column of its series.
 TABLE = "counter_end"
 _SCHEMA = {
     "series": pl.UInt64,
+    "replica": pl.UInt32,
     "file": pl.Int32,
     "first_ms": pl.Int64,
     "last_ms": pl.Int64,
@@ -38,6 +41,8 @@ _WAITING = 100_000
 _NEAR_MS = MS_PER_DAY
 #: The number of what is woven of several files.
 WOVEN = -2
+#: The number of what lies between two replicas of one file: the sample before is with it.
+SEAM = -3
 
 #: A part of the table that is stored: its place, and the last time in it.
 Part = tuple[str, int]
@@ -49,24 +54,30 @@ def _middle(apart_ms: np.ndarray) -> int:
     return int(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2
 
 
+def stretches(series: Series) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int, int]]]:
+    """Times in order, and values; first and last of each stretch, and the usual distance in ms."""
+    order = np.argsort(series.times_ms, kind="stable")
+    times, values = series.times_ms[order], series.values[order]
+    apart = np.diff(times)
+    usual = _middle(apart) if len(apart) >= ENOUGH_DISTANCES else 0
+    cuts = (np.flatnonzero(apart > (usual * HOLE_DISTANCES or LEAST_MS)) + 1).tolist()
+    ends = zip([0, *cuts], [*cuts, len(times)], strict=True)
+    return times, values, [(first, end - 1, usual) for first, end in ends]
+
+
 class Runs:
     """Gathers stretches, a few numbers for each of them."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[int, int, int, int, float, int, int]] = []
+        self._waiting: list[tuple[int, int, int, int, int, float, int, int]] = []
         self._kept = pl.DataFrame(schema=_SCHEMA)
 
     def note(self, series: Series, file: int = 0) -> None:
         """Samples of a series in a file, which is known by a number."""
-        order = np.argsort(series.times_ms, kind="stable")
-        times, values = series.times_ms[order], series.values[order]
-        apart = np.diff(times)
-        usual = _middle(apart) if len(apart) >= ENOUGH_DISTANCES else 0
-        cuts = np.flatnonzero(apart > (usual * HOLE_DISTANCES or LEAST_MS)) + 1
-        for first, end in zip([0, *cuts], [*cuts, len(times)], strict=True):
-            last = end - 1
+        times, values, runs = stretches(series)
+        for first, last, usual in runs:
             self._waiting.append(
-                (series.number, file, int(times[first]), int(times[last]), float(values[last]),
+                (*series.number, file, int(times[first]), int(times[last]), float(values[last]),
                  usual, series.line)
             )  # fmt: skip
         # where all are of other series, the next time is when there are twice as many
@@ -86,7 +97,7 @@ class Runs:
 
 def _joined(runs: pl.DataFrame) -> pl.DataFrame:
     """The stretches, those of one file between which no sample lacks as one."""
-    own = ("series", "file")
+    own = (*SEEN, "file")
     apart = pl.col("first_ms") - pl.col("last_ms").cum_max().shift(1).over(own)
     some = pl.when(pl.col("apart_ms") > 0).then(pl.col("apart_ms"))
     usual = pl.when(some.count().over(own) >= ENOUGH_DISTANCES).then(some.median().over(own))
@@ -97,7 +108,7 @@ def _joined(runs: pl.DataFrame) -> pl.DataFrame:
         .with_columns(begins=pl.col("apart_ms").is_null() | (pl.col("apart_ms") > hole_ms()))
         .group_by(pl.col("begins").cum_sum().alias("run"), maintain_order=True)
         .agg(
-            pl.col("series", "file", "first_ms").first(),
+            pl.col(*own, "first_ms").first(),
             pl.col("last_ms").max(),
             pl.col("value").sort_by("last_ms").last(),
             pl.col("usual_ms").first(),
@@ -121,6 +132,8 @@ class Followed:
     ----------
     step_ms : int
         How far samples usually lie apart; 1 where that is not known.
+    known : bool
+        Whether there are any stretches of files.
     woven : frozenset of int
         Series of which one file has samples between those of another.
     """
@@ -129,8 +142,9 @@ class Followed:
         every = runs.with_columns(known_ms=pl.lit(None, pl.Int64))
         if stored and runs.height:
             every = pl.concat([every, _stored(stored, runs)])
-        self._runs = _followed(every)
-        self.step_ms = _step_ms(self._runs)
+        self.known = bool(every.height)
+        self._runs = followed(every, STORED)
+        self.step_ms = step_ms(self._runs)
         self._between = between(every, STORED, self.step_ms)
         among = self._between.filter(pl.col("file_of") != STORED)
         self.woven = frozenset(among["series"].to_list())
@@ -150,7 +164,7 @@ class Followed:
         )
         return set(found["file"].unique().to_list())
 
-    def too_late(self, file: int) -> dict[int, list[tuple[int, int]]]:
+    def too_late(self, file: int) -> dict[Number, list[tuple[int, int]]]:
         """Samples of this file, by series, that would be before one that is stored, and its time.
 
         The increase between them is in no row: it was not known when the later one was taken in.
@@ -162,12 +176,12 @@ class Followed:
             & (pl.col("known_ms").is_null() | (pl.col("known_ms") < pl.col("before_ms")))
         )
         inside = self._between.filter((pl.col("file") == file) & (pl.col("file_of") == STORED))
-        missing: dict[int, list[tuple[int, int]]] = {}
-        for series, before, first in (
-            *found.select("series", "before_ms", "first_ms").iter_rows(),
-            *inside.select("series", "from_ms", "to_ms").iter_rows(),
+        missing: dict[Number, list[tuple[int, int]]] = {}
+        for series, replica, before, first in (
+            *found.select("series", "before_replica", "before_ms", "first_ms").iter_rows(),
+            *inside.select(*SEEN, "from_ms", "to_ms").iter_rows(),
         ):
-            missing.setdefault(series, []).append((before, first))
+            missing.setdefault(Number(series, replica), []).append((before, first))
         return missing
 
 
@@ -175,24 +189,26 @@ class Before:
     """The sample before each stretch of one file."""
 
     def __init__(self, runs: pl.DataFrame) -> None:
-        known = runs.drop_nulls("before_ms").sort("series", "first_ms")
+        known = runs.drop_nulls("before_ms").sort(*SEEN, "first_ms")
         self._series = known["series"].to_numpy()
-        self._columns = known.select("first_ms", "before_ms", "before_value")
+        self._columns = known.select("replica", "first_ms", "before_ms", "before_value")
         self._arrays = tuple(one.to_numpy() for one in self._columns)
 
-    def of(self, number: int) -> Iterator[tuple[int, int, float]]:
+    def of(self, number: int, replica: int = 0) -> Iterator[tuple[int, int, float]]:
         """Of a series: when a stretch begins; time and value of the sample before."""
         wanted = np.uint64(number)
         first = int(np.searchsorted(self._series, wanted, "left"))
         end = int(np.searchsorted(self._series, wanted, "right"))
         if end > first:
-            begins, before, values = (one[first:end].tolist() for one in self._arrays)
-            yield from zip(begins, before, values, strict=True)
+            some = (one[first:end].tolist() for one in self._arrays)
+            for seen_by, *of in zip(*some, strict=True):
+                if seen_by == replica:
+                    yield tuple(of)
 
     @cached_property
     def times(self) -> pl.DataFrame:
-        """The time of the sample before, by series and ``first_ms``."""
-        return self._columns.select("first_ms", "before_ms").with_columns(
+        """The time of the sample before, by series, replica and ``first_ms``."""
+        return self._columns.select("replica", "first_ms", "before_ms").with_columns(
             pl.Series("series", self._series, pl.UInt64)
         )
 
@@ -213,16 +229,17 @@ def _stored(parts: tuple[Part, ...], runs: pl.DataFrame) -> pl.DataFrame:
     empty = pl.DataFrame(schema={**_SCHEMA, "known_ms": pl.Int64})
     if not near:
         return empty
-    wanted = [f"{one:016x}" for one in runs["series"].unique()]
+    wanted = [Number(one, 0).text for one in runs["series"].unique()]
     found = (
         scan_parquet(*near)
         .filter((pl.col("time_ms") >= since) & (pl.col("first_ms") <= until))
-        .filter(pl.col("series").cast(pl.String).is_in(wanted))
+        .filter(pl.col("series").cast(pl.String).str.head(COUNTER_DIGITS).is_in(wanted))
         .collect()
     )
-    numbers = [int(one, 16) for one in found["series"].cast(pl.String)]
+    numbers = [number_in(one) for one in found["series"].cast(pl.String)]
     return found.select(
-        pl.Series("series", numbers, pl.UInt64),
+        pl.Series("series", [one.counter for one in numbers], pl.UInt64),
+        pl.Series("replica", [one.replica for one in numbers], pl.UInt32),
         pl.lit(STORED, pl.Int32).alias("file"),
         pl.col("first_ms").cast(pl.Int64),
         pl.col("time_ms").cast(pl.Int64).alias("last_ms"),
@@ -231,54 +248,3 @@ def _stored(parts: tuple[Part, ...], runs: pl.DataFrame) -> pl.DataFrame:
         pl.lit(0, pl.Int64).alias("line"),
         pl.col("before_ms").cast(pl.Int64).alias("known_ms"),
     )
-
-
-def _followed(runs: pl.DataFrame) -> pl.DataFrame:
-    """The stretches with the last sample before each, in no silence; null where none is needed."""
-    one = ("series", "first_ms")
-    reach = (
-        runs.group_by(one)
-        .agg(pl.col("last_ms").max())
-        .sort(one)
-        .select(*one, until_ms=pl.col("last_ms").cum_max().shift(1).over("series"))
-    )
-    ends = runs.sort("last_ms", "file", descending=[False, True]).select(
-        "series", before_ms="last_ms", before_value="value", before_file="file"
-    )
-    found = runs.sort("first_ms").join_asof(
-        ends,
-        left_on="first_ms",
-        right_on="before_ms",
-        by="series",
-        allow_exact_matches=False,
-        check_sortedness=False,
-    )
-    found = found.join(reach, on=one, how="left").with_columns(
-        apart_ms=pl.col("first_ms") - pl.col("before_ms")
-    )
-    apart = pl.col("apart_ms")
-    usual = pl.max_horizontal(
-        usual_of(
-            pl.col("usual_ms").max().over("series"),
-            pl.when(apart.count().over("series") >= ENOUGH_DISTANCES).then(
-                apart.median().over("series")
-            ),
-        ),
-        pl.lit(_step_ms(found)),
-    )
-    needed = pl.col("until_ms").is_null() | (pl.col("until_ms") < pl.col("first_ms"))
-    near = apart <= pl.max_horizontal(pl.lit(LEAST_MS), usual * USUAL_DISTANCES)
-    return found.with_columns(
-        pl.when(needed & near).then(pl.col(name)).alias(name)
-        for name in ("before_ms", "before_value", "before_file", "apart_ms")
-    )
-
-
-def _step_ms(followed: pl.DataFrame) -> int:
-    """The most common distance within stretches, else between them; 1 where few are known."""
-    for name, enough in (("usual_ms", 1), ("apart_ms", ENOUGH_DISTANCES)):
-        seconds = (followed[name].drop_nulls() / 1000.0).round().cast(pl.Int64)
-        known = seconds.filter(seconds > 0)
-        if known.len() >= enough:
-            return int(known.mode().min()) * 1000  # type: ignore[arg-type]
-    return 1

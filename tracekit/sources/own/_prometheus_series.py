@@ -5,13 +5,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
@@ -33,7 +31,8 @@ from tracekit.sources.own._prometheus_lines import (
 )
 from tracekit.sources.own._prometheus_metrics import name_in
 from tracekit.sources.own._prometheus_printed import Unread, printed
-from tracekit.sources.own._prometheus_warnings import warned
+from tracekit.sources.own._prometheus_replicas import Number, number_of
+from tracekit.sources.own._prometheus_warnings import is_empty_answer, warned
 
 _BLOCK_BYTES = 4 << 20
 #: A dump begins so, and each of its lines with the brace.
@@ -69,10 +68,9 @@ class Series:
     ends_ms: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @cached_property
-    def number(self) -> int:
+    def number(self) -> Number:
         """A number for the series, the same in every file and ingest."""
-        named = json.dumps([self.name, sorted(self.labels.items())])
-        return int.from_bytes(blake2b(named.encode(), digest_size=8).digest())
+        return number_of(self.name, self.labels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +114,7 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             yield _broken(item.number, item.reason, item.text)
             continue
         value = item.value
-        if _is_answer(value, opened.name):
+        if is_empty_answer(value, opened.name):
             continue
         try:
             labels = dict(value["metric"])
@@ -132,17 +130,6 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             yield from _answered(name, labels, item.number, samples, file=opened.name, raw=raw)
     for number, (reason, said) in enumerate(warned(beside), start=1):
         yield _broken(number, reason, said)
-
-
-def _is_answer(value: Any, file: str) -> bool:
-    """Whether it is an answer without series; raises TracekitError for one that is an error."""
-    status = value.get("status") if isinstance(value, dict) else None
-    if status == "error":
-        raise TracekitError(
-            f"{file}: Prometheus answered with an error: {value.get('error')}",
-            hint="ask again, and keep the answer to a query that works",
-        )
-    return bool(status == "success")
 
 
 def _answered(

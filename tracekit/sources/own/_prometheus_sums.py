@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
-from tracekit.sources.own._prometheus_grid import Distances, heard, on_grid
+from tracekit.sources.own._prometheus_grid import Distances, apart, heard, on_grid, summed
 from tracekit.sources.own._prometheus_increases import Increases
 from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_parts import Parts, part_of
@@ -20,6 +20,8 @@ _HELD = 3_000_000
 _PARTS = 32
 #: So many samples are added up at once.
 _AT_ONCE = 250_000
+#: What is in use in this unit must be there all at once: a mean of it is too little.
+_ALL_AT_ONCE = "bytes"
 #: An entity, its resource and where that stands: a number for each.
 _Key = tuple[str, str, str, str]
 #: Samples that come together: of which entity and part, with which sign, where, and if as rates.
@@ -29,10 +31,12 @@ _SAMPLES = ("time_ms", "value", "passed_ms")
 
 
 class Sums:
-    """Collects samples; ``scraped`` ones, whose times differ by containers, are put on a grid.
+    """Collects samples; those of parts that have no times in common are put on a grid.
+
+    So are all of a file of ``scraped`` samples, which have the times of a query nowhere.
 
     The step of a resource's grid is the most common distance of samples of all its series. At the
-    end of a step stands what a query of Prometheus at that time would find: the last sample of each
+    end of a step stands what a query of Prometheus at that time would find: the sample of each
     part, which holds until the next one, or until its series ends, or until it counts as silent.
     """
 
@@ -52,10 +56,6 @@ class Sums:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._spilled = 0
         self._left_out = pl.Series("part", [], dtype=pl.Int32)
-
-    def put_on_grid(self) -> None:
-        """Put what is not scraped on a grid too."""
-        self._scraped = True
 
     def add(
         self,
@@ -123,7 +123,7 @@ class Sums:
             yield from self._repeated(kept, names)
             samples = heard(kept, self._steps())
             rated |= set(samples.filter("rate")["entity"].unique())
-            frame = _sum(on_grid(samples) if self._scraped else samples)
+            frame = summed(self._in_common(samples))
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
             yield from _halved(halves.join(names, on="entity", how="left"))
             whole = frame.join(
@@ -147,6 +147,21 @@ class Sums:
         yield from self._never_rated(rated)
         if self._folder is not None:
             self._folder.cleanup()
+
+    def _in_common(self, samples: pl.DataFrame) -> pl.DataFrame:
+        """The samples of each entity at times that its parts have in common."""
+        if self._scraped:
+            return on_grid(samples)
+        if self._replicated:
+            # where two replicas state a rate, the one of the shorter time is the closer one
+            passed = pl.when("rate").then("passed_ms").otherwise(0)
+            samples = samples.sort(passed, descending=True, maintain_order=True)
+        moved = apart(samples)
+        if moved.is_empty():
+            return samples
+        some = pl.col("entity").is_in(moved.implode())
+        found = on_grid(samples.filter(some))
+        return pl.concat([samples.filter(~some).select(found.columns), found])
 
     def _never_rated(self, rated: set[int]) -> Iterator[Broken]:
         """Counters of which not one rate could be made; ``rated`` are entities with any."""
@@ -196,13 +211,17 @@ class Sums:
         return key
 
     def _steps(self) -> pl.DataFrame:
-        """The step of the grid of each entity."""
+        """The step of the grid of each entity, and whether the largest in a step counts there."""
         return pl.DataFrame(
             [
-                (key, self._distances[fills, resource].step_ms(self._usual_step_ms))
-                for (fills, _, resource, _), key in self._keys.items()
+                (
+                    key,
+                    self._distances[fills, resource].step_ms(self._usual_step_ms),
+                    unit == _ALL_AT_ONCE,
+                )
+                for (fills, _, resource, unit), key in self._keys.items()
             ],
-            schema={"entity": pl.Int32, "step_ms": pl.Int64},
+            schema={"entity": pl.Int32, "step_ms": pl.Int64, "largest": pl.Boolean},
             orient="row",
         )
 
@@ -267,19 +286,3 @@ def _halved(named: pl.DataFrame) -> Iterator[Broken]:
             " files of both together, or ask for the difference",
             text=name,
         )
-
-
-def _sum(samples: pl.DataFrame) -> pl.DataFrame:
-    """The last sample of each part in a step of the grid, and the parts' sum.
-
-    There is no sum where a part is NaN: the others are less than the whole.
-    """
-    last = samples.group_by("entity", "part", "sign", "time_ms").agg(
-        pl.col("value").last(), pl.col("line").min()
-    )
-    sums = last.group_by("entity", "time_ms").agg(
-        pl.col("value").sum(),
-        pl.col("line").min(),
-        pl.col("sign").n_unique().alias("signs"),
-    )
-    return sums.filter(pl.col("value").is_not_nan())

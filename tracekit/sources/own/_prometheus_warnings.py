@@ -1,14 +1,26 @@
-"""What a server warns of beside an answer: Thanos and Mimir say so that stores did not answer."""
+"""What a server says beside an answer: an error, or that stores of Thanos or Mimir are missing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tracekit.errors import TracekitError
 from tracekit.sources.unreadable import PARTIAL_ANSWER
 
 #: Remarks on a query, which Prometheus 2 puts among its warnings and Prometheus 3 beside them.
 _REMARK = "PromQL info:"
 #: What is wrong with samples that are there; any other warning is of what is not.
 _OF_SAMPLES = "PromQL warning:"
+
+
+def is_empty_answer(value: Any, file: str) -> bool:
+    """Whether it is an answer without series; raises TracekitError for one that is an error."""
+    status = value.get("status") if isinstance(value, dict) else None
+    if status == "error":
+        raise TracekitError(
+            f"{file}: Prometheus answered with an error: {value.get('error')}",
+            hint="ask again, and keep the answer to a query that works",
+        )
+    return bool(status == "success")
 
 
 def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from tracekit.sources.own._prometheus_replicas import Number
 from tracekit.sources.own._prometheus_series import Series
 from tracekit.sources.silence import LEAST_MS
 
@@ -14,6 +15,8 @@ from tracekit.sources.silence import LEAST_MS
 HOLE_DISTANCES = 1.5
 #: Samples that lie no further off are those of the other file, seen again.
 _SAME_DISTANCES = 0.1
+#: A series as one replica of Prometheus saw it.
+SEEN = ("series", "replica")
 
 
 def hole_ms() -> pl.Expr:
@@ -35,14 +38,14 @@ def between(runs: pl.DataFrame, stored: int, step_ms: int) -> pl.DataFrame:
     before, of which no step is known. Short files have the step ``step_ms``, if that is not 1.
     The samples are between ``from_ms`` and ``to_ms``.
     """
-    pairs = _overlapping(runs.filter(pl.len().over("series") > 1), stored)
+    pairs = _overlapping(runs.filter(pl.len().over(SEEN) > 1), stored)
     old = (pl.col("file") == stored) | (pl.col("file_of") == stored)
     hole = pl.col("known_ms").is_not_null() & (pl.col("first_ms_of") < pl.col("first_ms"))
     found = pairs.filter(hole | ~_same(old, max(step_ms, 2)))
     stated = pl.col("file") == stored
     since = pl.max_horizontal("known_ms", "first_ms_of")
     return found.select(
-        "series",
+        *SEEN,
         file=pl.when(stated).then("file_of").otherwise("file"),
         file_of=pl.when(stated).then("file").otherwise("file_of"),
         from_ms=pl.when(stated & hole)
@@ -60,15 +63,15 @@ def _overlapping(runs: pl.DataFrame, stored: int) -> pl.DataFrame:
     ``known_ms`` is the sample before in the file itself.
     """
     last = pl.col("last_ms")
-    longest = pl.when(last == last.cum_max().over("series")).then(pl.col("at"))
+    longest = pl.when(last == last.cum_max().over(SEEN)).then(pl.col("at"))
     every = (
-        runs.sort("series", "first_ms", "last_ms", "file")
+        runs.sort(*SEEN, "first_ms", "last_ms", "file")
         .with_row_index("at")
         .with_columns(
             known_ms=pl.when(pl.col("file") == stored)
             .then("known_ms")
-            .otherwise(last.shift(1).over("series", "file")),
-            of=longest.forward_fill().over("series").shift(1).over("series"),
+            .otherwise(last.shift(1).over(*SEEN, "file")),
+            of=longest.forward_fill().over(SEEN).shift(1).over(SEEN),
         )
     )
     others = every.select(
@@ -104,11 +107,11 @@ class Woven:
     """Holds samples of such series until all of them are there."""
 
     def __init__(self) -> None:
-        self._pieces: dict[int, list[Series]] = {}
+        self._pieces: dict[Number, list[Series]] = {}
 
-    def hold(self, number: int, series: Series) -> None:
-        """A piece of a series, which is known by a number."""
-        self._pieces.setdefault(number, []).append(series)
+    def hold(self, series: Series) -> None:
+        """A piece of a series."""
+        self._pieces.setdefault(series.number, []).append(series)
 
     def series(self) -> Iterator[Series]:
         """Each series with the samples of all files, of equal times one."""
