@@ -25,6 +25,7 @@ from tracekit.ingest.made_up import is_made_up
 from tracekit.ingest.mend import late_list, mend, replaced_by, sha256
 from tracekit.ingest.staged import Staged
 from tracekit.ingest.summary import IngestSummary, begun, failure, refused_now, said
+from tracekit.ingest.turns import in_turns
 from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import Discovery, TraceFile, discover
@@ -116,8 +117,9 @@ def ingest(
         ):
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
-            files = _with_facts(found.files, Store(target, manifest), folder)
-            coordinator.take(writer.unknown(files, task.advance), task.advance)
+            for some in in_turns(found.files):
+                files = _with_facts(some, found.files, Store(target, writer.manifest), folder)
+                coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 writer.end(folder, alone_memory)
     if summary.failed:
@@ -141,14 +143,16 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
     return found
 
 
-def _with_facts(files: Sequence[TraceFile], store: Store, folder: Path) -> Iterator[TraceFile]:
-    """The files, each knowing what is stored of nodes, and how much is new with it."""
+def _with_facts(
+    some: Sequence[TraceFile], every: Sequence[TraceFile], store: Store, folder: Path
+) -> Iterator[TraceFile]:
+    """Some of the files, each knowing what is stored of nodes, and how much is new with all."""
     sizes = () if is_remote(store.path) else base_sizes(store)
-    releases = {file.match.source.name for file in files}
+    releases = {file.match.source.name for file in some}
     stored = {release: stored_rows(store, folder, release) for release in releases}
     known = {entry.file for entry in store.manifest.sources}
-    new_bytes = sum(file.size_bytes for file in files if file.name not in known)
-    for file in files:
+    new_bytes = sum(file.size_bytes for file in every if file.name not in known)
+    for file in some:
         yield dataclasses.replace(
             file,
             stored_sizes=sizes,

@@ -32,6 +32,7 @@ from tracekit.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
 from tracekit.read.plan import key_kinds
 from tracekit.read.validate import Counts, validate
 from tracekit.sources import (
+    STOOD,
     Batch,
     Broken,
     ClusterFile,
@@ -39,7 +40,9 @@ from tracekit.sources import (
     Head,
     Opened,
     Read,
+    lines_of,
     recognise_by_reader,
+    row_text,
 )
 from tracekit.tables import Table, all_tables
 
@@ -205,7 +208,8 @@ class ReaderFile:
         self.fractions.note(table.name, read.rows)
         if read.lines is not None:
             self.lines.append(read.lines.cast(pl.Int64).to_numpy())
-        return self._checked(read.rows, table)
+        found = self._checked(read.rows, table)
+        return replace(found, rejects=_as_they_stand(found.rejects, read))
 
     def _rejected(self, waiting: dict[str, list[Broken]]) -> Iterator[tuple[str, CodedRows]]:
         for name, broken in waiting.items():
@@ -235,12 +239,25 @@ def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -
     return replace(one, beside=beside, stored_sizes=sizes, stored=dict(file.stored))
 
 
+def _as_they_stand(rejects: pl.DataFrame, read: Batch) -> pl.DataFrame:
+    """The rejects with the lines of the file, where it is known of which their rows were made."""
+    lines = lines_of(read, rejects["line"])
+    if not lines:
+        return rejects
+    texts = [
+        row_text(lines[line])[:_LONGEST_TEXT] if line in lines else text
+        for line, text in rejects.select("line", "text").iter_rows()
+    ]
+    return rejects.with_columns(pl.Series("text", texts, pl.String))
+
+
 def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
     """The rows with the columns of the table; ``line`` is their place among these rows."""
     if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
         # the order of the file is the order of the source
         rows = rows.with_columns(pl.col("line").alias("position"))
-    strange = set(rows.columns) - {column.name for column in table.columns} - {"line"}
+    added = {one for one in rows.columns if one.endswith(STOOD)}
+    strange = {*rows.columns} - {column.name for column in table.columns} - {"line"} - added
     if strange:
         raise TypeError(f"table {table.name} has no column {', '.join(sorted(strange))}")
     empty = pl.Series([None] * rows.height, dtype=pl.String)
@@ -252,7 +269,8 @@ def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
     frame = pl.DataFrame([*columns, places])
 
     def found(at: int, column: str) -> str:
-        value = rows[column][at] if column in rows.columns else None
+        stands = column + STOOD if column + STOOD in added else column
+        value = rows[stands][at] if stands in rows.columns else None
         return "" if value is None else str(value)
 
     def shown(at: int) -> str:

@@ -22,6 +22,7 @@ from tracekit.sources._cluster import (
     Opened,
     Read,
     cluster_match,
+    lines_of,
 )
 from tracekit.sources._recognise import (
     MissingColumnError,
@@ -35,9 +36,11 @@ from tracekit.sources._release import (
     TableFormat,
     Unpivot,
 )
+from tracekit.sources._rows import STOOD, row_text
 from tracekit.tables import all_tables
 
 __all__ = [
+    "STOOD",
     "Archives",
     "Batch",
     "Broken",
@@ -56,8 +59,10 @@ __all__ = [
     "get_source",
     "is_published",
     "lacking",
+    "lines_of",
     "recognise",
     "recognise_by_reader",
+    "row_text",
 ]
 
 

@@ -1,5 +1,7 @@
 """Streams delimited text as frames of typed columns, a broken line apart from the good ones."""
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,8 +12,11 @@ from tracekit.units import SECONDS_UP_TO
 
 #: So much of a file is looked at at once.
 _BLOCK_BYTES = 16 << 20
+#: The end of the name of a column that a reader adds. Beside a column of the file it holds the
+#: values as they stand there, where they were changed.
+STOOD = "\0"
 #: The column of a frame that keeps each row's line.
-_STOOD = "text\0"
+_LINE = f"text{STOOD}"
 #: A longer line is no row.
 _LONGEST_LINE_BYTES = 1 << 20
 
@@ -124,7 +129,7 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     bad = {one.line for one in broken}
     kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
     columns = [f"{name}\0" if name in form.numbers else name for name in names]
-    own = [pl.col("text").alias(_STOOD)] if form.as_it_stood else []
+    own = [pl.col("text").alias(_LINE)] if form.as_it_stood else []
     own += [pl.col(one).alias(f"{one}\0") for one in form.numbers if form.as_it_stood]
     read = [pl.col(one).alias(name) for one, name in zip(columns, names, strict=True)]
     return kept.select("line", *read, *own), sorted(broken, key=lambda one: one.line)
@@ -272,7 +277,7 @@ def seconds(*columns: str) -> list[Rule]:
 
 
 def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
-    value = row.get(f"{rule.column}\0", row[rule.column])
+    value = as_it_stands(row, rule.column)
     shown = "empty" if value is None else f"'{str(value)[:60]}'"
     return Broken(
         table=table,
@@ -283,8 +288,17 @@ def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
     )
 
 
+def as_it_stands(row: Mapping[str, object], column: str) -> object:
+    """The value of a column of the file, as it stands there."""
+    return row.get(column + STOOD, row[column])
+
+
 def row_text(row: Mapping[str, object]) -> str:
     """The row as it stood, which is made up of its columns where its line is not kept."""
+    if _LINE in row:
+        return str(row[_LINE])
     # a name that ends so was added by a reader: the row stands in the file without it
-    own = [one for name, one in row.items() if name != "line" and not name.endswith("\0")]
-    return str(row.get(_STOOD, ",".join("" if one is None else str(one) for one in own)))
+    own = [name for name in row if name != "line" and not name.endswith(STOOD)]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([as_it_stands(row, one) for one in own])
+    return text.getvalue()

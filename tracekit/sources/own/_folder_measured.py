@@ -11,7 +11,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
-from tracekit.sources._rows import Rule, refuse
+from tracekit.sources._rows import STOOD, Rule, refuse
 from tracekit.sources.own._folder_columns import LIMIT, Measure, columns_of, further
 from tracekit.units import SHARE, in_stored_unit, known_units, stored_unit
 
@@ -134,13 +134,18 @@ def _before(opened: Opened, table: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _converted(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """The rows with their amounts in the units of the store; a text that is no number stays."""
+    """The rows with their amounts in the units of the store; a text that is no number stays.
+
+    Amounts and units as they stand in the file are beside them.
+    """
     found = [(*pair, *(in_stored_unit(*pair) or (pair[1], 1, 1))) for pair in _pairs(frame)]
     changed = [one for one in found if one[1] != one[2] or one[3] != one[4]]
     if not changed:
         return frame
     kinds = dict.fromkeys((*_PAIR, _BASE), pl.String) | dict.fromkeys((_TIMES, _PER), pl.Float64)
     known = pl.DataFrame(changed, schema=kinds, orient="row")
+    stood = [one for one in ("unit", *columns) if one in frame.columns]
+    frame = frame.with_columns(pl.col(one).alias(one + STOOD) for one in stood)
     both = frame.with_columns(pl.col(one).cast(pl.String) for one in _PAIR).join(
         known, on=list(_PAIR), how="left", maintain_order="left"
     )

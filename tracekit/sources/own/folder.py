@@ -15,18 +15,23 @@ from tracekit.sources._cluster import (
     Read,
 )
 from tracekit.sources._columns import named_frames, spelled
-from tracekit.sources._rows import refuse
+from tracekit.sources._rows import STOOD, refuse
 from tracekit.sources.own import _folder_rows
+from tracekit.sources.own._folder_checks import known_containers, unknown
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_earlier import Earlier
 from tracekit.sources.own._folder_measured import Measured
 from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
 from tracekit.sources.own._folder_repeats import Repeats
+from tracekit.sources.own._folder_stored import Stored
 from tracekit.sources.own._folder_units import check_steps
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
 _ENDING = r"(?:[-_.]?(?:part)?[-_.]?\d[-\w]*)?\.(?:csv|parquet)"
+
+#: The tables of what containers ask for, which list none.
+_ASKED = ("container_resource", "fixed_request")
 
 
 def _is(stem: str, needed: tuple[str, ...]) -> Callable[[Head], bool]:
@@ -71,6 +76,8 @@ def _table_file(table: Table) -> ClusterFile:
             if small
             else None
         )
+        stored = Stored(opened) if small else None
+        listed = known_containers(opened) if table.name in _ASKED else None
         places = listed_places(opened) if table.name == "container_usage" else None
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
@@ -78,13 +85,17 @@ def _table_file(table: Table) -> ClusterFile:
                 check_steps(opened.name, frame, table.entity)
             rows, wrong = in_form(frame)
             yield from wrong
+            rows, wrong = refuse(rows, unknown(rows, "container", listed), table.name)
+            yield from wrong
             for one in (repeats, earlier):
                 rows, wrong = one.apart(rows) if one is not None else (rows, [])
                 yield from wrong
+            stood = rows
             rows = timed(rows) if table.entity == "node" and not table.step else rows
             rows = rows if places is None else places.of(rows)
-            kept = [name for name in rows.columns if name in columns or name == "line"]
-            yield Batch(table=table.name, rows=rows.select(kept))
+            own = [name for name in rows.columns if name.removesuffix(STOOD) in {*columns, "line"}]
+            batch = Batch(table=table.name, rows=rows.select(own), stood=stood)
+            yield from [batch] if stored is None else stored.apart(stood, [batch])
 
     return ClusterFile(
         word=table.name,
