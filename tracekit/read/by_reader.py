@@ -40,7 +40,6 @@ from tracekit.sources import (
     Head,
     Opened,
     Read,
-    lines_of,
     recognise_by_reader,
     row_text,
 )
@@ -208,8 +207,7 @@ class ReaderFile:
         self.fractions.note(table.name, read.rows)
         if read.lines is not None:
             self.lines.append(read.lines.cast(pl.Int64).to_numpy())
-        found = self._checked(read.rows, table)
-        return replace(found, rejects=_as_they_stand(found.rejects, read))
+        return self._checked(read.rows, table, read.stood)
 
     def _rejected(self, waiting: dict[str, list[Broken]]) -> Iterator[tuple[str, CodedRows]]:
         for name, broken in waiting.items():
@@ -221,11 +219,13 @@ class ReaderFile:
             empty = pl.DataFrame(schema={"line": pl.Int64})
             yield name, CodedRows(self._checked(empty, self._known(name)).columns, rejects)
 
-    def _checked(self, rows: pl.DataFrame, table: Table) -> CodedRows:
+    def _checked(
+        self, rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None = None
+    ) -> CodedRows:
         """The rows by the rules of the table; a line may stand for several of them."""
         lines = rows["line"].cast(pl.Int64).to_numpy()
         missing = self._match.source.missing_names
-        clean = validate(_parsed(rows, table), table, missing, self.counts[table.name])
+        clean = validate(_parsed(rows, table, stood), table, missing, self.counts[table.name])
         coded = code(clean, table, self.keys[table.name])
         at = coded.columns[LINE]
         rejects = coded.rejects.with_columns(
@@ -239,25 +239,17 @@ def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -
     return replace(one, beside=beside, stored_sizes=sizes, stored=dict(file.stored))
 
 
-def _as_they_stand(rejects: pl.DataFrame, read: Batch) -> pl.DataFrame:
-    """The rejects with the lines of the file, where it is known of which their rows were made."""
-    lines = lines_of(read, rejects["line"])
-    if not lines:
-        return rejects
-    texts = [
-        row_text(lines[line])[:_LONGEST_TEXT] if line in lines else text
-        for line, text in rejects.select("line", "text").iter_rows()
-    ]
-    return rejects.with_columns(pl.Series("text", texts, pl.String))
+def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Parsed:
+    """The rows with the columns of the table; ``line`` is their place among these rows.
 
-
-def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
-    """The rows with the columns of the table; ``line`` is their place among these rows."""
+    Parameters
+    ----------
+    stood : the lines of the file that the rows are made of, where they are known
+    """
     if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
         # the order of the file is the order of the source
         rows = rows.with_columns(pl.col("line").alias("position"))
-    added = {one for one in rows.columns if one.endswith(STOOD)}
-    strange = {*rows.columns} - {column.name for column in table.columns} - {"line"} - added
+    strange = set(rows.columns) - {column.name for column in table.columns} - {"line"}
     if strange:
         raise TypeError(f"table {table.name} has no column {', '.join(sorted(strange))}")
     empty = pl.Series([None] * rows.height, dtype=pl.String)
@@ -268,12 +260,24 @@ def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
     places = pl.Series("line", np.arange(rows.height, dtype=np.int64))
     frame = pl.DataFrame([*columns, places])
 
+    places_of: dict[int, int] = {}
+
+    def line_of(at: int) -> dict[str, object]:
+        assert stood is not None  # noqa: S101 - as whoever asks saw
+        if not places_of:
+            places_of.update(zip(stood["line"].cast(pl.Int64), range(stood.height), strict=True))
+        return stood.row(places_of[int(rows["line"][at])], named=True)
+
     def found(at: int, column: str) -> str:
-        stands = column + STOOD if column + STOOD in added else column
-        value = rows[stands][at] if stands in rows.columns else None
+        if stood is not None and column + STOOD in stood.columns:
+            value = line_of(at)[column + STOOD]
+        else:
+            value = rows[column][at] if column in rows.columns else None
         return "" if value is None else str(value)
 
     def shown(at: int) -> str:
+        if stood is not None:
+            return row_text(line_of(at))[:_LONGEST_TEXT]
         row = rows.row(at, named=True)
         text = ", ".join(f"{k}={v}" for k, v in row.items() if v is not None and k != "line")
         return text[:_LONGEST_TEXT]

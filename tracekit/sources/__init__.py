@@ -22,7 +22,6 @@ from tracekit.sources._cluster import (
     Opened,
     Read,
     cluster_match,
-    lines_of,
 )
 from tracekit.sources._recognise import (
     MissingColumnError,
@@ -36,7 +35,7 @@ from tracekit.sources._release import (
     TableFormat,
     Unpivot,
 )
-from tracekit.sources._rows import STOOD, row_text
+from tracekit.sources._stood import STOOD, row_text
 from tracekit.tables import all_tables
 
 __all__ = [
@@ -59,7 +58,6 @@ __all__ = [
     "get_source",
     "is_published",
     "lacking",
-    "lines_of",
     "recognise",
     "recognise_by_reader",
     "row_text",

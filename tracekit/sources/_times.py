@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from tracekit.sources._rows import STOOD, Rule
+from tracekit.sources._rows import Rule
+from tracekit.sources._stood import STOOD
 
 #: Times have such names in all tables.
 _ENDING = "_ms"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tracekit.sources._rows import STOOD
+from tracekit.sources._stood import STOOD
 from tracekit.tables import all_tables
 from tracekit.units import UNIT_OF, in_stored_unit
 

@@ -8,9 +8,12 @@ import polars as pl
 
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
-from tracekit.sources._rows import row_text
+from tracekit.sources._stood import row_text
+from tracekit.sources.own._folder_columns import LIMIT, columns_of
 from tracekit.sources.own._folder_repeats import differs, stated_columns, told_again
 
+#: The tables of which nobody reads two rows that are about the same.
+_WHOLE = ("container", "container_resource")
 #: What rows get while they are compared; names of columns end so that readers add.
 _FILE, _KEY, _FIRST = "file\0", "key\0", "\0first\0"
 
@@ -58,15 +61,14 @@ class Earlier:
         if self._rows is None or self._keys[0] not in frame.columns:
             return frame, []
         rows = _as_texts(frame, self._keys).join(self._rows, on=_KEY)
-        shared = [
-            one
-            for one in stated_columns(frame)
-            if one + _FIRST in self._rows.columns and one not in self._keys
-        ]
-        if not shared:
-            return frame, []
+        shared = [one for one in stated_columns(frame) if one not in {*self._keys, "position"}]
+        lacking = [one for one in shared if one + _FIRST not in rows.columns]
+        rows = rows.with_columns(pl.lit(None, pl.String).alias(one + _FIRST) for one in lacking)
         marked = rows.with_columns(
-            differs(pl.col(one), pl.col(one + _FIRST)).alias(one + _KEY) for one in shared
+            (
+                differs(pl.col(one), pl.col(one + _FIRST)) | self._adds(one, self._rows.columns)
+            ).alias(one + _KEY)
+            for one in shared
         )
         other = marked.filter(pl.any_horizontal(pl.col(one + _KEY) for one in shared))
         if not other.height:
@@ -97,6 +99,23 @@ class Earlier:
             for row in wrong.iter_rows(named=True)
         ]
         return frame.filter(~pl.col("line").is_in(lines.implode())), broken
+
+    def _adds(self, column: str, firsts: Sequence[str]) -> pl.Expr:
+        """Where a row says more of a column, and nobody would read it: a container has one row.
+
+        A resource may be added, as those are apart; a limit to what is requested may not.
+        """
+        more = pl.col(column).is_not_null() & pl.col(column + _FIRST).is_null()
+        if self._table not in _WHOLE:
+            return pl.lit(value=False)
+        if column in columns_of(self._table):
+            return more
+        others = [
+            one for one in firsts if one.replace(LIMIT, "") == column.replace(LIMIT, "") + _FIRST
+        ]
+        return more & pl.any_horizontal(
+            pl.lit(value=False), *(pl.col(one).is_not_null() for one in others)
+        )
 
 
 def _first_of_each(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

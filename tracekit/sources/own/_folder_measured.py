@@ -11,7 +11,8 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
-from tracekit.sources._rows import STOOD, Rule, refuse
+from tracekit.sources._rows import Rule, refuse
+from tracekit.sources._stood import STOOD
 from tracekit.sources.own._folder_columns import LIMIT, Measure, columns_of, further
 from tracekit.units import SHARE, in_stored_unit, known_units, stored_unit
 
@@ -47,7 +48,7 @@ class Measured:
         self._columns = _AMOUNTS.get(table, ())
         self._first: dict[str, tuple[str, str]] = {}
         if self._columns:
-            stated = (*_in_store(opened), *_in_wide(opened), *_before(opened, table))
+            stated = (*_in_wide(opened), *_in_store(opened), *_before(opened, table))
             for where, resource, unit in stated:
                 self._note(resource, unit, where)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from tracekit.sources._cluster import Broken
-from tracekit.sources._rows import STOOD, as_it_stands, row_text
+from tracekit.sources._stood import STOOD, as_it_stands, row_text
 
 #: So many of the columns in which two rows differ are named, and so much of each value.
 _COLUMNS_TOLD = 3

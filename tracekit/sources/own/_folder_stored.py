@@ -9,7 +9,7 @@ from dataclasses import replace
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened
-from tracekit.sources._rows import row_text
+from tracekit.sources._stood import row_text
 from tracekit.sources.own._folder_columns import Measure
 from tracekit.sources.own._folder_repeats import differs, told_again
 from tracekit.sources.own._folder_terms import in_terms_of

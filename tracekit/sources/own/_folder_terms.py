@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from tracekit.sources._rows import as_it_stands
+from tracekit.sources._stood import as_it_stands
 from tracekit.sources.own._folder_columns import LABEL, LIMIT, Measure
 from tracekit.units import in_stored_unit
 
@@ -34,12 +35,20 @@ def in_terms_of(
         kept = None if first is None else _plain(float(str(first)) * measure.per_unit)
         return measure.column, as_it_stands(row, measure.column), kept
     named = column if column in row else _ARRIVAL.get(column, column)
+    if named not in row and column == "labels":
+        return _label(row, json.loads(str(found["now"])), json.loads(str(first)))
     if named not in row:
-        # the further columns of texts of a wide file are labels
-        labels = [one for one in row if one.startswith(LABEL)]
-        return (labels[0] if len(labels) == 1 else named), found["now"], first
+        return named, found["now"], first
     now = as_it_stands(row, named)
     return named, now, _dated(first) if now != row[named] else first
+
+
+def _label(
+    row: Mapping[str, object], now: Mapping[str, object], first: Mapping[str, object]
+) -> tuple[str, object, object]:
+    """The first label that is another one; further columns of texts of a wide file are labels."""
+    key = next(one for one in now if one in first and str(first[one]) != str(now[one]))
+    return (key if key in row else f"{LABEL}{key}"), now[key], first[key]
 
 
 def _with_unit(

@@ -8,7 +8,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, lines_of
-from tracekit.sources._rows import as_it_stands, row_text
+from tracekit.sources._stood import as_it_stands, row_text
 from tracekit.units import BYTES_PER_GIB, SECONDS_UP_TO
 
 #: Use of this many percent or less is more likely a percentage than millicores.
