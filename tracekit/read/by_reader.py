@@ -242,9 +242,7 @@ def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -
 def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Parsed:
     """The rows with the columns of the table; ``line`` is their place among these rows.
 
-    Parameters
-    ----------
-    stood : the lines of the file that the rows are made of, where they are known
+    ``stood`` are the lines of the file that the rows are made of, where they are known.
     """
     if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
         # the order of the file is the order of the source
@@ -269,10 +267,9 @@ def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Par
         return stood.row(places_of[int(rows["line"][at])], named=True)
 
     def found(at: int, column: str) -> str:
-        if stood is not None and column + STOOD in stood.columns:
-            value = line_of(at)[column + STOOD]
-        else:
-            value = rows[column][at] if column in rows.columns else None
+        value = rows[column][at] if column in rows.columns else None
+        if stood is not None:
+            value = line_of(at).get(column + STOOD, value)
         return "" if value is None else str(value)
 
     def shown(at: int) -> str:
