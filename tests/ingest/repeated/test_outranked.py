@@ -65,7 +65,7 @@ REJECTS = [
         "nodes.csv",
         2,
         (
-            "states node n0 again, with cpu_milli 4000; what the store has of kubernetes.json, "
+            "states node n0 again, with cpu_milli 4000; what the store has of kubernetes.json,"
             " 8000, is kept"
         ),
         f"n0,4000,{32 * GIB}",

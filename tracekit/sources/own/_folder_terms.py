@@ -40,7 +40,9 @@ def in_terms_of(
     if named not in row:
         return named, found["now"], first
     now = as_it_stands(row, named)
-    return named, now, _dated(first) if now != row[named] else first
+    if first is None or not named.endswith("_ms"):
+        return named, now, first
+    return named, now, _dated(first) if now != row[named] else _plain(float(str(first)))
 
 
 def _label(
@@ -67,6 +69,4 @@ def _plain(value: float) -> str:
 
 def _dated(ms: object) -> object:
     """A time as it is written out."""
-    if ms is None:
-        return None
     return (_SINCE + timedelta(milliseconds=float(str(ms)))).isoformat().replace("+00:00", "Z")
