@@ -21,7 +21,8 @@ from tracekit.crew.crew import Alone
 from tracekit.errors import TracekitError
 from tracekit.ingest import shares
 from tracekit.ingest.coordinate import Coordinator, Events
-from tracekit.ingest.once import LEFT_OUT, TWICE, counted_once, may_repeat
+from tracekit.ingest.repeated.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
+from tracekit.ingest.repeated.outranked import is_outranked, without_outranked
 from tracekit.ingest.stage import derived_file
 from tracekit.ingest.use_gaps import one_of_two, silent_use, strangers
 from tracekit.store.checksums import damaged_parts
@@ -38,6 +39,8 @@ _TABLES = ("container_usage", "node_usage")
 _AMOUNTS = ("container_amount", "node_amount")
 #: Defects that are noted at one entry and are of all; such samples were kept once.
 _OF_ALL = (WITHOUT_USE, ONE_OF_TWO, TWICE)
+#: The tables that list nodes and containers.
+_LISTED = {"container": ("container",), "node": ("node", "node_resource")}
 _READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
 
 
@@ -69,9 +72,9 @@ def derive(
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
         con.execute(shares.SIZES)
         made_files = list(_written(con, plain, aside, left_out))
-        listed = any(e.rows for e in plain.parts("container"))
+        listed = _is_listed(plain, "container")
         count, silent = silent_use(con) if listed else (0, "")
-        told = strangers(con) if listed else ""
+        told = strangers(con, [name for name in _LISTED if _is_listed(plain, name)])
     made: list[SourceEntry] = []
 
     def failed(_: str, error: TracekitError) -> None:
@@ -100,6 +103,11 @@ def derive(
     return told
 
 
+def _is_listed(manifest: Manifest, entity: str) -> bool:
+    """Whether any table lists nodes, or containers."""
+    return any(entry.rows for table in _LISTED[entity] for entry in manifest.parts(table))
+
+
 def _digest(manifest: Manifest) -> str:
     """Of what the fractions are worked out of: contents of files, less what is left out of them."""
     inputs = [entry for table in _READ for entry in manifest.parts(table)]
@@ -114,13 +122,20 @@ def _left_out(entry: SourceEntry) -> bool:
 def _once(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> Manifest:
-    """The manifest of a store in which no sample stands in two files."""
+    """The manifest of a store in which no row stands in two files, nor in those of two sources."""
+    if is_outranked(manifest):
+        manifest = _committed(folder, without_outranked(folder, manifest), commit)
     if not may_repeat(manifest):
         return manifest
     aside = folder / STAGING / "once"
     aside.mkdir(parents=True, exist_ok=True)
     with _opened(Store(folder, manifest), aside, memory_bytes) as con:
         written = counted_once(con, folder, manifest)
+    return _committed(folder, written, commit)
+
+
+def _committed(folder: Path, written: Written, commit: Callable[[Manifest], None]) -> Manifest:
+    """The manifest once it is committed, and the parts that it names no more are gone."""
     if written.gone:
         commit(written.manifest)
     for path in written.gone:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tracekit.ingest import shares
@@ -13,11 +14,16 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _STRANGERS = """
-SELECT count(*), count(DISTINCT a.container_key), min(container_id.container)
-FROM container_amount_keyed AS a
-JOIN container_id ON container_id.container_key = a.container_key
-WHERE a.container_key NOT IN (SELECT container_key FROM place)
+SELECT count(*), count(DISTINCT a.{entity}_key), min({entity}_id.{entity})
+FROM {entity}_amount_keyed AS a
+JOIN {entity}_id ON {entity}_id.{entity}_key = a.{entity}_key
+WHERE a.{entity}_key NOT IN ({listed})
 """
+#: Who is listed, by entity.
+_LISTS = {
+    "container": "SELECT container_key FROM place",
+    "node": "SELECT node_key FROM node_keyed UNION SELECT node_key FROM node_resource_keyed",
+}
 
 #: Containers that are listed and there while use is recorded, and of how many it is not.
 _SILENT = """
@@ -42,16 +48,25 @@ WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
 """
 
 
-def strangers(con: DuckDBPyConnection) -> str:
-    """The recorded use of containers that no file lists."""
-    [(samples, containers, name)] = con.sql(_STRANGERS).fetchall()
-    if not samples:
-        return ""
-    return agreeing(
-        samples,
-        f"[sample is|samples are] of {counted(containers, 'container')} that no file lists, such as"
-        f" {name}: [it stays|they stay] in container_amount, and no use is worked out of [it|them]",
-    )
+def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> str:
+    """The recorded use of containers, and of nodes, that no file lists.
+
+    Parameters
+    ----------
+    entities : those of which some are listed: container, node
+    """
+    found = []
+    for entity in entities:
+        sql = _STRANGERS.format(entity=entity, listed=_LISTS[entity])
+        [(samples, count, name)] = con.sql(sql).fetchall()
+        if samples:
+            said = (
+                f"[sample is|samples are] of {counted(count, entity)} that no file lists, such as"
+                f" {name}: [it stays|they stay] in {entity}_amount, and no use is worked out of"
+                " [it|them]"
+            )
+            found.append(agreeing(samples, said))
+    return "; ".join(found)
 
 
 def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:

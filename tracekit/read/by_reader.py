@@ -32,6 +32,7 @@ from tracekit.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
 from tracekit.read.plan import key_kinds
 from tracekit.read.validate import Counts, validate
 from tracekit.sources import (
+    STOOD,
     Batch,
     Broken,
     ClusterFile,
@@ -40,6 +41,7 @@ from tracekit.sources import (
     Opened,
     Read,
     recognise_by_reader,
+    row_text,
 )
 from tracekit.tables import Table, all_tables
 
@@ -205,7 +207,7 @@ class ReaderFile:
         self.fractions.note(table.name, read.rows)
         if read.lines is not None:
             self.lines.append(read.lines.cast(pl.Int64).to_numpy())
-        return self._checked(read.rows, table)
+        return self._checked(read.rows, table, read.stood)
 
     def _rejected(self, waiting: dict[str, list[Broken]]) -> Iterator[tuple[str, CodedRows]]:
         for name, broken in waiting.items():
@@ -217,11 +219,13 @@ class ReaderFile:
             empty = pl.DataFrame(schema={"line": pl.Int64})
             yield name, CodedRows(self._checked(empty, self._known(name)).columns, rejects)
 
-    def _checked(self, rows: pl.DataFrame, table: Table) -> CodedRows:
+    def _checked(
+        self, rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None = None
+    ) -> CodedRows:
         """The rows by the rules of the table; a line may stand for several of them."""
         lines = rows["line"].cast(pl.Int64).to_numpy()
         missing = self._match.source.missing_names
-        clean = validate(_parsed(rows, table), table, missing, self.counts[table.name])
+        clean = validate(_parsed(rows, table, stood), table, missing, self.counts[table.name])
         coded = code(clean, table, self.keys[table.name])
         at = coded.columns[LINE]
         rejects = coded.rejects.with_columns(
@@ -235,8 +239,11 @@ def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -
     return replace(one, beside=beside, stored_sizes=sizes, stored=dict(file.stored))
 
 
-def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
-    """The rows with the columns of the table; ``line`` is their place among these rows."""
+def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Parsed:
+    """The rows with the columns of the table; ``line`` is their place among these rows.
+
+    ``stood`` are the lines of the file that the rows are made of, where they are known.
+    """
     if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
         # the order of the file is the order of the source
         rows = rows.with_columns(pl.col("line").alias("position"))
@@ -251,11 +258,23 @@ def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
     places = pl.Series("line", np.arange(rows.height, dtype=np.int64))
     frame = pl.DataFrame([*columns, places])
 
+    places_of: dict[int, int] = {}
+
+    def line_of(at: int) -> dict[str, object]:
+        assert stood is not None  # noqa: S101 - as whoever asks saw
+        if not places_of:
+            places_of.update(zip(stood["line"].cast(pl.Int64), range(stood.height), strict=True))
+        return stood.row(places_of[int(rows["line"][at])], named=True)
+
     def found(at: int, column: str) -> str:
         value = rows[column][at] if column in rows.columns else None
+        if stood is not None:
+            value = line_of(at).get(column + STOOD, value)
         return "" if value is None else str(value)
 
     def shown(at: int) -> str:
+        if stood is not None:
+            return row_text(line_of(at))[:_LONGEST_TEXT]
         row = rows.row(at, named=True)
         text = ", ".join(f"{k}={v}" for k, v in row.items() if v is not None and k != "line")
         return text[:_LONGEST_TEXT]

@@ -35,9 +35,11 @@ from tracekit.sources._release import (
     TableFormat,
     Unpivot,
 )
+from tracekit.sources._stood import STOOD, row_text
 from tracekit.tables import all_tables
 
 __all__ = [
+    "STOOD",
     "Archives",
     "Batch",
     "Broken",
@@ -58,6 +60,7 @@ __all__ = [
     "lacking",
     "recognise",
     "recognise_by_reader",
+    "row_text",
 ]
 
 

@@ -69,8 +69,9 @@ class Opened:
     stored_sizes : mapping of str to mapping of str to float
         The cores and bytes of each node that the store held before: cpu, memory.
     stored : mapping of str to Path
-        What the store held before of nodes and containers of somebody's own tables, by base table:
-        Parquet with ids as texts. ``node_ids`` and ``container_ids`` are all that it lists.
+        What the store held before of nodes and containers, for somebody's own tables, by base
+        table: Parquet with ids as texts, the file of each row and whether it is of another
+        source. ``node_ids`` and ``container_ids`` are all that it lists.
     """
 
     path: Path
@@ -96,11 +97,22 @@ class Batch:
         are read as a CSV's are.
     lines : Series, optional
         The lines that were read for these rows, where some may give none.
+    stood : DataFrame, optional
+        The lines of the file that these rows are made of, for what is told of one that is broken.
     """
 
     table: str
     rows: pl.DataFrame
     lines: pl.Series | None = None
+    stood: pl.DataFrame | None = None
+
+
+def lines_of(batch: Batch, lines: pl.Series) -> dict[int, dict[str, object]]:
+    """Lines of the file that rows are made of, by their numbers; none where they do not say."""
+    if batch.stood is None or not len(lines):
+        return {}
+    at = batch.stood["line"].cast(lines.dtype).is_in(lines.unique().implode())
+    return {int(row["line"]): row for row in batch.stood.filter(at).iter_rows(named=True)}
 
 
 #: So much of a row that is refused is kept as it stood.

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from tracekit.sources._cluster import Broken, Opened
+from tracekit.sources._stood import LINE, as_it_stands, row_text
 from tracekit.units import SECONDS_UP_TO
 
 #: So much of a file is looked at at once.
 _BLOCK_BYTES = 16 << 20
-#: The column of a frame that keeps each row's line.
-_STOOD = "text\0"
 #: A longer line is no row.
-_LONGEST_LINE_BYTES = 1 << 20
+_LONGESTLINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +75,8 @@ def _blocks(opened: Opened) -> Iterator[bytes]:
             rest = block[cut:]
             if cut:
                 yield block[:cut]
-            elif len(rest) > _LONGEST_LINE_BYTES:
-                yield rest[:_LONGEST_LINE_BYTES] + b"\0\n"
+            elif len(rest) > _LONGESTLINE_BYTES:
+                yield rest[:_LONGESTLINE_BYTES] + b"\0\n"
                 rest = b""
     if rest:
         yield rest
@@ -124,7 +123,7 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     bad = {one.line for one in broken}
     kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
     columns = [f"{name}\0" if name in form.numbers else name for name in names]
-    own = [pl.col("text").alias(_STOOD)] if form.as_it_stood else []
+    own = [pl.col("text").alias(LINE)] if form.as_it_stood else []
     own += [pl.col(one).alias(f"{one}\0") for one in form.numbers if form.as_it_stood]
     read = [pl.col(one).alias(name) for one, name in zip(columns, names, strict=True)]
     return kept.select("line", *read, *own), sorted(broken, key=lambda one: one.line)
@@ -272,7 +271,7 @@ def seconds(*columns: str) -> list[Rule]:
 
 
 def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
-    value = row.get(f"{rule.column}\0", row[rule.column])
+    value = as_it_stands(row, rule.column)
     shown = "empty" if value is None else f"'{str(value)[:60]}'"
     return Broken(
         table=table,
@@ -281,10 +280,3 @@ def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
         reason=f"is {shown}, expected {rule.expected}",
         text=row_text(row),
     )
-
-
-def row_text(row: Mapping[str, object]) -> str:
-    """The row as it stood, which is made up of its columns where its line is not kept."""
-    # a name that ends so was added by a reader: the row stands in the file without it
-    own = [one for name, one in row.items() if name != "line" and not name.endswith("\0")]
-    return str(row.get(_STOOD, ",".join("" if one is None else str(one) for one in own)))

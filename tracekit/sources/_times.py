@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from tracekit.sources._rows import Rule
+from tracekit.sources._stood import STOOD
 
 #: Times have such names in all tables.
 _ENDING = "_ms"
@@ -15,13 +16,17 @@ _MS = timedelta(milliseconds=1)
 
 
 def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with points in time as ms since 1970; a text without a zone, or of none, stays."""
+    """The rows with points in time as ms since 1970; a text without a zone, or of none, stays.
+
+    The column as it stands in the file is beside it, for what is told of a row.
+    """
     for name, kind in frame.schema.items():
         if kind == pl.String and name.endswith(_ENDING):
             dated = frame[name].filter(frame[name].str.contains(_DATE)).unique().drop_nulls()
             found = {text: ms for text in dated if (ms := _ms(text)) is not None}
             if found:
-                frame = frame.with_columns(pl.col(name).replace(found))
+                stood = pl.col(name).alias(name + STOOD)
+                frame = frame.with_columns(pl.col(name).replace(found), stood)
     return frame
 
 

@@ -11,12 +11,16 @@ import polars as pl
 
 from tracekit.files.places import is_remote, scan_parquet
 from tracekit.store.folder import STAGING, Store, part_path
+from tracekit.store.manifest import DERIVED, SourceEntry
+from tracekit.store.node_fields import held
 from tracekit.store.views import ids_of, read
 from tracekit.tables import all_tables
 
 #: The release of tables that somebody wrote himself, and those that state nodes and containers.
 OWN = "folder"
 STATED = ("node", "node_resource", "container", "container_resource")
+#: What rows that are set aside say of themselves: their file, and whether it is another source's.
+FILE, FOREIGN = "file\0", "foreign\0"
 #: The tables that list nodes and containers: whoever stands in none is but named.
 _LISTS: Mapping[str, Sequence[str]] = {
     "node": ("node", "node_resource"),
@@ -34,7 +38,7 @@ def stored_rows(store: Store, folder: Path, release: str) -> tuple[tuple[str, Pa
     if is_remote(store.path):
         # its tables lie on the object store alone
         return _listed_ids(here, at_hand=False)
-    return (*_own_rows(here), *_listed_ids(here, at_hand=True))
+    return (*_stated(here), *_listed_ids(here, at_hand=True))
 
 
 def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
@@ -49,15 +53,33 @@ def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
     return ((_ENDS, path),)
 
 
-def _own_rows(store: Store) -> tuple[tuple[str, Path], ...]:
-    """Each of these tables that has such rows, as a Parquet file with ids as texts, set aside."""
-    own = tuple(one for one in store.manifest.sources if one.release == OWN and one.rows)
-    held = Store(store.path, replace(store.manifest, sources=own))
+def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
+    """Each of these tables that has rows, as a Parquet file with ids as texts, set aside.
+
+    A row knows its file, and whether it is of another source. Of a node of another source there is
+    one row, with each field as it was last stated.
+    """
     return tuple(
-        (table, _set_aside(store, table, read(held, table)))
+        (table, _set_aside(store, table, _rows_of(store, table)))
         for table in STATED
-        if held.manifest.parts(table)
+        if _files(store, table)
     )
+
+
+def _files(store: Store, table: str) -> tuple[SourceEntry, ...]:
+    return tuple(one for one in store.manifest.parts(table) if one.rows and one.release != DERIVED)
+
+
+def _rows_of(store: Store, table: str) -> pl.DataFrame:
+    entries = _files(store, table)
+    rows = read(Store(store.path, replace(store.manifest, sources=entries)), table)
+    files = [pl.repeat(one.file, one.rows, dtype=pl.String, eager=True) for one in entries]
+    others = [pl.repeat(one.release != OWN, one.rows, eager=True) for one in entries]
+    marked = rows.with_columns(pl.concat(files).alias(FILE), pl.concat(others).alias(FOREIGN))
+    if table != "node":
+        return marked
+    last = held(marked.filter(FOREIGN)).unique("node", keep="last", maintain_order=True)
+    return pl.concat([marked.filter(~pl.col(FOREIGN)), last.select(marked.columns)])
 
 
 def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:

@@ -84,11 +84,9 @@ def test_requests_of_a_container_that_is_not_listed_are_left_out_and_told(tmp_pa
 
 
 def test_a_file_that_lists_containers_is_asked_for_where_most_are_unknown(tmp_path: Path) -> None:
-    store = _store(
-        tmp_path,
-        container="time_ms,container\n5,ok\n",
-        container_resource=_asking("ok", "a", "b"),
-    )
+    store = _store(tmp_path, container_resource=_asking("ok", "a", "b"))
+    (tmp_path / "container.csv").write_text("time_ms,container\n5,ok\n")
+    ingest(tmp_path / "container.csv", store)
     with pytest.raises(TracekitError, match="container 'a' has a request and is not in the table"):
         _replayed(store)
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from cluster_support import store_of, workload
 
-from tracekit.ingest.once import STATED_TWICE
+from tracekit.ingest.repeated.once import STATED_TWICE
 from tracekit.query import Database, run
 from tracekit.store import Store
 from tracekit.store.checksums import damaged_parts
@@ -59,12 +59,51 @@ def _rejects(store: Store) -> list[tuple[str, int, str]]:
                 )
             ],
         ),
-        # a list of prices beside nodes with sizes takes no node away
-        ({"node.csv": ["node,price_per_hour", "n0,0.3"]}, []),
+        # of a container nothing but a resource can be added
+        (
+            {
+                "containers_10.csv": [
+                    CONTAINERS + ",gpu,cpu_limit_milli,priority",
+                    f"c0,s,n0,0,500,{GIB},1,,",
+                    f"c1,s,n1,0,500,{GIB},,900,7",
+                ]
+            },
+            [
+                (
+                    "containers_10.csv",
+                    3,
+                    (
+                        "states container c1 again, with cpu_limit_milli 900, priority 7;"
+                        " containers_9.csv (line 3), empty, empty, is kept"
+                    ),
+                )
+            ],
+        ),
+        # a list of prices beside nodes with sizes takes no node away, nor a price that is stated
+        (
+            {"node.csv": ["node,price_per_hour", "n0,0.3", "n1,0.3"]},
+            [
+                (
+                    "node.csv",
+                    2,
+                    (
+                        "states node n0 again, with price_per_hour 0.3; what the store has of"
+                        " nodes_9.csv, 0.4, is kept"
+                    ),
+                )
+            ],
+        ),
         ({"nodes_10.csv": ["time_ms," + NODES, f"60000,n0,16000,{32 * GIB},0.9"]}, []),
         ({"containers_10.csv": [CONTAINERS, f"c0,s,n0,0,-1,{GIB}"]}, None),
     ],
-    ids=["a container", "a node", "prices beside", "a node later", "broken itself"],
+    ids=[
+        "a container",
+        "a node",
+        "more of a container",
+        "prices beside",
+        "a node later",
+        "broken itself",
+    ],
 )
 def test_the_first_file_counts(
     tmp_path: Path,

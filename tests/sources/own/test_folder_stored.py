@@ -61,8 +61,8 @@ def test_a_mended_file_is_not_counted_on_top(tmp_path: Path) -> None:
                 (
                     2,
                     (
-                        "states node n0 again, with price_per_hour 9.0, cpu 16.0; what the store"
-                        " has, 1.0, 8.0, is kept"
+                        "states node n0 again, with price_per_hour 9.0, cpu_milli 16000; what the"
+                        " store has of nodes.csv, 1.0, 8000, is kept"
                     ),
                 )
             ],
@@ -76,11 +76,17 @@ def test_a_mended_file_is_not_counted_on_top(tmp_path: Path) -> None:
                 (
                     2,
                     (
-                        "states container a again, with arrival_ms 60000, cpu 2.0; what the store"
-                        " has, 0, 1.0, is kept"
+                        "states container a again, with arrival_ms 60000, cpu_milli 2000; what the"
+                        " store has of containers.csv, 0, 1000, is kept"
                     ),
                 ),
-                (3, "states container c again, with service t; what the store has, s, is kept"),
+                (
+                    3,
+                    (
+                        "states container c again, with service t; what the store has of"
+                        " containers.csv, s, is kept"
+                    ),
+                ),
             ],
         ),
     ],

@@ -14,7 +14,7 @@ from tracekit.units import EPOCH_FROM_MS, MS_PER_DAY
 _MOST_OF_A_MACHINE = {"_milli": 10**9, "_bytes": 2**60}
 _PRICE = "price_per_hour"
 #: What samples are given of their container, while they are looked at; no column of a file.
-LIVES = ("arrival\0", "departure\0")
+LIVES = ("its arrival\0", "its departure\0")
 #: No container is sampled ten years away from its life: the times of one of both begin elsewhere.
 _APART_MS = 10 * 365 * MS_PER_DAY
 _OTHER_BEGINNING = (

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from tracekit.sources._stood import STOOD
 from tracekit.tables import all_tables
 from tracekit.units import UNIT_OF, in_stored_unit
 
@@ -42,7 +43,7 @@ def further(frame: pl.DataFrame, known: set[str]) -> tuple[list[Measure], list[s
     """
     measures, labels = [], []
     for name in frame.columns:
-        if name in known or name == "line" or not name:
+        if name in known or name == "line" or not name or name.endswith(STOOD):
             continue
         if name.startswith(LABEL) or not _is_numeric(frame[name]):
             labels.append(name)

@@ -12,6 +12,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import Rule, refuse
+from tracekit.sources._stood import STOOD
 from tracekit.sources.own._folder_columns import LIMIT, Measure, columns_of, further
 from tracekit.units import SHARE, in_stored_unit, known_units, stored_unit
 
@@ -47,7 +48,7 @@ class Measured:
         self._columns = _AMOUNTS.get(table, ())
         self._first: dict[str, tuple[str, str]] = {}
         if self._columns:
-            stated = (*_in_store(opened), *_in_wide(opened), *_before(opened, table))
+            stated = (*_in_wide(opened), *_in_store(opened), *_before(opened, table))
             for where, resource, unit in stated:
                 self._note(resource, unit, where)
 
@@ -134,13 +135,18 @@ def _before(opened: Opened, table: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _converted(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """The rows with their amounts in the units of the store; a text that is no number stays."""
+    """The rows with their amounts in the units of the store; a text that is no number stays.
+
+    Amounts and units as they stand in the file are beside them.
+    """
     found = [(*pair, *(in_stored_unit(*pair) or (pair[1], 1, 1))) for pair in _pairs(frame)]
     changed = [one for one in found if one[1] != one[2] or one[3] != one[4]]
     if not changed:
         return frame
     kinds = dict.fromkeys((*_PAIR, _BASE), pl.String) | dict.fromkeys((_TIMES, _PER), pl.Float64)
     known = pl.DataFrame(changed, schema=kinds, orient="row")
+    stood = [one for one in ("unit", *columns) if one in frame.columns]
+    frame = frame.with_columns(pl.col(one).alias(one + STOOD) for one in stood)
     both = frame.with_columns(pl.col(one).cast(pl.String) for one in _PAIR).join(
         known, on=list(_PAIR), how="left", maintain_order="left"
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from tracekit.sources._cluster import Broken
-from tracekit.sources._rows import row_text
+from tracekit.sources._stood import STOOD, as_it_stands, row_text
 
 #: So many of the columns in which two rows differ are named, and so much of each value.
 _COLUMNS_TOLD = 3
@@ -51,7 +51,7 @@ class Repeats:
         return frame, sorted(found, key=lambda one: one.line)
 
     def _of_block(self, frame: pl.DataFrame, keys: Sequence[str]) -> list[Broken]:
-        values = [one for one in frame.columns if one != "line"]
+        values = stated_columns(frame)
         different = frame.filter(
             pl.col(keys[0]).is_not_null() & pl.struct(values).is_first_distinct()
         )
@@ -69,7 +69,8 @@ class Repeats:
                     row, first, keys, other, f"the first (line {first['line']})"
                 )
             else:
-                first.update({one: row[one] for one in values if first[one] is None})
+                more = [one for one in values if first[one] is None]
+                first.update({one: row[one] for one in row if one.removesuffix(STOOD) in more})
         if not said:
             return []
         # an equal of what is rejected is rejected, too
@@ -84,7 +85,7 @@ class Repeats:
         self, frame: pl.DataFrame, keys: Sequence[str], known: set[int]
     ) -> list[Broken]:
         """Those that an earlier block has otherwise; of its rows no values are kept."""
-        values = [one for one in frame.columns if one != "line"]
+        values = stated_columns(frame)
         hashed = frame.with_columns(
             pl.struct(values).hash().alias(_HASH), pl.col("line").alias(_FIRST)
         )
@@ -112,8 +113,8 @@ class Repeats:
 
 def _again(row: Mapping[str, object], keys: Sequence[str]) -> str:
     entity, *more = keys
-    beside = "".join(f", {one} {_shown(row[one])}," for one in more if row[one] is not None)
-    return f"states {entity} {_shown(row[entity])}{beside} again"
+    beside = "".join(f", {one} {_shown(row, one)}," for one in more if row[one] is not None)
+    return f"states {entity} {_shown(row, entity)}{beside} again"
 
 
 def told_again(
@@ -126,12 +127,18 @@ def told_again(
     """What a row states again, in which columns otherwise, and where the one stands that counts."""
     shown = other[:_COLUMNS_TOLD]
     more = f" and {len(other) - len(shown)} more" if len(other) > len(shown) else ""
-    said = ", ".join(f"{one} {_shown(row[one])}" for one in shown)
-    kept = ", ".join(_shown(first[one]) for one in shown)
+    said = ", ".join(f"{one} {_shown(row, one)}" for one in shown)
+    kept = ", ".join(_shown(first, one) for one in shown)
     return f"{_again(row, keys)}, with {said}{more}; {where}, {kept}, is kept"
 
 
-def _shown(value: object) -> str:
+def stated_columns(frame: pl.DataFrame) -> list[str]:
+    """The columns of the file."""
+    return [one for one in frame.columns if one != "line" and not one.endswith(STOOD)]
+
+
+def _shown(row: Mapping[str, object], column: str) -> str:
+    value = as_it_stands(row, column)
     return "empty" if value is None else str(value)[:_CHARACTERS_TOLD]
 
 

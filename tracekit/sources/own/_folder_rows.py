@@ -66,9 +66,11 @@ def read_nodes(opened: Opened) -> Read:
             yield from wrong
         at = timed(kept)
         rows = at.select(*(one for one in at.columns if one in columns), *labels, "line")
-        named = Batch(table="node", rows=_with_labels(rows, labels) if labels else rows)
-        sizes = Batch(table="node_resource", rows=_long(at, ("node", *_KEYS), measures))
-        yield from stored.apart(kept, [named, sizes])
+        whole = _with_labels(rows, labels) if labels else rows
+        sized = _long(at, ("node", *_KEYS), measures)
+        named = Batch(table="node", rows=whole, stood=frame)
+        sizes = Batch(table="node_resource", rows=sized, stood=frame)
+        yield from stored.apart(kept, [named, sizes], measures)
 
 
 def read_containers(opened: Opened) -> Read:
@@ -99,15 +101,21 @@ def read_containers(opened: Opened) -> Read:
         for one in (repeats, earlier):
             kept, wrong = one.apart(kept)
             yield from wrong
-        kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
-        if "position" not in kept.columns:
-            kept = kept.with_columns(pl.col("line").alias("position"))
-        if "daemon" in kept.columns and kept.schema["daemon"] == pl.Boolean:
-            kept = kept.with_columns(pl.col("daemon").cast(pl.Int8))
-        own = [name for name in kept.columns if name in columns and name != "arrival_ms"]
-        lives = Batch(table="container", rows=kept.select(*own, "line"))
-        asked = Batch(table="container_resource", rows=_requests(kept, columns))
-        yield from stored.apart(kept, [lives, asked])
+        yield from stored.apart(kept, _batches(kept, columns), further(kept, columns)[0])
+
+
+def _batches(kept: pl.DataFrame, columns: set[str]) -> list[Batch]:
+    """The lives of containers, in the order of the file, and what they ask for."""
+    rows = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
+    if "position" not in rows.columns:
+        rows = rows.with_columns(pl.col("line").alias("position"))
+    if "daemon" in rows.columns and rows.schema["daemon"] == pl.Boolean:
+        rows = rows.with_columns(pl.col("daemon").cast(pl.Int8))
+    own = [name for name in rows.columns if name in columns and name != "arrival_ms"]
+    return [
+        Batch(table="container", rows=rows.select(*own, "line"), stood=kept),
+        Batch(table="container_resource", rows=_requests(rows, columns), stood=kept),
+    ]
 
 
 def read_usage(opened: Opened) -> Read:
@@ -142,7 +150,7 @@ def _usage(opened: Opened) -> Read:
         yield from wrong
         rows = _long(kept, ("container", *_KEYS), measures)
         # a line without any amount is a line that was read
-        yield Batch(table="container_amount", rows=rows, lines=kept["line"])
+        yield Batch(table="container_amount", rows=rows, lines=kept["line"], stood=frame)
 
 
 def read_background(opened: Opened) -> Read:
@@ -162,7 +170,8 @@ def read_background(opened: Opened) -> Read:
         yield from wrong
         rows = _long(kept, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
-        yield Batch(table="node_amount", rows=rows.with_columns(named), lines=kept["line"])
+        named_rows = rows.with_columns(named)
+        yield Batch(table="node_amount", rows=named_rows, lines=kept["line"], stood=frame)
 
 
 def _columns(measures: Sequence[Measure]) -> list[str]:

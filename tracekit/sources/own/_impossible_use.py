@@ -1,13 +1,14 @@
 """Refuses use in another unit: what no node could give, or times of another scale."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.sources._cluster import Batch, Broken
+from tracekit.sources._cluster import Batch, Broken, lines_of
+from tracekit.sources._stood import as_it_stands, row_text
 from tracekit.units import BYTES_PER_GIB, SECONDS_UP_TO
 
 #: Use of this many percent or less is more likely a percentage than millicores.
@@ -97,18 +98,21 @@ def _given(
         if (most := whole[what])
     ]
     beyond = pl.any_horizontal(*limits).fill_null(False) if limits else pl.lit(value=False)
-    yield Batch(table=batch.table, rows=batch.rows.filter(~beyond), lines=batch.lines)
+    yield replace(batch, rows=batch.rows.filter(~beyond))
     name = batch.table.partition("_")[0]
-    for row in batch.rows.filter(beyond).iter_rows(named=True):
-        what = row["resource"]
+    wrong = batch.rows.filter(beyond)
+    lines = lines_of(batch, wrong["line"])
+    for row in wrong.iter_rows(named=True):
+        what, stood = row["resource"], lines.get(row["line"])
+        time = row["time_ms"] if stood is None else as_it_stands(stood, "time_ms")
         unit, per = _stated(what, cpu)
         yield Broken(
             table=batch.table,
             line=row["line"],
             column="amount",
-            reason=f"is {float(row['amount']) * per:,.4g} {unit} of {what} at {row['time_ms']},"
+            reason=f"is {float(row['amount']) * per:,.4g} {unit} of {what} at {time},"
             f" expected no more than the {max(whole[what]) * per:,.10g} of the largest node",
-            text=str(row[name]),
+            text=str(row[name]) if stood is None else row_text(stood),
         )
 
 

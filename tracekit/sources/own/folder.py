@@ -2,27 +2,16 @@
 
 import re
 from collections.abc import Callable
-
-import polars as pl
+from functools import partial
 
 from tracekit.sources._cluster import (
-    Batch,
-    Broken,
     ClusterFile,
     ClusterSource,
     Head,
-    Opened,
-    Read,
 )
-from tracekit.sources._columns import named_frames, spelled
-from tracekit.sources._rows import refuse
+from tracekit.sources._columns import spelled
 from tracekit.sources.own import _folder_rows
-from tracekit.sources.own._folder_documents import in_form
-from tracekit.sources.own._folder_earlier import Earlier
-from tracekit.sources.own._folder_measured import Measured
-from tracekit.sources.own._folder_nodes import kept_nodes, listed_places, timed
-from tracekit.sources.own._folder_repeats import Repeats
-from tracekit.sources.own._folder_units import check_steps
+from tracekit.sources.own._folder_tables import read_table
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -50,41 +39,10 @@ def _lacks(stem: str, needed: tuple[str, ...]) -> Callable[[Head], tuple[str, ..
 
 def _table_file(table: Table) -> ClusterFile:
     """A file with the columns of a table of the store."""
-    columns = {column.name for column in table.columns}
     needed = tuple(column.name for column in table.columns if column.required)
     if table.entity == "node" and not table.step:
         # what is said of a node without a time holds from the start
         needed = tuple(name for name in needed if name != "time_ms")
-
-    def read(opened: Opened) -> Read:
-        repeats = Repeats(table.name, () if table.step else table.key)
-        measured = Measured(opened, table.name)
-
-        def in_form(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-            rows, wrong = _in_form(frame, table)
-            rows, other = measured.apart(rows)
-            return rows, [*wrong, *other]
-
-        small = bool(table.entity and table.key and not table.step)
-        earlier = (
-            Earlier(opened, table.name, table.key, table.name, lambda frame: in_form(frame)[0])
-            if small
-            else None
-        )
-        places = listed_places(opened) if table.name == "container_usage" else None
-        for frame, broken in named_frames(opened, table.name, needed=needed):
-            yield from broken
-            if table.step and table.entity:
-                check_steps(opened.name, frame, table.entity)
-            rows, wrong = in_form(frame)
-            yield from wrong
-            for one in (repeats, earlier):
-                rows, wrong = one.apart(rows) if one is not None else (rows, [])
-                yield from wrong
-            rows = timed(rows) if table.entity == "node" and not table.step else rows
-            rows = rows if places is None else places.of(rows)
-            kept = [name for name in rows.columns if name in columns or name == "line"]
-            yield Batch(table=table.name, rows=rows.select(kept))
 
     return ClusterFile(
         word=table.name,
@@ -92,17 +50,8 @@ def _table_file(table: Table) -> ClusterFile:
         tables=(table.name,),
         recognises=_is(table.name, needed),
         lacks=_lacks(table.name, needed),
-        read=read,
+        read=partial(read_table, table, needed),
     )
-
-
-def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Broken]]:
-    """The rows that have the form of the table, and the rejects."""
-    if table.step or not table.entity:
-        return frame, []
-    if table.entity == "node":
-        return kept_nodes(frame, table.name)
-    return refuse(frame, in_form(frame, table.name), table.name)
 
 
 _OWN_WORDS = (

@@ -29,7 +29,7 @@ from tracekit.tables import Table, all_tables
 from tracekit.words import agreeing, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from duckdb import DuckDBPyConnection
@@ -127,7 +127,12 @@ def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> W
             at = con.sql(f"SELECT nth_row FROM again WHERE later AND nth = {nth + 1}").fetchnumpy()[
                 "nth_row"
             ]
-            changed[id(entry)] = _without(folder, entry, np.asarray(at), last + 1, defect)
+            changed[id(entry)] = without_rows(folder, entry, np.asarray(at), last + 1, defect)
+    return written(manifest, changed)
+
+
+def written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
+    """The manifest with entries of parts that were written again, by ``id`` of those before."""
     sources = tuple(changed.get(id(one), one) for one in manifest.sources)
     gone = [
         path
@@ -185,12 +190,8 @@ def _found(
     named["firsts"] = ", ".join(f"first_{one}" for one in values)
     for nth, samples, entities, others in counts:
         example = con.sql(_EXAMPLE.format(**named, nth=nth, other=f"({other})")).fetchall()[0]
-        stand = agreeing(
-            samples,
-            f"{'[row|rows]' if stated else '[sample|samples]'} of"
-            f" {counted(entities, named['entity'])} in {entries[nth - 1].file} [stands|stand] in"
-            f" {entries[example[2] - 1].file}, too",
-        )
+        files_of_two = entries[nth - 1].file, entries[example[2] - 1].file
+        stand = stand_in(samples, entities, table, *files_of_two)
         yield (
             nth - 1,
             Defect(
@@ -201,6 +202,15 @@ def _found(
                 example=f"{stand}, {_otherwise(others, values, example)}",
             ),
         )
+
+
+def stand_in(rows: int, entities: int, table: Table, file: str, other: str) -> str:
+    """How many rows, of how many entities, of a file stand in another one, too."""
+    return agreeing(
+        rows,
+        f"{'[row|rows]' if table.name in STATED else '[sample|samples]'} of"
+        f" {counted(entities, table.entity or '')} in {file} [stands|stand] in {other}, too",
+    )
 
 
 def _same(columns: Sequence[str], other: str) -> str:
@@ -227,7 +237,7 @@ def _shown(value: object) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
-def _without(
+def without_rows(
     folder: Path, entry: SourceEntry, rows: IntArray, part: int, defect: Defect
 ) -> SourceEntry:
     """The entry of a part that is written again without some rows."""

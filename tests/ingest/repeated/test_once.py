@@ -12,7 +12,7 @@ from cluster_support import written as folder_of
 from kubernetes_support import answer, listed, node, pod, series, written
 
 from tracekit.ingest import ingest
-from tracekit.ingest.once import TWICE
+from tracekit.ingest.repeated.once import TWICE
 from tracekit.query import run
 from tracekit.store import Store, open_store
 from tracekit.store.checksums import damaged_parts

@@ -1,0 +1,1 @@
+"""Rows that stand in several files, or with several sources: which of them count."""
