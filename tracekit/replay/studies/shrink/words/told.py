@@ -32,7 +32,6 @@ from tracekit.replay.studies.shrink.words.there import use_there
 from tracekit.study import Study
 from tracekit.words import count, counted, short_id
 
-
 #: How the sentence begins that says how the count moves over orders of arrival.
 EACH_ORDER = "Each order taken alone needs"
 
