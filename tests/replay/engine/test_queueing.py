@@ -303,6 +303,43 @@ def test_a_gang_that_has_begun_takes_in_who_comes_after_others_left() -> None:
     assert run(load).time_ms.tolist() == [0, 0, 500, 600]
 
 
+@pytest.mark.parametrize("start", ["empty", "observed"])
+@pytest.mark.parametrize("minimum", [None, 2, 3])
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+def test_production_started_whom_it_started_whatever_the_gang(
+    placer: MakePlacer, minimum: int | None, start: str
+) -> None:
+    """c1 replaces c0, so that production never ran three of the gang at once."""
+    load = workload(
+        [(10, 10)] * 2,
+        [(60, 1800, 4, 1, 0), (60, 9000, 4, 1, 1), (1860, 9000, 4, 1, 0), (1900, 9000, 4, 1, 0)],
+    )
+    load = dataclasses.replace(
+        load,
+        gang=np.array([0, 0, 0, -1]),
+        gang_minimum=None if minimum is None else np.full(4, minimum),
+        pinned=np.array([0, 1, -1, -1]) if start == "observed" else None,
+        gang_wait_ms=100,
+    )
+    outcome = Engine(
+        load, parse_policy("observed"), np.random.default_rng(0), placer=placer
+    ).run()
+    assert outcome.node.tolist() == load.recorded_node.tolist()
+    assert outcome.time_ms.tolist() == load.arrival_ms.tolist()
+    assert outcome.steps["pending"].sum() == 0
+
+
+@given(rows, some.integers(0, 2**32))
+def test_production_runs_the_same_with_and_without_gangs(
+    found: list[tuple[int, int, int, int]], seed: int
+) -> None:
+    load = constrained(made(found), np.random.default_rng(seed))
+    free = dataclasses.replace(load, gang=None, gang_minimum=None)
+    held, without = run(load, "observed"), run(free, "observed")
+    assert held.time_ms.tolist() == without.time_ms.tolist()
+    assert held.steps.equals(without.steps)
+
+
 def test_a_gang_waits_for_those_that_come_later() -> None:
     load = workload([(10, 10)], [(0, 9000, 4, 1), (500, 9000, 4, 1), (700, 9000, 2, 1)])
     load = dataclasses.replace(load, gang=np.array([3, 3, -1]))

@@ -50,7 +50,9 @@ class Engine:
         self._placer = placer(self.state, rng, clock)
         self._workload = workload
         self._calendar = Calendar(workload)
-        self._gangs = None if workload.gang is None else Gangs(workload)
+        # production started whom it started: its placement obeys no gang, as no other filter
+        held = workload.gang is not None and policy.filtered
+        self._gangs = Gangs(workload) if held else None
         self._pinned = None if workload.pinned is None else workload.pinned.copy()
         self._turn = turns(workload)
         self._arrived = 0
