@@ -321,9 +321,7 @@ def test_production_started_whom_it_started_whatever_the_gang(
         pinned=np.array([0, 1, -1, -1]) if start == "observed" else None,
         gang_wait_ms=100,
     )
-    outcome = Engine(
-        load, parse_policy("observed"), np.random.default_rng(0), placer=placer
-    ).run()
+    outcome = Engine(load, parse_policy("observed"), np.random.default_rng(0), placer=placer).run()
     assert outcome.node.tolist() == load.recorded_node.tolist()
     assert outcome.time_ms.tolist() == load.arrival_ms.tolist()
     assert outcome.steps["pending"].sum() == 0

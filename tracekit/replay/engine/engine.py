@@ -14,9 +14,10 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.engine.displaced import Displaced
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
-from tracekit.replay.engine.preemption import Preemption
+from tracekit.replay.engine.preemption import preemption_of
 from tracekit.replay.engine.queueing import Calendar, Gangs, Patience, turns
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement import PlacementPolicy
@@ -61,15 +62,9 @@ class Engine:
         self._evicted, self._again = 0, 0
         self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
         self._patience = Patience(workload, policy)
-        self._evicted_by_loss: set[int] = set()
-        self._preempted: list[int] = []
+        self._displaced = Displaced()
         self._against_budget = 0
-        preempts = workload.preemption and policy.preempts and policy.filtered
-        self._preemption = (
-            Preemption(self.state, workload.priority)
-            if preempts and self._turn is not None and workload.priority is not None
-            else None
-        )
+        self._preemption = None if self._turn is None else preemption_of(self.state)
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
@@ -84,17 +79,16 @@ class Engine:
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
         self._pending.extend(self._let_go(sorted(self._patience.holding)))
         self.state.check_conservation()
-        # who was evicted and waits has no node, as who never got one
-        waiting = np.array(sorted(set(self._preempted) & set(self._pending)), dtype=np.int64)
-        self.state.node[waiting] = self.state.placed_ms[waiting] = -1
+        self._displaced.waited_in_vain(self._pending)
+        # who was taken off a node and found no other has none, as who never got one
+        unplaced = self._displaced.not_again()
+        self.state.node[unplaced] = self.state.placed_ms[unplaced] = -1
         return Outcome(
-            evicted=np.array(sorted(self._evicted_by_loss), dtype=np.int64),
-            waiting_after_loss=np.array(
-                sorted(self._evicted_by_loss & set(self._pending)), dtype=np.int64
-            ),
-            preempted=np.array(self._preempted, dtype=np.int64),
+            evicted=self._displaced.lost(),
+            unplaced_after_loss=self._displaced.not_again("loss"),
+            preempted=np.array(self._displaced.preempted, dtype=np.int64),
             against_budget=self._against_budget,
-            waiting_after_eviction=waiting,
+            unplaced_after_eviction=self._displaced.not_again("priority"),
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=steps,
@@ -179,7 +173,7 @@ class Engine:
                 self._placer.changed(np.array([node]))
                 self._pending.remove(index)
                 self._pending.extend(victims.tolist())
-                self._preempted.extend(victims.tolist())
+                self._displaced.off(victims, "priority")
                 evicted = True
             if evicted:
                 self._retry(now)
@@ -285,6 +279,7 @@ class Engine:
         self._stop(stopped)
         if self._pending and len(leaving):
             gone = set(leaving.tolist())
+            self._displaced.waited_in_vain(gone.intersection(self._pending))
             self._pending = [index for index in self._pending if index not in gone]
         return len(stopped) > 0
 
@@ -294,7 +289,7 @@ class Engine:
         evicted = self.state.lose(nodes) if len(nodes) else nodes
         self._stop(evicted)
         self._pending.extend(evicted.tolist())
-        self._evicted_by_loss.update(evicted.tolist())
+        self._displaced.off(evicted, "loss")
         return len(evicted) > 0
 
     def _join(self, now: int) -> bool:
@@ -350,6 +345,7 @@ class Engine:
         self._rebalanced_ms = now
         evicted = self.state.evict(now)
         self._stop(evicted)
+        self._displaced.off(evicted, "move")
         self._pending.extend(evicted.tolist())
         self._evicted, self._again = len(evicted), int(self._moved[evicted].sum())
         self._moved[evicted] = True
