@@ -83,16 +83,11 @@ def test_what_became_of_containers_on_lost_nodes_is_told_once(
     ]
 
 
+ROOM = "made room for containers of higher priority"
 EVICTIONS = [
     ((0, 0), "no container was evicted for one of higher priority"),
-    (
-        (1, 0),
-        "1 eviction made room for containers of higher priority; all that were evicted ran again",
-    ),
-    (
-        (3, 1),
-        "3 evictions made room for containers of higher priority; 1 evicted container found no other node",
-    ),
+    ((1, 0), f"1 eviction {ROOM}; all that were evicted ran again"),
+    ((3, 1), f"3 evictions {ROOM}; 1 evicted container found no other node"),
 ]
 
 
