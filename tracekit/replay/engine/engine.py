@@ -122,6 +122,10 @@ class Engine:
     def _happens(self, now: int) -> None:
         """Departures, losses, joins and clocks of this time, then whoever waits is tried again."""
         freed = self._depart(now)
+        if self._gangs is not None:
+            holding, running = self._patience.holding, self.state.running
+            for gang in self._gangs.hold_enough(holding, running, self.state.node, now):
+                self._begin(gang, now)
         freed |= self._lose(now)
         freed |= self._join(now)
         over, again = self._patience.due(now)
@@ -223,8 +227,7 @@ class Engine:
         self._place(indices, times)
         placed = state.running[indices]
         if placed.sum() >= needed:
-            held = patience.ended(gang)
-            state.begin(held[state.running[held]], now)
+            self._begin(gang, now)
         elif patience.wait_ms and gangs.small_gap(indices, state.running, state.node, needed):
             patience.hold(gang, indices[placed & ~pinned].tolist(), now)
             state.hold(indices[placed & ~pinned])
@@ -232,6 +235,11 @@ class Engine:
             self._take_back(free)
             patience.step_back(gang, now)
             self._pending.extend(self._let_go([gang]))
+
+    def _begin(self, gang: int, now: int) -> None:
+        """Members of a gang that held nodes for the rest begin to run."""
+        held = self._patience.ended(gang)
+        self.state.begin(held[self.state.running[held]], now)
 
     def _take_back(self, members: IntArray) -> None:
         """Take members of a gang off their nodes as if they had never been placed."""
@@ -273,15 +281,18 @@ class Engine:
             self._pinned[indices[start:end]] = -1
 
     def _depart(self, now: int) -> bool:
-        """Stop the containers that depart now; whether that freed anything."""
+        """Stop the containers that depart now; whether others may begin for that."""
         leaving = self._calendar.departing(now)
-        stopped = leaving[self.state.running[leaving]]
-        self._stop(stopped)
-        if self._pending and len(leaving):
-            gone = set(leaving.tolist())
-            self._displaced.waited_in_vain(gone.intersection(self._pending))
-            self._pending = [index for index in self._pending if index not in gone]
-        return len(stopped) > 0
+        running = self.state.running[leaving]
+        self._stop(leaving[running])
+        waited = leaving[~running]
+        if not len(waited):
+            return len(leaving) > 0
+        self._displaced.waited_in_vain(waited.tolist())
+        gone = set(waited.tolist())
+        self._pending = [index for index in self._pending if index not in gone]
+        fewer = self._gangs is not None and self._gangs.fewer_are_enough(waited)
+        return fewer or bool(running.any())
 
     def _lose(self, now: int) -> bool:
         """Empty and close the nodes that are lost now; whether that evicted any container."""
@@ -319,16 +330,13 @@ class Engine:
         for index in waiting:
             shape = (self._workload.request[index].tobytes(), self.state.kind(index))
             tried = some is None or some[index]
-            if tried and (shape not in refused or self._is_pinned(index)):
+            asks = self._pinned is None or self._pinned[index] < 0
+            if tried and not (asks and shape in refused):
                 self._place(np.array([index]), np.array([now]))
             if not self.state.running[index]:
                 if tried:
                     refused.add(shape)
                 self._pending.append(index)
-
-    def _is_pinned(self, index: int) -> bool:
-        """Whether a container is still to be put on its node without asking the policy."""
-        return self._pinned is not None and bool(self._pinned[index] >= 0)
 
     def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
         """As ``_retry``, gang by gang; of a gang that partly runs, the others are tried."""

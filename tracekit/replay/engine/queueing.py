@@ -1,7 +1,7 @@
 """The queue and its order: priorities, gangs and their patience, and times known beforehand."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -75,6 +75,32 @@ class Gangs:
         others = np.setdiff1d(self._members[gang], some, assume_unique=True)
         to_come = int(((node[others] < 0) & (self._departure[others] > now)).sum())
         return min(short, len(some) + to_come)
+
+    def fewer_are_enough(self, gone: IntArray) -> bool:
+        """Whether a gang may need fewer as these leave that wait: one that states no minimum."""
+        of_gang = gone[self._gang[gone] >= 0]
+        stated = np.zeros_like(of_gang) if self._minimum is None else self._minimum[of_gang]
+        return bool((stated == 0).any())
+
+    def hold_enough(
+        self, holding: Mapping[int, Sequence[int]], running: BoolArray, node: IntArray, now: int
+    ) -> list[int]:
+        """The gangs of which those that hold nodes are enough, as others that waited have left.
+
+        Parameters
+        ----------
+        holding : mapping
+            As ``Patience`` has it.
+        running, node : shape (containers,)
+            Who is on a node, and where each was placed last, -1 for never.
+        """
+        found = []
+        for gang, members in holding.items():
+            held = np.unique(np.array(members, dtype=np.int64))
+            held = held[running[held]]
+            if len(held) and len(held) >= self.needed(held, node, now):
+                found.append(gang)
+        return found
 
     def awaiting_others(self, pending: Sequence[int], arrived: int) -> int:
         """How many of these wait for members of their gang to come, so that nobody can place them.
