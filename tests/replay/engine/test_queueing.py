@@ -183,6 +183,11 @@ class Slow:
             return [index]
         return [i for i in self.everyone if self.gang[i] == self.gang[index]]
 
+    def together(self, index: int) -> int:
+        """How many of its gang are there as it arrives."""
+        at, load = self.load.arrival_ms[index], self.load
+        return sum(load.arrival_ms[i] <= at < load.departure_ms[i] for i in self.members(index))
+
     def minimum(self, index: int) -> int | None:
         """What the gang states, 0 for nothing; None for who is in no gang."""
         if self.gang[index] < 0:
@@ -196,7 +201,7 @@ class Slow:
             return
         members = self.members(group[0])
         left = sum(i in self.placed or self.load.departure_ms[i] > now for i in members)
-        needed = self.minimum(group[0]) or left
+        needed = self.minimum(group[0]) or min(left, max(self.together(i) for i in members))
         if sum(i in self.placed for i in members) < needed:
             for index in group:
                 if self.pinned[index] < 0 and index in self.where:

@@ -71,7 +71,7 @@ class Engine:
         for step, now in enumerate(self._workload.times_ms.tolist()):
             self._events_until(now)
             moves, again = self._place_evicted(now)
-            self.state.pass_step(step, self._waiting(), moves, again)
+            self.state.pass_step(step, self._waiting(now), moves, again)
             if now < self._workload.times_ms[-1]:  # whom it evicts is placed by the next step
                 self._rebalance(now)
             each_step()
@@ -257,12 +257,13 @@ class Engine:
             found.extend(held.tolist())
         return found
 
-    def _waiting(self) -> int:
+    def _waiting(self, now: int) -> int:
         """How many wait for a node or hold one, and not for members of their gang to come."""
         held = 0 if self.state.holding is None else int(self.state.holding.sum())
-        few = (
-            0 if self._gangs is None else self._gangs.awaiting_others(self._pending, self._arrived)
-        )
+        few = 0
+        if self._gangs is not None:
+            node = self.state.node
+            few = self._gangs.awaiting_others(self._pending, self._arrived, node, now)
         return len(self._pending) + held - few
 
     def _place(self, indices: IntArray, times: IntArray) -> None:

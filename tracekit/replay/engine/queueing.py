@@ -57,7 +57,8 @@ class Gangs:
 
         As many as are wanting of the gang's minimum, even where fewer are left of the gang: it can
         never begin then. Who ran before counts, so that a gang that has begun is never short. A
-        gang that states no minimum needs all that are left of it.
+        gang that states no minimum needs all that are left of it, and no more than are ever there
+        together.
 
         Parameters
         ----------
@@ -102,18 +103,23 @@ class Gangs:
                 found.append(gang)
         return found
 
-    def awaiting_others(self, pending: Sequence[int], arrived: int) -> int:
+    def awaiting_others(
+        self, pending: Sequence[int], arrived: int, node: IntArray, now: int
+    ) -> int:
         """How many of these wait for members of their gang to come, so that nobody can place them.
 
-        Of containers, in order of arrival, ``arrived`` have come.
+        Of containers, in order of arrival, ``arrived`` have come. ``node`` is as in ``needed``.
         """
         if not pending or arrived == len(self._gang):
             return 0
-        gangs, many = np.unique(self._gang[pending], return_counts=True)
+        waiting = np.array(pending, dtype=np.int64)
         found = 0
-        for gang, count in zip(gangs.tolist(), many.tolist(), strict=True):
-            if gang >= 0 and int((self._members[gang] < arrived).sum()) < self._enough[gang]:
-                found += count
+        for gang in np.unique(self._gang[waiting]).tolist():
+            some = waiting[self._gang[waiting] == gang]
+            stated = self._minimum is not None and self._minimum[some[0]]
+            come = int((self._members[gang] < arrived).sum())
+            few = come < self._enough[gang] if stated else len(some) < self.needed(some, node, now)
+            found += len(some) * (gang >= 0 and few)
         return found
 
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:

@@ -135,7 +135,7 @@ def begins_s(load: Workload) -> dict[str, int]:
         (GANG, [3] * 3, {"g0": -1, "g2": -1, "g3": -1}),
         # what one states is of the whole gang
         (GANG, [None, 3, None], {"g0": -1, "g2": -1, "g3": -1}),
-        (REPLACED, [None] * 3, {"g0": -1, "g1": 1860, "g2": 1860}),
+        (REPLACED, [None] * 3, {"g0": 60, "g1": 60, "g2": 1860}),
         (REPLACED, [2] * 3, {"g0": 60, "g1": 60, "g2": 1860}),
     ],
 )
