@@ -122,12 +122,7 @@ def _show(found: Study, out: Path | None, *, all_measures: bool) -> None:
 
 def _show_thresholds(found: Study) -> None:
     """Print what became of each threshold, where any was asked for."""
-    from tracekit.replay.answer.comparison.words import (
-        base_told,
-        held,
-        judged_value,
-        of_another,
-    )
+    from tracekit.replay.answer.comparison.words import held, judged_value
 
     thresholds = found.frames["thresholds"]
     if thresholds.height:
@@ -138,7 +133,7 @@ def _show_thresholds(found: Study) -> None:
                 [
                     row["threshold"],
                     row["policy"],
-                    base_told(row) if of_another(row) else judged_value(row, "base"),
+                    judged_value(row, "base"),
                     judged_value(row, "new"),
                     outcome(row),
                 ]
