@@ -10,7 +10,7 @@ import pytest
 from replay_support import workload
 
 from tracekit.cli._asked import Asked
-from tracekit.cli.replay import _lost_theirs, command, counted_from
+from tracekit.cli.replay import command, counted_from
 from tracekit.replay.answer.decision_words import blind_told
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import OBSERVED, replay
@@ -35,32 +35,6 @@ def test_who_decided_before_there_was_use_to_read_is_named() -> None:
     assert blind_told(decided) == [
         "cwt, paragon read use and decided 7 times before any use had been measured",
         "target_load_packing reads use and decided 3,807 times before any use had been measured",
-    ]
-
-
-LOSSES = [
-    ((0, 0), "no container lost its node"),
-    ((1, 0), "1 container lost its node and found another"),
-    ((4, 4), "4 containers lost their node and found no other"),
-    ((4, 1), "4 containers lost their node: 1 found no other, 3 did"),
-]
-
-
-@pytest.mark.parametrize(("counts", "said"), LOSSES)
-def test_what_became_of_containers_on_lost_nodes_is_told_once(
-    counts: tuple[int, int], said: str
-) -> None:
-    """A line a policy said "1 containers lost their node, 0 of them found no other"."""
-    rows = [
-        {"policy": name, "evicted_by_loss": counts[0], "unplaced_after_loss": counts[1]}
-        for name in ("a", "b")
-    ]
-    other = {"policy": "c", "evicted_by_loss": 9, "unplaced_after_loss": 0}
-    without = {"policy": "observed", "evicted_by_loss": None, "unplaced_after_loss": None}
-    told = _lost_theirs([*rows, other, without])
-    assert told == [
-        f"under a and b {said}",
-        "under c 9 containers lost their node and found another",
     ]
 
 

@@ -65,7 +65,7 @@ def constrained(load: Workload, rng: np.random.Generator) -> Workload:
     count = load.containers
     parts = tuple(part for part in [*drawn(load, rng), *among(load, rng)] if rng.random() < 0.4)
     gang = np.where(rng.random(count) < 0.4, rng.integers(0, 3, count), -1)
-    needed = rng.integers(1, 4, 4)
+    needed = rng.integers(0, 4, 4)  # 0: none is stated
     pins = np.where(rng.random(count) < 0.15, rng.integers(0, load.nodes, count), -1)
     given = rng.random(5) < 0.5
     return dataclasses.replace(

@@ -149,12 +149,14 @@ def outcome(row: dict[str, Any]) -> str:
 def went(row: dict[str, Any]) -> str:
     """What became of a threshold that failed, with the values of its measure."""
     from tracekit.replay.answer.comparison.compared_run import NOT_COMPARABLE
-    from tracekit.replay.answer.comparison.words import base_told, over_orders
+    from tracekit.replay.answer.comparison.words import base_told, of_another, over_orders
 
     if row["base"] is None:
         # a policy that is new, or a measure that the base has not
         return f"is exceeded by {row['policy']}: {row['measure']} is {over_orders(row)}"
     values = f"{row['measure']} went from {base_told(row)} to {over_orders(row)}"
+    if of_another(row):
+        values = f"{row['measure']} is {over_orders(row)}, beside {base_told(row)} in the base"
     if row["outcome"] == NOT_COMPARABLE:
         why = "fewer containers were placed than in the base"
         return f"cannot be judged for {row['policy']}: {why}; {values}"

@@ -1,13 +1,12 @@
 """tracekit replay: put a workload through placement policies."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
-from tracekit.words import agreeing, counted
+from tracekit.words import counted
 
 PANEL = Panel.replay
 
@@ -146,42 +145,12 @@ def _blind(run: Any) -> list[str]:
 
 
 def _lost(run: Any) -> list[str]:
-    """Nodes that were lost, and what became of the containers on them."""
-    from tracekit.replay.runs.lost_nodes import lost_nodes, lost_told
+    """Nodes that were lost, and what became of containers that lost theirs or were evicted."""
+    from tracekit.replay.runs.lost_nodes import displaced_told, lost_nodes, lost_told
 
     said = lost_told(lost_nodes(run.workload))
-    if not said:
-        return []
-    return [
-        f"{said}; production lost none and has no row",
-        *_lost_theirs(run.summary.to_dicts()),
-    ]
-
-
-def _lost_theirs(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What became of the containers on lost nodes; policies with the same are one sentence."""
-    from tracekit.words import few
-
-    alike: dict[tuple[int, int], list[str]] = {}
-    for row in rows:
-        if row["evicted_by_loss"] is not None:
-            found = row["evicted_by_loss"], row["unplaced_after_loss"]
-            alike.setdefault(found, []).append(row["policy"])
-    return [
-        f"under {few(names)} {_evicted(evicted, unplaced)}"
-        for (evicted, unplaced), names in alike.items()
-    ]
-
-
-def _evicted(evicted: int, unplaced: int) -> str:
-    if not evicted:
-        return "no container lost its node"
-    lost = agreeing(evicted, "[container lost its|containers lost their] node")
-    if not unplaced:
-        return f"{lost} and found another"
-    if unplaced == evicted:
-        return f"{lost} and found no other"
-    return f"{lost}: {unplaced:,} found no other, {evicted - unplaced:,} did"
+    production = [f"{said}; production lost none and has no row"] if said else []
+    return [*production, *displaced_told(run.summary)]
 
 
 def counted_from(load: Any) -> list[str]:

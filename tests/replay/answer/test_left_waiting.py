@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from tracekit.replay.answer.advice import sentence
+from tracekit.replay.answer.all_wait import all_wait
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.fitness import left_out, rule
 from tracekit.replay.answer.left_waiting import few_wait, leaves, waits_in_others, waits_too_much
-from tracekit.replay.answer.overview import overview
+from tracekit.replay.answer.overview import COLUMNS, overview
 from tracekit.replay.answer.preferred import USUAL, preferred, why_first
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.runs.may_wait import MAY_WAIT
@@ -172,6 +173,50 @@ def test_of_equal_ones_who_leaves_fewer_goes_first() -> None:
     assert why_first(run(left), [worse[0], *better], MEASURE) == (
         "it leaves fewer containers without a node than default_scheduler"
     )
+
+
+LEAST = (
+    "under every policy some containers wait before they get a node, the least under a: 7"
+    " container-steps in the first order of arrival"
+)
+
+
+@pytest.mark.parametrize(
+    ("never", "said", "column"),
+    [
+        (
+            {"a": 0, "b": 0},
+            f"{LEAST}; in the end all are placed",
+            ("wait steps", ["7", "50,000"]),
+        ),
+        (
+            {"a": 0, "b": 2},
+            f"{LEAST}; in the end a places all",
+            ("pending", ["0", "2"]),
+        ),
+        (
+            {"a": 1, "b": 2},
+            "every policy leaves containers without a node, the fewest a: 1 never placed",
+            ("pending", ["1", "2"]),
+        ),
+    ],
+)
+def test_where_all_wait_the_table_shows_the_number_that_the_headline_names(
+    never: dict[str, int], said: str, column: tuple[str, list[str]]
+) -> None:
+    """It said "every policy leaves containers waiting" above a column of zeros."""
+    found = run({name: (some,) for name, some in never.items()})
+    steps = pl.col("policy").replace_strict({"a": 7, "b": 50_000})
+    found = dataclasses.replace(
+        found, summary=found.summary.with_columns(pending_container_steps=steps)
+    )
+    assert all_wait(found, ["b", "a"]).startswith(said)
+    seen, (head, values) = overview(found), column
+    at = seen.heads.index(head)
+    assert [row[at] for row in seen.rows] == values
+    assert [row[0] for row in seen.rows] == ["a *", "b *"]
+    assert ("wait steps" in " ".join(seen.note)) == (head == "wait steps")
+    assert len(seen.heads) <= COLUMNS + 1
 
 
 def test_who_waits_for_a_while_is_told_so() -> None:

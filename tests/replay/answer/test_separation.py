@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from replay_support import workload
 
-from tracekit.replay.answer.overview import separates, separating
+from tracekit.replay.answer.may_answer import separates, separating
 from tracekit.replay.measures import find_measure
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay

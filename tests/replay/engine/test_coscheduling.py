@@ -76,6 +76,17 @@ def test_who_leaves_while_its_gang_holds_nodes_has_not_begun() -> None:
     assert outcome.steps["pending"].to_list()[-1] == 9
 
 
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+@pytest.mark.parametrize(("minimum", "expected"), [(0, 2000), (11, -1)])
+def test_who_waits_and_leaves_lets_those_that_hold_nodes_begin(
+    minimum: int, expected: int, placer: MakePlacer
+) -> None:
+    """Ten hold nodes for the eleventh, which leaves at 2 s: all that are left have nodes."""
+    pods = [*ten(*[0] * 10), (0, 2000, 0)]
+    outcome = run(gangs(10, pods, minimum, gang_wait_ms=60_000), placer)
+    assert outcome.time_ms.tolist() == [*[expected] * 10, -1]
+
+
 def test_who_waits_because_a_gang_held_its_node_is_told_so() -> None:
     load = gangs(9, [*ten(*[0] * 10), (1000, END_MS, -1)], gang_wait_ms=2 * END_MS)
     load = dataclasses.replace(load, services=("web",) * load.containers)

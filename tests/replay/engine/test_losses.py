@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 from replay_support import Row, workload
 from workload_support import parquet_folder
 
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
@@ -24,6 +27,8 @@ from tracekit.replay.workload.domains import domains_of
 from tracekit.replay.workload.facts_told import bending
 from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload
+
+T = TypeVar("T")
 
 
 def run(load: Workload, policy: str = "first_fit", placer: MakePlacer = PlainPlacer) -> Outcome:
@@ -54,9 +59,85 @@ def test_what_finds_no_other_node_waits_and_is_counted() -> None:
     load = happening(four(), "lost=zone:b@2s")
     outcome = run(load)
     assert outcome.steps["pending"].to_list() == [0, 0, 2, 2, 2, 2]
-    assert outcome.waiting_after_loss.tolist() == [2, 3]
+    assert outcome.unplaced_after_loss.tolist() == [2, 3]
     row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
     assert (row["evicted_by_loss"], row["unplaced_after_loss"]) == (2, 2)
+
+
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+def test_who_waits_until_it_departs_found_no_other_node(placer: MakePlacer) -> None:
+    """c1 waits from 2 s until it leaves at 4 s; c2 finds room once c0 left; c3 waits to the end."""
+    rows: list[Row] = [(0, 5000, 10, 1), (0, 4000, 10, 1), (0, 9000, 10, 1), (1, 9000, 10, 1)]
+    load = happening(workload([(10, 10), (30, 30)], rows, steps=7), "lost=n1@2s")
+    outcome = run(load, placer=placer)
+    assert outcome.evicted.tolist() == [1, 2, 3]
+    assert outcome.unplaced_after_loss.tolist() == [1, 3]
+    # who found no other node has none, so that the table of a run shows what its headline names
+    assert outcome.node.tolist() == [0, -1, 0, -1]
+    row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
+    assert (row["evicted_by_loss"], row["unplaced_after_loss"], row["pending"]) == (3, 2, 2)
+
+
+class Logged(Engine):
+    """Writes down who starts, who stops and why."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.log: list[tuple[int, str]] = []
+        start, self._why = self.state.start, "move"
+
+        def started(index: int, node: int, now: int) -> None:
+            self.log.append((index, "runs"))
+            start(index, node, now)
+
+        self.state.start = started  # type: ignore[method-assign]
+
+    def _depart(self, now: int) -> bool:
+        return self._because("departs", lambda: super(Logged, self)._depart(now))
+
+    def _lose(self, now: int) -> bool:
+        return self._because("loss", lambda: super(Logged, self)._lose(now))
+
+    def _preempt(self, now: int) -> None:
+        self._because("priority", lambda: super(Logged, self)._preempt(now))
+
+    def _because(self, why: str, do: Callable[[], T]) -> T:
+        before, self._why = self._why, why
+        done = do()
+        self._why = before
+        return done
+
+    def _stop(self, indices: IntArray) -> None:
+        self.log += [(index, self._why) for index in indices.tolist()]
+        super()._stop(indices)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("policy", ["first_fit", "first_fit+load_spread[interval_ms=1000]"])
+def test_who_found_no_other_node_is_who_did_not_run_again(policy: str, seed: int) -> None:
+    """Against the last thing that a log of every start and stop says of each container."""
+    rng = np.random.default_rng(seed)
+    rows: list[Row] = [
+        (int(at), int(at + life), int(cpu), 1)
+        for at, life, cpu in zip(
+            np.sort(rng.integers(0, 5000, 40)), rng.integers(500, 9000, 40),
+            rng.integers(10, 60, 40), strict=True,
+        )
+    ]  # fmt: skip
+    load = happening(workload([(100, 100)] * 5, rows, steps=8), "lost=2@2s,n4@4s", seed=seed)
+    load = dataclasses.replace(load, priority=rng.integers(0, 3, 40), preemption=True)
+    placement, rebalance = halves(parse_entrant(policy))
+    engine = Logged(load, placement, np.random.default_rng(0), rebalance=rebalance)
+    outcome, last = engine.run(), dict(engine.log)
+    found = outcome.unplaced_after_loss.tolist(), outcome.unplaced_after_eviction.tolist()
+    assert found == tuple(
+        sorted(index for index, what in last.items() if what == why) for why in ("loss", "priority")
+    )
+    ends = [last.get(index) in {"runs", "departs"} for index in range(load.containers)]
+    assert (outcome.node >= 0).tolist() == ends
+    fast = run(load, policy, rows_placer)
+    assert fast.unplaced_after_loss.tolist() == found[0]
+    assert fast.unplaced_after_eviction.tolist() == found[1]
 
 
 def test_measures_of_losses_are_there_only_where_nodes_are_lost() -> None:
@@ -116,7 +197,7 @@ def test_both_engines_agree_and_nothing_is_on_a_lost_node(policy: str) -> None:
     assert losses is not None
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
         there = (plain.node == node) & (load.departure_ms > when)
-        waits = np.isin(np.arange(load.containers), plain.waiting_after_loss)
+        waits = np.isin(np.arange(load.containers), plain.unplaced_after_loss)
         assert (plain.time_ms[there & ~waits] < when).sum() == 0
 
 

@@ -185,9 +185,17 @@ def test_groups_hold_when_somebody_is_evicted() -> None:
     outcome = run(load)
     assert outcome.preempted.tolist() == [0]
     assert outcome.node[2] == 0
-    assert outcome.waiting_after_eviction.tolist() == [0]
+    assert outcome.unplaced_after_eviction.tolist() == [0]
     # who waits at the end has no node, as who never got one
     assert (outcome.node[0], outcome.time_ms[0]) == (-1, -1)
+
+
+def test_the_evicted_that_leaves_while_it_waits_found_no_other_node() -> None:
+    load = urgent([(0, 3000, SIZE, 0), (1200, 9000, SIZE, 0)], [0, 9], nodes=1)
+    outcome = run(load)
+    assert outcome.preempted.tolist() == [0]
+    assert outcome.unplaced_after_eviction.tolist() == [0]
+    assert outcome.node.tolist() == [-1, 0]
 
 
 def test_it_needs_priorities() -> None:

@@ -75,6 +75,45 @@ def test_the_engine_queues_as_a_slow_reading_of_the_rules(
     assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers)]
 
 
+@given(
+    some.lists(
+        some.tuples(some.integers(0, 2), some.integers(0, 5), some.integers(1, 5),
+                    some.integers(3, 9)),
+        min_size=2, max_size=9,
+    ),
+    some.integers(6, 18),
+    some.lists(some.sampled_from([0, 0, 1, 2, 3]), min_size=3, max_size=3),
+)  # fmt: skip
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+def test_members_that_leave_while_they_wait_leave_room_for_their_gang(
+    placer: MakePlacer, found: list[tuple[int, int, int, int]], room: int, stated: list[int]
+) -> None:
+    """Little room, so that gangs wait; several of their members leave before there is more."""
+    found.sort(key=lambda row: row[1])
+    given_rows: list[Row] = [(100 * at, 100 * (at + life), cpu, 1) for _, at, life, cpu in found]
+    gang = np.array([of for of, *_ in found])
+    load = dataclasses.replace(
+        workload([(room, 90)], given_rows, steps=2), gang=gang, gang_minimum=np.array(stated)[gang]
+    )
+    outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(1), placer=placer).run()
+    placed = Slow(load).run()
+    pairs = zip(outcome.node.tolist(), outcome.time_ms.tolist(), strict=True)
+    assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers)]
+
+
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+@pytest.mark.parametrize("minimum", [None, 0, 3])
+def test_a_gang_is_tried_again_when_one_that_waits_leaves(
+    placer: MakePlacer, minimum: int | None
+) -> None:
+    """c0 leaves at 600 ms, and nothing else happens: c1 and c2 fit, which are all that are left."""
+    load = workload([(4, 9)], [(0, 600, 2, 1), (0, 9000, 2, 1), (0, 9000, 2, 1)], steps=2)
+    least = None if minimum is None else np.full(3, minimum)
+    load = dataclasses.replace(load, gang=np.zeros(3, np.int64), gang_minimum=least)
+    outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(1), placer=placer).run()
+    assert outcome.time_ms.tolist() == [-1, *([-1, -1] if minimum else [600, 600])]
+
+
 class Slow:
     """First fit event by event, with nothing kept but who is where."""
 
@@ -92,7 +131,8 @@ class Slow:
         arrival, departure = self.load.arrival_ms, self.load.departure_ms
         for now in sorted({*arrival.tolist(), *departure.tolist()}):
             gone = [i for i in self.everyone if departure[i] == now]
-            freed = [i for i in gone if self.where.pop(i, None) is not None]
+            fewer = [i for i in gone if i in self.waiting and self.minimum(i) == 0]
+            freed = [i for i in gone if self.where.pop(i, None) is not None] + fewer
             self.waiting = [i for i in self.waiting if i not in gone]
             new = [i for i in self.everyone if arrival[i] == now]
             daemon = self.load.daemon
@@ -143,14 +183,25 @@ class Slow:
             return [index]
         return [i for i in self.everyone if self.gang[i] == self.gang[index]]
 
+    def together(self, index: int) -> int:
+        """How many of its gang are there as it arrives."""
+        at, load = self.load.arrival_ms[index], self.load
+        return sum(load.arrival_ms[i] <= at < load.departure_ms[i] for i in self.members(index))
+
+    def minimum(self, index: int) -> int | None:
+        """What the gang states, 0 for nothing; None for who is in no gang."""
+        if self.gang[index] < 0:
+            return None
+        return 0 if self.load.gang_minimum is None else int(self.load.gang_minimum[index])
+
     def attempt(self, group: list[int], now: int) -> None:
         for index in group:
             self.place(index, now)
         if self.gang[group[0]] < 0:
             return
-        members, least = self.members(group[0]), self.load.gang_minimum
+        members = self.members(group[0])
         left = sum(i in self.placed or self.load.departure_ms[i] > now for i in members)
-        needed = left if least is None else int(least[group[0]])
+        needed = self.minimum(group[0]) or min(left, max(self.together(i) for i in members))
         if sum(i in self.placed for i in members) < needed:
             for index in group:
                 if self.pinned[index] < 0 and index in self.where:
@@ -301,6 +352,41 @@ def test_a_gang_that_has_begun_takes_in_who_comes_after_others_left() -> None:
         load, gang=np.array([0, 0, -1, 0]), gang_minimum=np.array([2, 2, 0, 2])
     )
     assert run(load).time_ms.tolist() == [0, 0, 500, 600]
+
+
+@pytest.mark.parametrize("start", ["empty", "observed"])
+@pytest.mark.parametrize("minimum", [None, 2, 3])
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer])
+def test_production_started_whom_it_started_whatever_the_gang(
+    placer: MakePlacer, minimum: int | None, start: str
+) -> None:
+    """c1 replaces c0, so that production never ran three of the gang at once."""
+    load = workload(
+        [(10, 10)] * 2,
+        [(60, 1800, 4, 1, 0), (60, 9000, 4, 1, 1), (1860, 9000, 4, 1, 0), (1900, 9000, 4, 1, 0)],
+    )
+    load = dataclasses.replace(
+        load,
+        gang=np.array([0, 0, 0, -1]),
+        gang_minimum=None if minimum is None else np.full(4, minimum),
+        pinned=np.array([0, 1, -1, -1]) if start == "observed" else None,
+        gang_wait_ms=100,
+    )
+    outcome = Engine(load, parse_policy("observed"), np.random.default_rng(0), placer=placer).run()
+    assert outcome.node.tolist() == load.recorded_node.tolist()
+    assert outcome.time_ms.tolist() == load.arrival_ms.tolist()
+    assert outcome.steps["pending"].sum() == 0
+
+
+@given(rows, some.integers(0, 2**32))
+def test_production_runs_the_same_with_and_without_gangs(
+    found: list[tuple[int, int, int, int]], seed: int
+) -> None:
+    load = constrained(made(found), np.random.default_rng(seed))
+    free = dataclasses.replace(load, gang=None, gang_minimum=None)
+    held, without = run(load, "observed"), run(free, "observed")
+    assert held.time_ms.tolist() == without.time_ms.tolist()
+    assert held.steps.equals(without.steps)
 
 
 def test_a_gang_waits_for_those_that_come_later() -> None:

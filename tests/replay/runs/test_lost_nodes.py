@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from replay_support import workload
 
 from tracekit.replay.runs.lost_nodes import (
     counts_as_needed,
+    displaced_told,
     lost_nodes,
     lost_told,
     no_other_loss,
@@ -58,3 +60,41 @@ def test_nobody_is_lost() -> None:
     lost = lost_nodes(load)
     assert lost == []
     assert (lost_told(lost), counts_as_needed(lost), no_other_loss(lost)) == ("", "", "")
+
+
+LOSSES = [
+    ((0, 0), "no container lost its node"),
+    ((1, 0), "1 container lost its node and found another"),
+    ((4, 4), "4 containers lost their node and found no other"),
+    ((4, 1), "4 containers lost their node: 1 found no other, 3 did"),
+]
+
+
+@pytest.mark.parametrize(("counts", "said"), LOSSES)
+def test_what_became_of_containers_on_lost_nodes_is_told_once(
+    counts: tuple[int, int], said: str
+) -> None:
+    """A line a policy said "1 containers lost their node, 0 of them found no other"."""
+    rows = [("a", *counts), ("b", *counts), ("c", 9, 0), ("bound", None, None)]
+    columns = ["policy", "evicted_by_loss", "unplaced_after_loss"]
+    assert displaced_told(pl.DataFrame(rows, schema=columns, orient="row")) == [
+        f"under a and b {said}",
+        "under c 9 containers lost their node and found another",
+    ]
+
+
+ROOM = "made room for containers of higher priority"
+EVICTIONS = [
+    ((0, 0), "no container was evicted for one of higher priority"),
+    ((1, 0), f"1 eviction {ROOM}; all that were evicted ran again"),
+    ((3, 1), f"3 evictions {ROOM}; 1 evicted container found no other node"),
+]
+
+
+@pytest.mark.parametrize(("counts", "said"), EVICTIONS)
+def test_evictions_are_told(counts: tuple[int, int], said: str) -> None:
+    """No line of a terminal or a report mentioned them."""
+    columns = ["policy", "evictions", "unplaced_after_eviction"]
+    made = pl.DataFrame([("a", *counts)], schema=columns, orient="row")
+    assert displaced_told(made) == [f"under a {said}"]
+    assert displaced_told(made.select("policy")) == []

@@ -6,6 +6,7 @@ import pytest
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import all_measures
+from tracekit.replay.runs.threshold_values import measure_of_base
 from tracekit.replay.runs.thresholds import parse_threshold
 
 ROW = {"policy": "lra", "cpu_max_fraction": 0.5, "cpu_max_fraction_low": 0.4, "nodes_used_max": 9}
@@ -102,6 +103,25 @@ def test_beside_the_worst_order_base_is_of_its_own(
     threshold = parse_threshold(text)
     assert threshold.sides(row, row)[1] == base_value
     assert (threshold.new_of_worst, threshold.base_of_worst) == of_worst
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cpu_max > 0.5", "cpu_max_fraction"),
+        ("cpu_max > base", "cpu_max_fraction"),
+        ("cpu_max > worst(base.cpu_stranded_share)", "cpu_stranded_share"),
+        ("cpu_max > 2 * base.cpu_stranded_share", "cpu_stranded_share"),
+        ("cpu_max > base + base.cpu_stranded_share", "cpu_max_fraction"),
+        ("cpu_max > base.cpu_max + base.cpu_stranded_share", "cpu_max_fraction"),
+        ("cpu_max > base.imbalance_mean + base.cpu_stranded_share", None),
+    ],
+)
+def test_the_base_is_of_the_measure_that_the_expression_names(
+    text: str, expected: str | None
+) -> None:
+    threshold = parse_threshold(text)
+    assert measure_of_base(threshold.condition, threshold.measure) == expected
 
 
 def test_a_measure_without_a_worse_end_has_no_worst_order() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as some
 from replay_support import Row, workload
+from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
@@ -19,6 +22,7 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.gangs import runs, with_gangs
+from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload
 
 POLICIES = ["first_fit", "least_allocated", "random", "cwt", "target_load_packing"]
@@ -98,6 +102,38 @@ def test_containers_of_no_known_service_are_no_gang() -> None:
         with_gangs(dataclasses.replace(load, services=("?",) * 4))
     with pytest.raises(TracekitError, match="has no service with several containers that were"):
         with_gangs(dataclasses.replace(load, services=("a", "b", "c", "d")))
+
+
+@pytest.mark.parametrize("span_ms", [0, 600_000])
+def test_a_folder_makes_gangs_of_who_was_there_whatever_the_span(
+    span_ms: int, tmp_path: Path
+) -> None:
+    """With a span of 0 nobody was said to have been there; a store took the same."""
+    names, no_node = ["a0", "a1", "a2"], pl.Series([None] * 3, dtype=pl.String)
+    folder = parquet_folder(
+        tmp_path / "load",
+        nodes={"node": ["n0"], "cpu_milli": [4000], "memory_bytes": [1000]},
+        containers={
+            "container": names, "service": ["a"] * 3,
+            "node": no_node,  # type: ignore[dict-item]
+            "arrival_ms": [-1000] * 3,
+            "departure_ms": [900_000, None, None], "cpu_milli": [2000] * 3,
+            "memory_bytes": [1] * 3,
+        },
+        usage={
+            "container": ["a1"] * 61, "time_ms": list(range(0, 3_600_001, 60_000)),
+            "cpu_milli": [500.0] * 61, "memory_bytes": [1.0] * 61,
+        },
+        background=None,
+    )  # fmt: skip
+    source = source_of(None, folder, assume=[f"arrival_span_ms={span_ms}"], gangs=True)
+    load = source.load()
+    assert load.gang is not None
+    assert sorted(set(load.gang.tolist())) == [0]
+    # a0 leaves after 15 minutes, while all wait: the others are the gang that is left
+    outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(0)).run()
+    at_ms = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
+    assert at_ms == {"a0": -1, "a1": 900_000, "a2": 900_000}
 
 
 def test_gangs_of_the_source_stay_as_they_are_in_every_order() -> None:

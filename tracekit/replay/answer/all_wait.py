@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.answer.left_waiting import PENDING, mean_left
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
@@ -14,24 +14,23 @@ _NAMED = 6
 
 
 def all_wait(found: Results, policies: Sequence[str]) -> str:
-    """That containers wait under every policy, and how many under the best, a clause."""
-    known = [name for name in WAITING if name in found.measures]
+    """That containers wait under every policy, and how many under the best, a clause.
 
-    def waiting(policy: str) -> list[float]:
-        return [float(found.of(policy, name).mean()) for name in known]
-
-    least = min(policies, key=waiting)
-    never, *steps = waiting(least) if known else [0.0]
+    The table below it shows the number that it names.
+    """
+    least = min(policies, key=lambda policy: mean_left(found, policy))
+    never, steps = mean_left(found, least)
     if never:
         return (
             "every policy leaves containers without a node, the fewest"
-            f" {least}: {plain_number(never)} never placed{_beside(found, known[0])}"
+            f" {least}: {plain_number(never)} never placed{_beside(found, PENDING)}"
         )
-    if not steps:
-        return "every policy leaves containers waiting"
+    first = " in the first order of arrival" if found.orders(least) > 1 else ""
+    all_placed = not any(mean_left(found, policy)[0] for policy in policies)
     return (
         "under every policy some containers wait before they get a node, the least under"
-        f" {least}: {plain_number(steps[0])} container-steps; in the end all are placed"
+        f" {least}: {plain_number(steps)} container-steps{first}"
+        f"; in the end {'all are placed' if all_placed else f'{least} places all'}"
     )
 
 

@@ -17,7 +17,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.words import counted, few
 
 #: Measures of who was left out; every policy competes in them.
-WAITING = PENDING, _STEPS = "pending", "pending_container_steps"
+WAITING = PENDING, STEPS = "pending", "pending_container_steps"
 #: Of what the share that may wait is.
 OF_WHAT = f"{WAITING_SHARE:.1%} of the containers and of what they request of each resource"
 
@@ -62,8 +62,8 @@ def waits_too_much(found: Results, policy: str) -> bool:
     steps = found.manifest.get("workload", {}).get("steps") or 0
     most, usual = may_wait(found), OBSERVED in found.policies
     allowed = max(most, left(found, OBSERVED) if usual else 0)
-    allowed_steps = max(most * steps, _steps(found, OBSERVED) if usual else 0.0)
-    return left(found, policy) > allowed or _steps(found, policy) > allowed_steps
+    allowed_steps = max(most * steps, steps_waited(found, OBSERVED) if usual else 0.0)
+    return left(found, policy) > allowed or steps_waited(found, policy) > allowed_steps
 
 
 def left(found: Results, policy: str) -> int:
@@ -71,10 +71,17 @@ def left(found: Results, policy: str) -> int:
     return int(found.of(policy, PENDING).max()) if found.known(policy, PENDING) else 0
 
 
-def _steps(found: Results, policy: str) -> float:
-    if _STEPS not in found.summary.columns:
+def mean_left(found: Results, policy: str) -> tuple[float, float]:
+    """How many it never placed, on average, and how long all waited: the fewest come first."""
+    never = float(found.of(policy, PENDING).mean()) if found.known(policy, PENDING) else 0.0
+    return never, steps_waited(found, policy)
+
+
+def steps_waited(found: Results, policy: str) -> float:
+    """How many container-steps containers waited in the first order; no other tells."""
+    if STEPS not in found.summary.columns:
         return 0.0
-    return float(found.summary.filter(policy=policy)[_STEPS].item() or 0.0)
+    return float(found.summary.filter(policy=policy)[STEPS].item() or 0.0)
 
 
 def leaves(found: Results, policy: str) -> str:

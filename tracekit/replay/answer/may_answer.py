@@ -9,13 +9,16 @@ ranks those that overload at all; and production beside each of them, by all mea
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from tracekit.arrays import BoolArray
 from tracekit.replay.answer.fitness import LeftOut, left_out
+from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.measures import RESOURCES, Measure, of_use
+from tracekit.replay.chance.material import too_near
+from tracekit.replay.measures import RESOURCES, Measure, measures_in, of_use
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.workload.facts_told import ASSUMED
 
 #: What a policy must not do is asked first; it does not rank those that do not.
@@ -90,3 +93,37 @@ def asked(found: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
         asks = set(pair) <= {*fit, usual}
         rows.append([asks and name in among for name in found.measures])
     return np.array(rows, dtype=np.bool_).reshape(-1)
+
+
+def separates(summary: pl.DataFrame, measure: Measure) -> bool:
+    """Whether policies differ by a measure, by 1 % and by as many points as ``material`` asks for.
+
+    Policies that left more containers waiting than they may carried less load and do not count, but
+    for how many they left. Production and the bound do not count either.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As ``summary.parquet``.
+    """
+    if measure.name not in summary.columns:
+        return False
+    rows = _rivals(summary, waiting=measure.name in WAITING)
+    values = rows[measure.name].cast(pl.Float64).drop_nulls().to_list()
+    if len(values) < 2:
+        return False
+    return max(values) > min(values) and not too_near(measure, values)
+
+
+def separating(summary: pl.DataFrame) -> list[Measure]:
+    """The measures that tell policies apart: those that may answer first, then in order."""
+    found = [one for one in measures_in(summary.columns).values() if separates(summary, one)]
+    return sorted(found, key=lambda one: one.group != "answer")
+
+
+def _rivals(summary: pl.DataFrame, *, waiting: bool) -> pl.DataFrame:
+    rows = summary.filter(~pl.col("policy").is_in([BOUND, OBSERVED]))
+    columns = [c for c in WAITING if c in rows.columns]
+    if waiting or not columns:
+        return rows
+    return rows.filter(pl.all_horizontal(pl.col(column) == 0 for column in columns))

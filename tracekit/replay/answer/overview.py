@@ -9,11 +9,24 @@ import polars as pl
 
 from tracekit.replay.answer.decision import decision
 from tracekit.replay.answer.fitness import barred_for_good, judged
-from tracekit.replay.answer.left_waiting import PENDING, WAITING, waits_too_much
+from tracekit.replay.answer.left_waiting import (
+    PENDING,
+    STEPS,
+    mean_left,
+    steps_waited,
+    waits_too_much,
+)
+from tracekit.replay.answer.may_answer import separates
 from tracekit.replay.answer.standings import Standings, standings
-from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import FULLEST, Measure, measures_in, not_asked_for, small, words_of
+from tracekit.replay.measures import (
+    FULLEST,
+    Measure,
+    find_measure,
+    not_asked_for,
+    small,
+    words_of,
+)
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.shown import shown
@@ -56,28 +69,34 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     found = results(run)
     stands = {one.name: standings(found, one.name) for one in _short(found)}
     decides = _decides(found, stands)
-    waits = bool(_too_many_wait(found))
+    waits, waited = bool(_too_many_wait(found)), _only_for_a_while(found)
     told = sorted(
         stands.values(), key=lambda one: (_place(one, decides, waits=waits), *_weight(found, one))
     )
-    always = {*ALWAYS, *([PENDING] if waits else [])}
+    always = {*ALWAYS, *([PENDING] if waits and waited is None else [])}
     picked = [one for one in told if one is decides or one.measure in always or not _same(one)]
-    picked = picked[:columns]
+    picked = picked[: columns - (waited is not None)]
     measures = [found.measures[one.measure] for one in picked]
     barred = _barred(found)
     rows = [
-        (_named(names, barred), *(_cell(found, names[0], stand) for stand in picked))
+        (
+            _named(names, barred),
+            *([f"{steps_waited(found, names[0]):,.0f}"] if waited else []),
+            *(_cell(found, names[0], stand) for stand in picked),
+        )
         for names in _ordered(found, picked)
     ]
     if BOUND in found.summary["policy"]:
-        rows.append((_bound(found), *(_of_bound(found, one) for one in measures)))
+        first = [waited] if waited else []
+        rows.append((_bound(found), *(_of_bound(found, one) for one in [*first, *measures])))
     return Overview(
-        heads=("policy", *(_head(one) for one in measures)),
+        heads=("policy", *(_head(one) for one in [*([waited] if waited else []), *measures])),
         rows=tuple(rows),
         note=(
             *([f"by {_title(found, decides)}, which decides"] if decides else []),
             *(["who leaves the fewest containers waiting first"] if waits else []),
             *([f"{BARRED}: barred, not to be chosen"] if barred else []),
+            *([f"{waited.short}: {waited.title}, in the first order of arrival"] if waited else []),
             *_note(found, measures, picked, list(stands.values()), rows),
             *filter(None, [idle_told(found.summary)]),
         ),
@@ -139,13 +158,13 @@ def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...
     if not picked:
         return list(found.groups)
     names = [row.names for row in picked[0].rows]
-    waits = {name: float(found.of(name, PENDING).mean()) for name in _too_many_wait(found)}
+    waits = {name: mean_left(found, name) for name in _too_many_wait(found)}
     return sorted(
         names,
         key=lambda one: (
             OBSERVED not in one,
             not judged(found, one[0]),
-            waits.get(one[0], -1.0),
+            waits.get(one[0], (-1.0, -1.0)),
         ),
     )
 
@@ -153,6 +172,13 @@ def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...
 def _too_many_wait(found: Results) -> list[str]:
     """Under whom more containers wait than a policy may leave waiting."""
     return [name for name in found.policies if name != OBSERVED and waits_too_much(found, name)]
+
+
+def _only_for_a_while(found: Results) -> Measure | None:
+    """The measure of how long containers wait, where too many do and all get a node; else None."""
+    waits = _too_many_wait(found)
+    never = any(mean_left(found, name)[0] for name in found.policies)
+    return find_measure(STEPS) if waits and not never else None
 
 
 def _cell(found: Results, policy: str, stand: Standings) -> str:
@@ -260,37 +286,3 @@ def _the_same(
         for one in same
     )
     return [f"also: {told}" if alone else f"the same under every policy: {told}"]
-
-
-def separates(summary: pl.DataFrame, measure: Measure) -> bool:
-    """Whether policies differ by a measure, by 1 % and by as many points as ``material`` asks for.
-
-    Policies that left more containers waiting than they may carried less load and do not count, but
-    for how many they left. Production and the bound do not count either.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As ``summary.parquet``.
-    """
-    if measure.name not in summary.columns:
-        return False
-    rows = _rivals(summary, waiting=measure.name in WAITING)
-    values = rows[measure.name].cast(pl.Float64).drop_nulls().to_list()
-    if len(values) < 2:
-        return False
-    return max(values) > min(values) and not too_near(measure, values)
-
-
-def separating(summary: pl.DataFrame) -> list[Measure]:
-    """The measures that tell policies apart: those that may answer first, then in order."""
-    found = [one for one in measures_in(summary.columns).values() if separates(summary, one)]
-    return sorted(found, key=lambda one: one.group != "answer")
-
-
-def _rivals(summary: pl.DataFrame, *, waiting: bool) -> pl.DataFrame:
-    rows = summary.filter(~pl.col("policy").is_in([BOUND, OBSERVED]))
-    columns = [c for c in WAITING if c in rows.columns]
-    if waiting or not columns:
-        return rows
-    return rows.filter(pl.all_horizontal(pl.col(column) == 0 for column in columns))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray
 from tracekit.replay.bounds.nodes import fit_counts
-from tracekit.replay.workload.gangs import enough_of, in_order_of
+from tracekit.replay.workload.gangs import enough_of, in_order_of, most_together
 from tracekit.replay.workload.workload import Workload
 
 
@@ -44,10 +44,7 @@ def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
         return True
     least = load.request[able].min(axis=0)[None]
     room = float(fit_counts(least, load.allocatable).astype(np.float64).sum())
-    arrival, departure = np.sort(load.arrival_ms[able]), np.sort(load.departure_ms[able])
-    # who departs as another arrives was there before it
-    gone = np.searchsorted(departure, arrival, side="right")
-    together = int((np.arange(1, len(arrival) + 1) - gone).max())
+    together = most_together(load.arrival_ms[able], load.departure_ms[able])
     enough = enough_of(load, np.flatnonzero(members))
     if load.gang_minimum is None or not load.gang_minimum[members][0]:
         # it states no minimum: those that are left are enough

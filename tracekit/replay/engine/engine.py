@@ -14,9 +14,10 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.engine.displaced import Displaced
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
-from tracekit.replay.engine.preemption import Preemption
+from tracekit.replay.engine.preemption import preemption_of
 from tracekit.replay.engine.queueing import Calendar, Gangs, Patience, turns
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement import PlacementPolicy
@@ -50,7 +51,9 @@ class Engine:
         self._placer = placer(self.state, rng, clock)
         self._workload = workload
         self._calendar = Calendar(workload)
-        self._gangs = None if workload.gang is None else Gangs(workload)
+        # production started whom it started: its placement obeys no gang, as no other filter
+        held = workload.gang is not None and policy.filtered
+        self._gangs = Gangs(workload) if held else None
         self._pinned = None if workload.pinned is None else workload.pinned.copy()
         self._turn = turns(workload)
         self._arrived = 0
@@ -59,22 +62,16 @@ class Engine:
         self._evicted, self._again = 0, 0
         self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
         self._patience = Patience(workload, policy)
-        self._evicted_by_loss: set[int] = set()
-        self._preempted: list[int] = []
+        self._displaced = Displaced()
         self._against_budget = 0
-        preempts = workload.preemption and policy.preempts and policy.filtered
-        self._preemption = (
-            Preemption(self.state, workload.priority)
-            if preempts and self._turn is not None and workload.priority is not None
-            else None
-        )
+        self._preemption = None if self._turn is None else preemption_of(self.state)
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
         for step, now in enumerate(self._workload.times_ms.tolist()):
             self._events_until(now)
             moves, again = self._place_evicted(now)
-            self.state.pass_step(step, self._waiting(), moves, again)
+            self.state.pass_step(step, self._waiting(now), moves, again)
             if now < self._workload.times_ms[-1]:  # whom it evicts is placed by the next step
                 self._rebalance(now)
             each_step()
@@ -82,17 +79,16 @@ class Engine:
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
         self._pending.extend(self._let_go(sorted(self._patience.holding)))
         self.state.check_conservation()
-        # who was evicted and waits has no node, as who never got one
-        waiting = np.array(sorted(set(self._preempted) & set(self._pending)), dtype=np.int64)
-        self.state.node[waiting] = self.state.placed_ms[waiting] = -1
+        self._displaced.waited_in_vain(self._pending)
+        # who was taken off a node and found no other has none, as who never got one
+        unplaced = self._displaced.not_again()
+        self.state.node[unplaced] = self.state.placed_ms[unplaced] = -1
         return Outcome(
-            evicted=np.array(sorted(self._evicted_by_loss), dtype=np.int64),
-            waiting_after_loss=np.array(
-                sorted(self._evicted_by_loss & set(self._pending)), dtype=np.int64
-            ),
-            preempted=np.array(self._preempted, dtype=np.int64),
+            evicted=self._displaced.lost(),
+            unplaced_after_loss=self._displaced.not_again("loss"),
+            preempted=np.array(self._displaced.preempted, dtype=np.int64),
             against_budget=self._against_budget,
-            waiting_after_eviction=waiting,
+            unplaced_after_eviction=self._displaced.not_again("priority"),
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=steps,
@@ -126,6 +122,10 @@ class Engine:
     def _happens(self, now: int) -> None:
         """Departures, losses, joins and clocks of this time, then whoever waits is tried again."""
         freed = self._depart(now)
+        if self._gangs is not None:
+            holding, running = self._patience.holding, self.state.running
+            for gang in self._gangs.hold_enough(holding, running, self.state.node, now):
+                self._begin(gang, now)
         freed |= self._lose(now)
         freed |= self._join(now)
         over, again = self._patience.due(now)
@@ -177,7 +177,7 @@ class Engine:
                 self._placer.changed(np.array([node]))
                 self._pending.remove(index)
                 self._pending.extend(victims.tolist())
-                self._preempted.extend(victims.tolist())
+                self._displaced.off(victims, "priority")
                 evicted = True
             if evicted:
                 self._retry(now)
@@ -227,8 +227,7 @@ class Engine:
         self._place(indices, times)
         placed = state.running[indices]
         if placed.sum() >= needed:
-            held = patience.ended(gang)
-            state.begin(held[state.running[held]], now)
+            self._begin(gang, now)
         elif patience.wait_ms and gangs.small_gap(indices, state.running, state.node, needed):
             patience.hold(gang, indices[placed & ~pinned].tolist(), now)
             state.hold(indices[placed & ~pinned])
@@ -236,6 +235,11 @@ class Engine:
             self._take_back(free)
             patience.step_back(gang, now)
             self._pending.extend(self._let_go([gang]))
+
+    def _begin(self, gang: int, now: int) -> None:
+        """Members of a gang that held nodes for the rest begin to run."""
+        held = self._patience.ended(gang)
+        self.state.begin(held[self.state.running[held]], now)
 
     def _take_back(self, members: IntArray) -> None:
         """Take members of a gang off their nodes as if they had never been placed."""
@@ -253,12 +257,13 @@ class Engine:
             found.extend(held.tolist())
         return found
 
-    def _waiting(self) -> int:
+    def _waiting(self, now: int) -> int:
         """How many wait for a node or hold one, and not for members of their gang to come."""
         held = 0 if self.state.holding is None else int(self.state.holding.sum())
-        few = (
-            0 if self._gangs is None else self._gangs.awaiting_others(self._pending, self._arrived)
-        )
+        few = 0
+        if self._gangs is not None:
+            node = self.state.node
+            few = self._gangs.awaiting_others(self._pending, self._arrived, node, now)
         return len(self._pending) + held - few
 
     def _place(self, indices: IntArray, times: IntArray) -> None:
@@ -277,14 +282,18 @@ class Engine:
             self._pinned[indices[start:end]] = -1
 
     def _depart(self, now: int) -> bool:
-        """Stop the containers that depart now; whether that freed anything."""
+        """Stop the containers that depart now; whether others may begin for that."""
         leaving = self._calendar.departing(now)
-        stopped = leaving[self.state.running[leaving]]
-        self._stop(stopped)
-        if self._pending and len(leaving):
-            gone = set(leaving.tolist())
-            self._pending = [index for index in self._pending if index not in gone]
-        return len(stopped) > 0
+        running = self.state.running[leaving]
+        self._stop(leaving[running])
+        waited = leaving[~running]
+        if not len(waited):
+            return len(leaving) > 0
+        self._displaced.waited_in_vain(waited.tolist())
+        gone = set(waited.tolist())
+        self._pending = [index for index in self._pending if index not in gone]
+        fewer = self._gangs is not None and self._gangs.fewer_are_enough(waited)
+        return fewer or bool(running.any())
 
     def _lose(self, now: int) -> bool:
         """Empty and close the nodes that are lost now; whether that evicted any container."""
@@ -292,7 +301,7 @@ class Engine:
         evicted = self.state.lose(nodes) if len(nodes) else nodes
         self._stop(evicted)
         self._pending.extend(evicted.tolist())
-        self._evicted_by_loss.update(evicted.tolist())
+        self._displaced.off(evicted, "loss")
         return len(evicted) > 0
 
     def _join(self, now: int) -> bool:
@@ -322,16 +331,13 @@ class Engine:
         for index in waiting:
             shape = (self._workload.request[index].tobytes(), self.state.kind(index))
             tried = some is None or some[index]
-            if tried and (shape not in refused or self._is_pinned(index)):
+            asks = self._pinned is None or self._pinned[index] < 0
+            if tried and not (asks and shape in refused):
                 self._place(np.array([index]), np.array([now]))
             if not self.state.running[index]:
                 if tried:
                     refused.add(shape)
                 self._pending.append(index)
-
-    def _is_pinned(self, index: int) -> bool:
-        """Whether a container is still to be put on its node without asking the policy."""
-        return self._pinned is not None and bool(self._pinned[index] >= 0)
 
     def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
         """As ``_retry``, gang by gang; of a gang that partly runs, the others are tried."""
@@ -348,6 +354,7 @@ class Engine:
         self._rebalanced_ms = now
         evicted = self.state.evict(now)
         self._stop(evicted)
+        self._displaced.off(evicted, "move")
         self._pending.extend(evicted.tolist())
         self._evicted, self._again = len(evicted), int(self._moved[evicted].sum())
         self._moved[evicted] = True

@@ -28,10 +28,10 @@ class Outcome:
         Containers that one of higher priority evicted, as often as that happened.
     against_budget : int
         How many of these evictions a budget of disruption did not allow.
-    waiting_after_eviction : int64, shape (waiting,)
-        Those of them that wait for another node at the end.
-    waiting_after_loss : int64, shape (waiting,)
-        Those whose node was lost that wait for another at the end.
+    unplaced_after_eviction : int64, shape (unplaced,)
+        Those of them that did not run again, see ``engine.displaced``.
+    unplaced_after_loss : int64, shape (unplaced,)
+        Those whose node was lost that did not run again.
     """
 
     node: IntArray
@@ -42,5 +42,5 @@ class Outcome:
     evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     against_budget: int = 0
-    waiting_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    unplaced_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    unplaced_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))

@@ -10,6 +10,8 @@ first. A container with preemptionPolicy Never waits and evicts no other. Daemon
 gangs are not evicted, and members of gangs evict nobody.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
@@ -19,6 +21,14 @@ from tracekit.replay.engine.state import ReplayState
 _LEAST, _SHARE = 100, 0.1
 #: What makes a priority positive in the sum of those that are evicted.
 _SHIFT = 2**31
+
+
+def preemption_of(state: ReplayState) -> Preemption | None:
+    """The preemption of a replay; None where nobody may evict anybody."""
+    load, policy = state.workload, state.policy
+    if load.priority is None or not (load.preemption and policy.preempts and policy.filtered):
+        return None
+    return Preemption(state, load.priority)
 
 
 class Preemption:

@@ -1,7 +1,7 @@
 """The queue and its order: priorities, gangs and their patience, and times known beforehand."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -57,7 +57,8 @@ class Gangs:
 
         As many as are wanting of the gang's minimum, even where fewer are left of the gang: it can
         never begin then. Who ran before counts, so that a gang that has begun is never short. A
-        gang that states no minimum needs all that are left of it.
+        gang that states no minimum needs all that are left of it, and no more than are ever there
+        together.
 
         Parameters
         ----------
@@ -76,18 +77,49 @@ class Gangs:
         to_come = int(((node[others] < 0) & (self._departure[others] > now)).sum())
         return min(short, len(some) + to_come)
 
-    def awaiting_others(self, pending: Sequence[int], arrived: int) -> int:
+    def fewer_are_enough(self, gone: IntArray) -> bool:
+        """Whether a gang may need fewer as these leave that wait: one that states no minimum."""
+        of_gang = gone[self._gang[gone] >= 0]
+        stated = np.zeros_like(of_gang) if self._minimum is None else self._minimum[of_gang]
+        return bool((stated == 0).any())
+
+    def hold_enough(
+        self, holding: Mapping[int, Sequence[int]], running: BoolArray, node: IntArray, now: int
+    ) -> list[int]:
+        """The gangs of which those that hold nodes are enough, as others that waited have left.
+
+        Parameters
+        ----------
+        holding : mapping
+            As ``Patience`` has it.
+        running, node : shape (containers,)
+            Who is on a node, and where each was placed last, -1 for never.
+        """
+        found = []
+        for gang, members in holding.items():
+            held = np.unique(np.array(members, dtype=np.int64))
+            held = held[running[held]]
+            if len(held) and len(held) >= self.needed(held, node, now):
+                found.append(gang)
+        return found
+
+    def awaiting_others(
+        self, pending: Sequence[int], arrived: int, node: IntArray, now: int
+    ) -> int:
         """How many of these wait for members of their gang to come, so that nobody can place them.
 
-        Of containers, in order of arrival, ``arrived`` have come.
+        Of containers, in order of arrival, ``arrived`` have come. ``node`` is as in ``needed``.
         """
         if not pending or arrived == len(self._gang):
             return 0
-        gangs, many = np.unique(self._gang[pending], return_counts=True)
+        waiting = np.array(pending, dtype=np.int64)
         found = 0
-        for gang, count in zip(gangs.tolist(), many.tolist(), strict=True):
-            if gang >= 0 and int((self._members[gang] < arrived).sum()) < self._enough[gang]:
-                found += count
+        for gang in np.unique(self._gang[waiting]).tolist():
+            some = waiting[self._gang[waiting] == gang]
+            stated = self._minimum is not None and self._minimum[some[0]]
+            come = int((self._members[gang] < arrived).sum())
+            few = come < self._enough[gang] if stated else len(some) < self.needed(some, node, now)
+            found += len(some) * (gang >= 0 and few)
         return found
 
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:

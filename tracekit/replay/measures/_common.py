@@ -1,4 +1,4 @@
-"""Parts shared by measures of moves and by measures of nodes in use."""
+"""Parts shared by measures of moves, of nodes in use and of who found no other node."""
 
 from typing import Any
 
@@ -6,6 +6,8 @@ from tracekit.replay.measures import Measure, Step
 
 #: Ends the formula of every measure over all nodes.
 EMPTY = "; a node that is lost, or not yet there, counts as an empty one"
+#: Who found no other node, of those that lost theirs: see ``engine.displaced``.
+NOT_AGAIN = "did not run again before they departed or the replay ended"
 
 
 def of_moves(*, column: str, **said: Any) -> Measure:

@@ -1,11 +1,13 @@
-"""Containers that never found a node."""
+"""Containers that found no node, or no other after theirs was taken."""
 
 from tracekit.replay.measures import Measure
+from tracekit.replay.measures._common import NOT_AGAIN
 
 MEASURE = Measure(
     title="Containers never placed",
-    meaning="containers that no node had room for",
-    formula="number of containers without a node at the end",
+    meaning="containers that no node had room for, at all or after they were taken off theirs",
+    formula="number of containers that never got a node, or that were taken off one and"
+    f" {NOT_AGAIN}",
     group="answer",
     unit="containers",
     better="low",

@@ -12,6 +12,7 @@ MEASURE = Measure(
     better="low",
     because="a container that waits does no work",
     order=13,
+    short="wait steps",
     step=Step(column="pending", whole=True, drawn="Containers waiting [containers]"),
     over_steps="sum",
     compared=False,

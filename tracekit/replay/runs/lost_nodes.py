@@ -1,11 +1,13 @@
-"""Nodes that are lost because that was asked: which, when, and whether the seed chose them."""
+"""Nodes that are lost because that was asked, and what became of who lost a node or was evicted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration
-from tracekit.words import agreeing, few
+from tracekit.words import agreeing, counted, few
 
 #: So many are named.
 _NAMED = 5
@@ -67,3 +69,46 @@ def no_other_loss(lost: Lost) -> str:
 
 def _drawn(lost: Lost) -> list[str]:
     return [str(one["node"]) for one in lost if one["drawn"]]
+
+
+def displaced_told(summary: pl.DataFrame) -> list[str]:
+    """What became of containers that lost their node, and of evicted ones; sentences without ends.
+
+    Policies with the same are one sentence. Of a summary without such measures there are none.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As ``summary.parquet``.
+    """
+    told = []
+    for counts, words in (
+        (("evicted_by_loss", "unplaced_after_loss"), _lost_theirs),
+        (("evictions", "unplaced_after_eviction"), _were_evicted),
+    ):
+        alike: dict[tuple[int, int], list[str]] = {}
+        if set(counts) <= set(summary.columns):
+            for policy, many, unplaced in summary.select("policy", *counts).drop_nulls().rows():
+                alike.setdefault((many, unplaced), []).append(policy)
+        told += [f"under {few(names)} {words(*found)}" for found, names in alike.items()]
+    return told
+
+
+def _lost_theirs(many: int, unplaced: int) -> str:
+    if not many:
+        return "no container lost its node"
+    lost = agreeing(many, "[container lost its|containers lost their] node")
+    if not unplaced:
+        return f"{lost} and found another"
+    if unplaced == many:
+        return f"{lost} and found no other"
+    return f"{lost}: {unplaced:,} found no other, {many - unplaced:,} did"
+
+
+def _were_evicted(many: int, unplaced: int) -> str:
+    if not many:
+        return "no container was evicted for one of higher priority"
+    times = f"{counted(many, 'eviction')} made room for containers of higher priority"
+    if not unplaced:
+        return f"{times}; all that were evicted ran again"
+    return f"{times}; {counted(unplaced, 'evicted container')} found no other node"

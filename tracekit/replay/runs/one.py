@@ -137,8 +137,8 @@ def _replayed(
             evicted=outcome.evicted,
             preempted=outcome.preempted,
             against_budget=outcome.against_budget,
-            waiting_after_eviction=outcome.waiting_after_eviction,
-            waiting_after_loss=outcome.waiting_after_loss,
+            unplaced_after_eviction=outcome.unplaced_after_eviction,
+            unplaced_after_loss=outcome.unplaced_after_loss,
         )
     )
     return Replayed(

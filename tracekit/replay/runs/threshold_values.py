@@ -18,6 +18,8 @@ ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
 FUNCTIONS: Mapping[str, Callable[[list[float]], float]] = {"max": max, "min": min}
 #: Of one measure, what it came to in the worst order of arrival.
 WORST = "worst"
+#: The name of the run that a new one is compared with.
+BASE = "base"
 #: So many names are proposed in the place of one that is not there.
 _PROPOSED = 5
 
@@ -35,6 +37,25 @@ class OthersMeasure:
 def worst_key(name: str) -> str:
     """Where a row has what a measure came to in the worst order of arrival."""
     return f"{WORST}({name})"
+
+
+def measure_of_base(condition: ast.AST, measure: str) -> str | None:
+    """The measure whose value in the base a condition speaks of; None where of several others.
+
+    That is the ``measure`` that it is held against where ``base`` stands alone, or nowhere.
+    """
+    attributes = [
+        node
+        for node in ast.walk(condition)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == BASE
+    ]
+    every = [node for node in ast.walk(condition) if isinstance(node, ast.Name) and node.id == BASE]
+    others = {node.attr for node in attributes}
+    if len(every) > len(attributes) or not others or measure in others:
+        return measure
+    return others.pop() if len(others) == 1 else None
 
 
 def value_of(

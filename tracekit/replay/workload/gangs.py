@@ -35,7 +35,10 @@ def with_gangs(load: Workload) -> Workload:
     members = np.bincount(service[free], minlength=int(service.max(initial=0)) + 1)
     gang = np.where(free & (members[service] > 1), service, -1)
     if not (gang >= 0).any():
-        why = "has no service with several containers that were there from the start"
+        why = (
+            "has no service with several containers that were there from the start, stay for the"
+            " span of arrivals and are placed anew"
+        )
         raise TracekitError(
             f"workload '{load.name}' {why if known.any() else 'states no service'}:"
             " --gang has nothing to make gangs of",
@@ -46,12 +49,21 @@ def with_gangs(load: Workload) -> Workload:
 
 
 def enough_of(load: Workload, members: IntArray) -> int:
-    """How many of a gang must run at once for any to run: as many as it states, else all of it.
+    """How many of a gang must run at once for any to run: as many as it states.
 
-    Of one that states none those that left before it began are not waited for.
+    Of one that states none it is as many as are ever there together: who replaces another that has
+    ended is not waited for, nor are those that left before it began.
     """
     stated = 0 if load.gang_minimum is None else int(load.gang_minimum[members[0]])
-    return stated or len(members)
+    return stated or most_together(load.arrival_ms[members], load.departure_ms[members])
+
+
+def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
+    """How many of these containers are there at one time, at most; each shape (containers,)."""
+    arrival, departure = np.sort(arrival_ms), np.sort(departure_ms)
+    # who departs as another arrives was there before it
+    gone = np.searchsorted(departure, arrival, side="right")
+    return int((np.arange(1, len(arrival) + 1) - gone).max(initial=0))
 
 
 def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:

@@ -73,7 +73,7 @@ class Workload:
         gangs. See ``tracekit.replay.workload.gangs``.
     gang_minimum : int64, shape (containers,), optional
         How many of the container's gang are enough, the same for each of the gang; those beyond may
-        wait. None: all of them are needed.
+        wait. 0, or None for all: none is stated, and those that are left of the gang are needed.
     constraints : Constraints, optional
         Who may share a node with whom, and run where at all; None: all anywhere.
     pinned : int64, shape (containers,), optional

@@ -110,12 +110,24 @@ def thresholds(data: Data) -> Table:
     frame = data.result(f"{STUDY}/thresholds")
     rows = frame.to_dicts()
     told = [f"{_word(row)}: it {outcome_told(row)}{_of_orders(row)}" for row in rows]
-    held = [words.judged(row) for row in rows]
+    held = [
+        {**found, "base": None} if words.of_another(row) else found
+        for row in rows
+        for found in (words.judged(row),)
+    ]
     shown = frame.with_columns(
         pl.Series("outcome", told, pl.String),
         *(pl.Series(run, [row[run] for row in held], pl.Float64) for run in ("base", "new")),
     )
-    hidden = ("failed", "judged", "orders", "new_worst", "base_judged", "base_worst")
+    hidden = (
+        "failed",
+        "judged",
+        "orders",
+        "new_worst",
+        "base_judged",
+        "base_worst",
+        "base_measure",
+    )
     shown = shown.drop(*hidden, strict=False)
     return table(shown, "What must not happen, and whether it did")
 
@@ -123,7 +135,9 @@ def thresholds(data: Data) -> Table:
 def _of_orders(row: Mapping[str, Any]) -> str:
     """What the measure came to at the mean of the orders, and in the worst."""
     said = words.over_orders(row)
-    return "" if said == words.value(row, "new") else f" ({said})"
+    new = "" if said == words.value(row, "new") else f" ({said})"
+    # the column of the base is of the threshold's own measure
+    return f"{new}; in the base {words.base_told(row)}" if words.of_another(row) else new
 
 
 def _word(row: Mapping[str, Any]) -> str:

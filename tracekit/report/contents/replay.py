@@ -15,6 +15,7 @@ from tracekit.replay.answer.overview import idle_told
 from tracekit.replay.answer.standings import Standings
 from tracekit.replay.measures import ENDS, FIRST, Measure, small
 from tracekit.replay.runs import kept_back
+from tracekit.replay.runs.lost_nodes import displaced_told
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import notes_of
 from tracekit.replay.runs.waiting import waiting_told
@@ -207,6 +208,7 @@ def verdicts(data: Data) -> list[str]:
         *said,
         *(f"{one}." for one in notes_of((data.run or {}).get("policies", []))),
         *_left_out(data),
+        *(spaced(f"{one}.") for one in displaced_told(summary)),
         *(f"{one}." for one in moved(summary, orders=(data.run or {}).get("repeats", 1))),
         *(spaced(f"{one}.") for one in (bought(data.results) if data.results else ())),
     ]

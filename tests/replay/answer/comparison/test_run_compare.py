@@ -287,6 +287,22 @@ def test_a_threshold_of_the_worst_order_fails_where_the_mean_holds(runs: dict[st
     assert held(found)[-1] == THE_RULE
 
 
+@pytest.mark.parametrize("text", ["base.cpu_stranded_share", "worst(base.cpu_stranded_share)"])
+def test_the_base_shown_is_what_the_new_run_is_held_against(
+    runs: dict[str, Path], text: str
+) -> None:
+    """The base's own highest CPU use stood there, which the expression does not use."""
+    found = compare_runs(runs["often"], runs["often"], fail_if=[f"lra: cpu_max_fraction > {text}"])
+    plain = compare_runs(
+        runs["often"], runs["often"], fail_if=["lra: cpu_stranded_share > worst(base)"]
+    )
+    (row,), (same,) = (one.frames["thresholds"].to_dicts() for one in (found, plain))
+    assert row["base_measure"] == "cpu_stranded_share"
+    assert (row["base"], row["base_worst"]) == (same["base"], same["base_worst"])
+    assert base_told(row).startswith(f"{judged_value(row, 'base')} (cpu_stranded_share)")
+    assert "(" not in base_told(same)
+
+
 @pytest.mark.parametrize("base", ["base", "worst(base)"])
 def test_a_run_holds_its_own_worst_order(runs: dict[str, Path], base: str) -> None:
     """It failed beside itself: 70.0 % in the worst order, beside the base's mean of 59.2 %."""

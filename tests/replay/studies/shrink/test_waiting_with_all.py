@@ -137,6 +137,28 @@ def test_more_load_than_production_had_needs_more_nodes() -> None:
     assert row["waits_with_all"] is None
 
 
+def test_where_production_does_not_respect_requests_no_choice_of_nodes_is_blamed() -> None:
+    """It blamed the policy, and said in the same breath that no policy can do with fewer than 3."""
+    rows = [(0, 9000, 5, 1, 0), (0, 9000, 5, 1, 1), (0, 9000, 5, 1, 0)]
+    load = workload([(8, 64)] * 2, rows)
+    study = shrunk(policy="least_allocated", load=load)
+    row = study.frames["policies"].row(0, named=True)
+    assert (row["bound"], row["nodes"]) == (3, 3)
+    said = told.short(study).replace("\xa0", " ")
+    assert (
+        "Production placed all containers on 2 nodes, but its placement does not respect requests:"
+        " 1 container had too little room on its node."
+    ) in said
+    assert "choice of nodes" not in said
+    limits = parse_limits((), ["best_fit"], observed={"nodes_used_max": 2})
+    with pytest.raises(TracekitError) as no_further:
+        enough_nodes(
+            load, parse_entrant("best_fit"), limits,
+            seed=0, repeats=1, may_wait=True, further=False,
+        )  # fmt: skip
+    assert "does not respect requests" in str(no_further.value.hint)
+
+
 def test_where_production_placed_all_it_is_the_policy_and_not_the_nodes() -> None:
     cause = "production placed all containers on 3 nodes: it is the policy's choice of nodes"
     assert f" {cause.replace('p', 'P', 1)}" in told.short(shrunk(load=FEWER)).replace("\xa0", " ")

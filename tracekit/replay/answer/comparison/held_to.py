@@ -19,7 +19,7 @@ from tracekit.replay.answer.comparison.compared_run import (
 )
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.threshold_values import WORST, worst_key
+from tracekit.replay.runs.threshold_values import WORST, measure_of_base, worst_key
 from tracekit.replay.runs.thresholds import Threshold
 
 #: What makes two runs comparable.
@@ -37,6 +37,7 @@ _THRESHOLD_SCHEMA = {
     "new_worst": pl.Float64,
     "base_judged": pl.String,
     "base_worst": pl.Float64,
+    "base_measure": pl.String,
 }
 #: What a threshold is held against: the mean of the orders of arrival, or the worst of them.
 MEAN = "mean"
@@ -124,15 +125,17 @@ def outcomes(
             "measure": threshold.measure,
             "failed": outcome not in {HELD, *OPEN},
             "outcome": outcome,
-            "base": one.get(policy, {}).get(threshold.measure),
+            "base": one.get(policy, {}).get(of_base or ""),
             "new": other[policy].get(threshold.measure),
             "judged": WORST if threshold.new_of_worst else MEAN,
             "orders": other[policy].get(ORDERS, 1),
             "new_worst": other[policy].get(worst_key(threshold.measure)),
             "base_judged": WORST if threshold.base_of_worst else MEAN,
-            "base_worst": one.get(policy, {}).get(worst_key(threshold.measure)),
+            "base_worst": one.get(policy, {}).get(worst_key(of_base or "")),
+            "base_measure": of_base,
         }
         for threshold in thresholds
+        for of_base in (measure_of_base(threshold.condition, threshold.measure),)
         for policy in _judged(threshold, [*common, *added])
         for outcome in (
             _outcome(

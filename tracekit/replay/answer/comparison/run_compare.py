@@ -72,7 +72,8 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         placed fewer containers, or not in the base, which does not: the policy is new, and the
         threshold speaks of the base; one that does not judges new policies, too; judged: against
         the ``mean`` of the new run's orders, or the ``worst``, which is in ``new_worst``; of the
-        base ``base_judged`` and ``base_worst``).
+        base ``base_judged`` and ``base_worst``; base_measure: the measure that ``base`` is of, null
+        where the threshold speaks of several others there).
         ``about`` names what differs between the runs beyond their measures.
 
     Raises

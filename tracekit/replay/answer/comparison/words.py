@@ -147,7 +147,7 @@ def change(row: Mapping[str, Any]) -> str:
 
 def value(row: Mapping[str, Any], run: str) -> str:
     """What a measure came to in a run, ``base`` or ``new``."""
-    measure, found = find_measure(row["measure"]), row[run]
+    measure, found = find_measure(_measure_of(row, run)), row[run]
     if measure is None or found is None:
         return "-" if found is None else f"{found:,.4g}"
     return value_text(measure, found)
@@ -190,9 +190,21 @@ def judged_value(row: Mapping[str, Any], run: str) -> str:
 
 
 def base_told(row: Mapping[str, Any]) -> str:
-    """What it is held against in the base; that this is of the worst order, where it differs."""
+    """What it is held against in the base: of which measure and of the worst order, if so."""
     said = judged_value(row, "base")
-    return said if said == value(row, "base") else f"{said} in the worst order"
+    other = f" ({_measure_of(row, 'base')})" if of_another(row) and row["base"] is not None else ""
+    return f"{said}{other}{'' if said == value(row, 'base') else ' in the worst order'}"
+
+
+def of_another(row: Mapping[str, Any]) -> bool:
+    """Whether a threshold is held against other measures of the base than its own."""
+    return "base_measure" in row and row["base_measure"] != row["measure"]
+
+
+def _measure_of(row: Mapping[str, Any], run: str) -> str:
+    """The measure that a value is of; runs of earlier versions have one for both."""
+    other = row.get("base_measure") if run == "base" else None
+    return str(other or row["measure"])
 
 
 def _threshold(row: Mapping[str, Any]) -> str:

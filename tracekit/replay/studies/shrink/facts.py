@@ -13,6 +13,7 @@ from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.staying import fixed_nodes, left_nodes
+from tracekit.replay.workload.changed.pinned import recorded_over_capacity
 from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
@@ -26,6 +27,8 @@ _COUNTS = (
     "containers_left_waiting",
     "containers_left_waiting_too_large",
 )
+#: How many containers production ran where there was too little room for what they request.
+OVER_CAPACITY = "containers_recorded_over_capacity"
 #: Why one order of arrival was all there is.
 ALIKE = "every time of arrival is recorded, so that there is one order"
 
@@ -42,6 +45,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         **{name: load.facts.get(name, 0) for name in _COUNTS},
         "containers": load.containers,
         "containers_recorded": given.containers,
+        OVER_CAPACITY: recorded_over_capacity(given),
         "steps": len(load.times_ms),
         "settled_steps": len(settled_steps(load.times_ms, load.settled_ms)),
         "span_ms": span_ms(load),

@@ -17,8 +17,7 @@ import polars as pl
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.answer.may_answer import CONDITIONS
-from tracekit.replay.answer.overview import separating
+from tracekit.replay.answer.may_answer import CONDITIONS, separating
 from tracekit.replay.answer.standings import standings
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import Entrant, parse_entrant

@@ -33,6 +33,13 @@ def pinned_over_capacity(load: Workload) -> int:
     )
 
 
+def recorded_over_capacity(load: Workload) -> int:
+    """How many containers found too little room for their requests where production ran them."""
+    return over_capacity(
+        load.recorded_node, load.allocatable, load.request, load.arrival_ms, load.departure_ms
+    )
+
+
 def over_capacity(
     pinned: IntArray,
     capacity: IntArray,

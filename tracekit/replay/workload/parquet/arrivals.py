@@ -47,8 +47,11 @@ def placed_anew(
     arrival = containers["arrival_ms"].to_numpy().astype(np.int64)
     leaves = containers["departure_ms"].cast(pl.Float64).fill_null(np.inf).to_numpy()
     waiting = np.flatnonzero(arrival <= start_ms)
-    if len(waiting) < 2 or not span_ms:
+    if len(waiting) < 2:
         return as_recorded(containers, start_ms)
+    if not span_ms:  # all of them at once, as they are listed
+        at_once = (arrival <= start_ms) & (leaves > start_ms)
+        return Arrived(containers=containers, exchangeable=at_once, settled_ms=start_ms)
     if containers["node"].gather(waiting).is_not_null().any():
         waiting = waiting[rng.permutation(len(waiting))]
     made, exchangeable = over_span(arrival, leaves, waiting, start_ms=start_ms, span_ms=span_ms)

@@ -7,7 +7,7 @@ containers.parquet  container VARCHAR, service VARCHAR, node VARCHAR (where it w
                     be NULL), arrival_ms BIGINT, departure_ms BIGINT (NULL: stays to the end),
                     cpu_milli, memory_bytes BIGINT (requests; NULL: not stated); optional
                     cpu_limit_milli, memory_limit_bytes BIGINT, and further resources of the nodes;
-                    priority BIGINT, gang VARCHAR, gang_minimum BIGINT (NULL: none stated)
+                    priority BIGINT, gang VARCHAR, gang_minimum BIGINT (NULL: all that are left)
 usage.parquet       container VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE;
                     optional further resources of the nodes (NULL: not known)
 background.parquet  optional: node VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE

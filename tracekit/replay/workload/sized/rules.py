@@ -147,16 +147,20 @@ def _held_rules(
 
 
 def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
-    """The gang of each container, -1 for none, and how many of it are enough; None without any."""
+    """The gang of each container, -1 for none, and how many of it are enough; None without any.
+
+    The latter is 0 of a gang of which nobody states it, and no more than its members.
+    """
     names = rows["gang"]
     if names.null_count() == len(names):
         return None, None
     number = names.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
     members = np.bincount(number[number >= 0])
-    needed = rows["gang_minimum"].to_numpy()
-    of_gang = np.where(number >= 0, members[np.maximum(number, 0)], 0)
-    minimum = np.where(np.isnan(needed) | (needed <= 0), of_gang, np.nan_to_num(needed))
-    return number, np.minimum(minimum, of_gang).astype(np.int64)
+    stated = np.zeros(len(members), dtype=np.int64)
+    needed = rows["gang_minimum"].cast(pl.Float64).fill_null(0).fill_nan(0).to_numpy()
+    np.maximum.at(stated, number[number >= 0], needed[number >= 0].astype(np.int64))
+    enough = np.minimum(stated, members)
+    return number, np.where(number >= 0, enough[number], 0)
 
 
 def short_gangs(rows: pl.DataFrame) -> dict[str, int]:

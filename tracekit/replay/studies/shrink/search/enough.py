@@ -18,6 +18,7 @@ from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import NODES, Trials
 from tracekit.replay.workload.changed.more_nodes import like_nodes
+from tracekit.replay.workload.changed.pinned import recorded_over_capacity
 from tracekit.replay.workload.workload import Workload
 
 #: So many times the nodes are tried at most.
@@ -79,7 +80,8 @@ def enough_nodes(
         return here(limits=limits, on_fewer=not as_a_run)
     except TooFewError as error:
         if may_wait:
-            error.where_production_placed_all(int(limits.observed["nodes_used_max"]))
+            nodes = int(limits.observed["nodes_used_max"])
+            error.where_production_placed_all(nodes, recorded_over_capacity(load))
         most = most_waiting(load) if may_wait and error.only_waits else 0
         if most:
             found = _with_some_waiting(here, load, policy, limits, most)

@@ -44,19 +44,24 @@ class TooFewError(TracekitError):
         error.allow, error.nearer = self.allow, self.nearer
         return error
 
-    def where_production_placed_all(self, nodes: int) -> TooFewError:
-        """The same, and that the nodes are not the cause where containers wait."""
+    def where_production_placed_all(self, nodes: int, over: int) -> TooFewError:
+        """The same, and why production placed those that wait; parameters as of ``by_choice``."""
         if self.allow:
-            self.hint = f"{by_choice(nodes)}; {self.allow}"
+            self.hint = f"{by_choice(nodes, over)}; {self.allow}"
         return self
 
 
-def by_choice(nodes: int) -> str:
-    """That a policy lets containers wait that production placed on so many nodes, a clause."""
-    return (
-        f"production placed all containers on {count(nodes, 'node')}: it is the policy's choice of"
-        " nodes, not their number"
-    )
+def by_choice(nodes: int, over: int) -> str:
+    """Why a policy lets containers wait that production placed on so many nodes, a clause.
+
+    ``over`` is how many of them had too little room there for what they request: then nothing says
+    that a policy that respects requests could place all on so many.
+    """
+    placed = f"production placed all containers on {count(nodes, 'node')}"
+    if over:
+        had = f"{count(over, 'container')} had too little room on {'its' if over == 1 else 'their'}"
+        return f"{placed}, but its placement does not respect requests: {had} node"
+    return f"{placed}: it is the policy's choice of nodes, not their number"
 
 
 def allowing(broken: Sequence[Broken]) -> str:

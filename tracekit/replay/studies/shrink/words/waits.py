@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.replay.answer.left_waiting import OF_WHAT, WAITING, placed_all
 from tracekit.replay.runs.waiting import waiting_told
+from tracekit.replay.studies.shrink.facts import OVER_CAPACITY
 from tracekit.replay.studies.shrink.frames import TOO_FEW, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.too_few import by_choice
 from tracekit.study import Study
@@ -35,12 +36,12 @@ def either(row: Row, about: Mapping[str, Any]) -> str:
 
 
 def by_choice_of_nodes(row: Row, about: Mapping[str, Any]) -> str:
-    """That the policy is the cause, where it lets some wait that production placed; a sentence."""
+    """Why a policy lets some wait that production placed, a sentence; empty where none do."""
     observed = about["observed"]
     ours = row.get(TOO_FEW) in WAITING and about["scale"] == 1
     if not (observed and ours and placed_all(observed["measures"])):
         return ""
-    said = by_choice(observed["nodes"])
+    said = by_choice(observed["nodes"], about["workload"].get(OVER_CAPACITY, 0))
     return f" {said[0].upper()}{said[1:]}."
 
 
