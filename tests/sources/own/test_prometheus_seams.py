@@ -90,6 +90,21 @@ def test_replicas_are_one_counter(
     assert _amounts(*paths) == pytest.approx(_RATES)
 
 
+@pytest.mark.parametrize("named_first", [False, True])
+@pytest.mark.parametrize("by_time", [False, True])
+def test_who_adds_the_label_goes_on_with_one_counter(
+    tmp_path: Path, named_first: bool, by_time: bool
+) -> None:
+    """Half of the samples lay in a series without the label, and the seam was in no row."""
+    made = _by_replica([("r0", 0, 30), ("r1", 30, 60)])
+    at = 0 if named_first else 1
+    labels = {**made[1 - at][1]}
+    del labels["prometheus_replica"]
+    made[1 - at] = (CPU, labels, made[1 - at][2])
+    ordered = made if by_time else made[::-1]
+    assert _amounts(written(tmp_path / "a.jsonl", as_export(ordered))) == pytest.approx(_RATES)
+
+
 def test_replicas_side_by_side_count_once_whenever_they_scrape(tmp_path: Path) -> None:
     """A steady pod; one replica is 20 seconds behind and lacks some scrapes."""
     made: list[Made] = [

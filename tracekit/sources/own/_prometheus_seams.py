@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracekit.sources.own._prometheus_replicas import apart_from_replica
 from tracekit.sources.own._prometheus_runs import stretches
 from tracekit.sources.own._prometheus_series import Series
 from tracekit.sources.silence import LEAST_MS, USUAL_DISTANCES
@@ -38,15 +39,21 @@ class _Seen:
 
 
 class Seams:
-    """Gathers how the replicas of a file begin and end: a few numbers for each of their series."""
+    """Gathers how the replicas of a file begin and end: a few numbers for each of their series.
+
+    A series that names no replica is one, too: who adds the label begins another series. Of these
+    the beginning and the end alone are kept, for most files have nothing else.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[int, list[_Seen]] = {}
+        self._nameless: dict[int, tuple[int, _Sample, _Sample]] = {}
 
     def note(self, series: Series) -> None:
-        """Samples of a counter; of no interest where it names no replica."""
+        """Samples of a counter."""
         counter, replica = series.number
         if not replica:
+            self._note_nameless(counter, series)
             return
         times, values, runs = stretches(series)
         seen = self._seen.setdefault(counter, [])
@@ -69,9 +76,31 @@ class Seams:
             )
             seen.append(one)
 
+    def _note_nameless(self, counter: int, series: Series) -> None:
+        begins = int(series.times_ms[0]), float(series.values[0])
+        ends = int(series.times_ms[-1]), float(series.values[-1])
+        line, first, last = self._nameless.get(counter, (series.line, begins, ends))
+        self._nameless[counter] = line, min(first, begins), max(last, ends)
+
+    def _with_nameless(self, counter: int, seen: list[_Seen]) -> list[_Seen]:
+        """The stretches of a counter, with that of the series that names no replica, if any."""
+        if counter not in self._nameless:
+            return seen
+        line, first, last = self._nameless[counter]
+        one = _Seen(
+            name=seen[0].name,
+            labels=dict(apart_from_replica(seen[0].labels)),
+            line=line,
+            replica=0,
+            first=first,
+            last=last,
+        )
+        return [*seen, one]
+
     def series(self) -> Iterator[Series]:
         """Two samples for each seam: the last of the one replica, the first of the other."""
-        for seen in self._seen.values():
+        for counter, named in self._seen.items():
+            seen = self._with_nameless(counter, named)
             ordered = sorted(seen, key=lambda one: one.first[0])
             latest = ordered[0]
             for one in ordered[1:]:
