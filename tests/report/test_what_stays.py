@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from report_memory_support import LOAD
 
 from tracekit.report.contents import answer, fewest_others
 from tracekit.report.data import of_the_answer
+from tracekit.verbs.replay import replay
 
 
 def stuck(share: float | None, start: str = "observed", **facts: int) -> dict[str, Any]:
@@ -45,6 +47,32 @@ def test_who_stays_was_not_placed_anew(pinned: int, said: str) -> None:
     data = ran(BETTER)
     data.run = {**(data.run or {}), "workload": stuck(0.5, containers_pinned=pinned)}
     assert said in answer.answer(data).asked.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("more", [{"lost": [{"node": "n1", "after_ms": 1, "drawn": False}]}, {}])
+def test_who_is_taken_off_a_node_does_not_stay(more: dict[str, Any]) -> None:
+    """Their node was lost, and the first page said that all of them stay where they ran."""
+    data = ran(BETTER)
+    data.run = {**(data.run or {}), "workload": {**stuck(0.5, containers_pinned=40), **more}}
+    said = "40 begin where they ran, until they are taken off their nodes and placed anew"
+    assert (said in answer.answer(data).asked) == bool(more)
+
+
+def test_what_a_followed_replay_came_to_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It vanished from the proposals, and no page said what came of it."""
+    monkeypatch.chdir(tmp_path)
+    same = (0.5, 6.0, 12.0, 0.0)
+    data = ran({"lra": same, "best_fit": same})
+    command = next(one for _, one in answer.answer(data).next if "--rebalance" in one)
+    assert not any("was followed" in one for one in plain(answer.answer(data)))
+    folder = command.rpartition(" ")[2]
+    replay(None, ["best_fit"], workload="paper000[containers=9,nodes=3]", out=Path(folder))
+    (said,) = (one for one in plain(answer.answer(data)) if "was followed" in one)
+    assert said.startswith('"Replay policies that move containers later, too" was followed')
+    assert f"(tracekit report {folder} has all of it): " in said
+    assert command not in [one for _, one in answer.answer(data).next]
 
 
 def test_the_study_of_the_recommended_policy_leads_whatever_its_folder_is_called() -> None:

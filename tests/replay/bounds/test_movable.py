@@ -17,6 +17,7 @@ from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.run_folder import manifest_of
+from tracekit.replay.workload.node_times import Losses
 from tracekit.replay.workload.workload import Workload
 
 STEPS = 4
@@ -36,6 +37,8 @@ def load_of(seed: int) -> Workload:
     load = workload([(100, 100)] * nodes, rows, steps=STEPS, background=background)
     gpu = rng.integers(0, 2, containers)
     request = np.column_stack([load.request, gpu])
+    lost = rng.random() < 0.5
+    losses = Losses(np.array([0]), np.array([int(rng.integers(1, 4000))])) if lost else None
     return dataclasses.replace(
         load,
         resources=(*load.resources, "gpu"),
@@ -47,6 +50,7 @@ def load_of(seed: int) -> Workload:
         daemon=rng.random(containers) < 0.3,
         pinned=np.where(rng.random(containers) < 0.4, 0, -1),
         settled_ms=int(rng.integers(0, 3)) * 1000,
+        losses=losses,
     )
 
 
@@ -65,7 +69,8 @@ def test_it_is_the_use_of_what_moves_over_all_use(seed: int, rebalanced: bool) -
             whole += use
             assert load.daemon is not None
             assert load.pinned is not None
-            if not load.daemon[c] and (rebalanced or load.pinned[c] < 0):
+            gone = load.losses is not None and now >= load.losses.time_ms[0]
+            if not load.daemon[c] and (rebalanced or gone or load.pinned[c] < 0):
                 moved += use
     found = bounds_of(load, rebalanced=rebalanced).movable
     expected = {

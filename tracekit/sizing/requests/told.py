@@ -33,6 +33,7 @@ __all__ = [
     "ALIKE",
     "QUESTION",
     "REPLAYED",
+    "SHRUNK",
     "TOLD",
     "UNITS",
     "amount",
@@ -278,6 +279,8 @@ def lines(study: Study) -> list[str]:
 
 #: The replay of what a study recommends lies beside the study, with this behind its name.
 REPLAYED = "-replay"
+#: What the study of the fewest nodes with these requests is called.
+SHRUNK = "fewest-sized"
 
 
 def following(
@@ -295,6 +298,6 @@ def following(
         ("What it does to the nodes:", f"tracekit replay {named} {again} --out {out}{REPLAYED}"),
         (
             "How many nodes are enough then:",
-            f"tracekit shrink {named} {again} --out {to('fewest-sized')}",
+            f"tracekit shrink {named} {again} --out {to(SHRUNK)}",
         ),
     ]

@@ -20,12 +20,27 @@ def asked(data: Data, told: Decision) -> str:
     whom, then = count(load["containers"], "container"), ""
     if stay:
         whom = f"{load['containers'] - stay:,} of {whom}"
-        then = f"; {agreeing(stay, '[stays where it|stay where they] ran')}"
+        then = f"; {agreeing(stay, _begins(data, load))}"
     beside_ = ", beside where production ran them" if OBSERVED in replayed(data) else ""
     return (
         f"{told.question} {_policies(policies)} placed {whom} anew on"
         f" {count(load['nodes'], 'node')}{beside_}{then}."
     )
+
+
+def _begins(data: Data, load: Mapping[str, Any]) -> str:
+    """What is said of those that no policy placed at first."""
+    if not _taken_off(data, load):
+        return "[stays where it|stay where they] ran"
+    again = "until [it is|they are] taken off [its node|their nodes] and placed anew"
+    return f"[begins where it|begin where they] ran, {again}"
+
+
+def _taken_off(data: Data, load: Mapping[str, Any]) -> bool:
+    """Whether a loss, one of higher priority or a rebalancer takes containers off their nodes."""
+    given = load.get("assumptions", {})
+    moved = any("+" in one["policy"] for one in (data.run or {})["policies"])
+    return moved or bool(load.get("lost")) or given.get("preemption", "none") != "none"
 
 
 def _policies(number: int) -> str:

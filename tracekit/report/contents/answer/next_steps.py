@@ -1,11 +1,13 @@
 """What to ask after a run, each question with the command that answers it."""
 
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from tracekit.replay.answer.advice import keeps_production, overloads
+from tracekit.replay.answer.advice import keeps_production, overloads, sentence
 from tracekit.replay.answer.all_wait import fewest_waiting
-from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.decision import Decision, decision
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.left_waiting import PENDING, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
@@ -15,11 +17,15 @@ from tracekit.replay.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.own_files import FILES
 from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
 from tracekit.report.contents import commands, nodes_needed, requests_to_change, vary
+from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
 from tracekit.report.policies import replayed
+from tracekit.report.words import spaced
 from tracekit.store.quantities import RECORDED
 
 #: Enough orders of arrival to tell small differences.
@@ -33,6 +39,8 @@ _NONE_LEAVES = "departures=none"
 _MINUTES = 1_000_000
 #: Below this share of the load that can move, it is what stays that decides.
 _MOVES = 0.5
+#: So many sentences of another replay's answer are told.
+_TOLD = 2
 #: So many policies of a run are named in a command; of more those that are common.
 _NAMED = 12
 
@@ -43,6 +51,22 @@ _RIVALS = ("least_allocated", "most_allocated")
 def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     """The next questions, each with the command that answers it; none whose answer is there."""
     return [(why, asked) for why, asked in _following(data, told) if not commands.there(asked)]
+
+
+def followed(data: Data, told: Decision) -> list[str]:
+    """What the replays came to that were proposed here and are there; sentences."""
+    said = []
+    for why, asked in _following(data, told):
+        words = shlex.split(asked)
+        folder = Path(words[words.index("--out") + 1]) if "--out" in words else None
+        # what is proposed of requests is told beside the requests
+        if folder is None or not RUN_FOLDER.holds(folder) or "requests=sized" in asked:
+            continue
+        found = results(folder)
+        answer = " ".join(SENTENCES.split(spaced(sentence(found, decision(found))))[:_TOLD])
+        shown = f"tracekit report {shlex.quote(str(folder))}"
+        said.append(f'"{why.removesuffix(":")}" was followed ({shown} has all of it): {answer}')
+    return said
 
 
 def _following(data: Data, told: Decision) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import beside, nodes_needed, quantities, requests_to_change, vary
 from tracekit.report.contents.answer.asked import asked, movable
 from tracekit.report.contents.answer.cheapest import cheapest
-from tracekit.report.contents.answer.next_steps import following, in_turn
+from tracekit.report.contents.answer.next_steps import followed, following, in_turn
 from tracekit.report.contents.answer.on_fewer import (
     column,
     nothing_worse,
@@ -169,6 +169,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         barred=_barred(found, told),
         rule=spaced(told.rule),
         told=[
+            *followed(data, told),
             *nodes_needed.held(data),
             *_waits(data, told),
             *_left_out(load),

@@ -102,8 +102,9 @@ def worse_there(data: Data, measures: Sequence[Measure], few: OnFewer | None) ->
     for one in measures:
         usual = float(found.of(OBSERVED, one.name).mean())
         if one.name in few.means and not _no_worse(usual, one, few):
-            beside = value_text(one, usual)
-            said.append(f"{small(one.title)} ({few.text(one)}, beside {beside})")
+            mean, beside = few.means[one.name], value_text(one, usual)
+            chance = ", which chance may explain" if mean.low <= usual <= mean.high else ""
+            said.append(f"{small(one.title)} ({few.text(one)}, beside {beside}{chance})")
     are = "is" if len(said) == 1 else "are"
     on = f"On {'that one' if few.nodes == 1 else f'those {few.nodes:,}'}"
     return f"{on} {listed(said)} {are} worse than in production." if said else ""

@@ -65,9 +65,12 @@ def _next(data: Data, study: Study, otherwise: str) -> list[tuple[str, str]]:
     """What to do next; ``otherwise`` is where the study lies if no folder of it is known."""
     folder = data.folder(NAME)
     store = data.paths.store if data.has_store else ""
-    first, *more = words.following(study, folder or otherwise, store, data.paths.study)
+    steps = words.following(study, folder or otherwise, store, data.paths.study)
+    if not _of_run(data):
+        return steps
     # as the run was replayed, so that both can be set beside each other
-    return [(first[0], sized_replay.asked(data, folder)) if _of_run(data) else first, *more]
+    asked = (sized_replay.asked(data, folder), sized_replay.asked_of_nodes(data, folder))
+    return [(why, command) for (why, _), command in zip(steps, asked, strict=True)]
 
 
 def _of_run(data: Data) -> bool:

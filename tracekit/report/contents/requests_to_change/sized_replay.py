@@ -24,9 +24,17 @@ _SHOWN = ("overloaded_node_steps", *(f"{name}_max_fraction" for name in RESOURCE
 
 def asked(data: Data, folder: str) -> str:
     """The command that replays what a study in a folder recommends, as the run was replayed."""
-    words_ = commands.asked(data, "replay", without=("requests",))
+    return f"{_asked(data, 'replay', folder)} --out {folder}{words.REPLAYED}"
+
+
+def asked_of_nodes(data: Data, folder: str) -> str:
+    """The command that asks how many nodes are enough then, as the run was replayed."""
+    return f"{_asked(data, 'shrink', folder)} --out {data.paths.study(words.SHRUNK)}"
+
+
+def _asked(data: Data, verb: str, folder: str) -> str:
     given = f"--policy {USUAL} --assume requests=sized:{folder}"
-    return f"{words_} {given} --out {folder}{words.REPLAYED}"
+    return f"{commands.asked(data, verb, without=('requests',))} {given}"
 
 
 def told(data: Data) -> str:
@@ -76,7 +84,9 @@ def _comes_to(data: Data, found: Results, policy: str) -> str:
     """Nodes used, overload and the fullest node, each beside what it is with requests as now."""
     now = _as_now(data, found, policy)
     parts: list[str] = []
-    for name in (nodes_told(found) or NODES, *_SHOWN):
+    # who waits is told where somebody does, now or then
+    waits = [PENDING] if _somebody_waits(data, found) else []
+    for name in (*waits, nodes_told(found) or NODES, *_SHOWN):
         if not found.known(policy, name):
             continue
         measure = found.measures[name]
@@ -87,6 +97,13 @@ def _comes_to(data: Data, found: Results, policy: str) -> str:
             beside = f" ({with_now}{value_text(measure, float(now.of(policy, name).mean()))})"
         parts.append(f"{small(measure.title)} {then}{beside}")
     return f"Replayed with these requests, {policy} comes to {', '.join(parts)}."
+
+
+def _somebody_waits(data: Data, found: Results) -> bool:
+    """Whether a policy leaves containers waiting, with these requests or with those of now."""
+    return any(
+        one.waited(policy) for one in (found, data.results) if one for policy in one.policies
+    )
 
 
 def _as_now(data: Data, found: Results, policy: str) -> Results | None:
