@@ -38,7 +38,7 @@ def load_of(seed: int) -> Workload:
     gpu = rng.integers(0, 2, containers)
     request = np.column_stack([load.request, gpu])
     lost = rng.random() < 0.5
-    losses = Losses(np.array([0]), np.array([int(rng.integers(1, 4000))])) if lost else None
+    losses = Losses(node=np.array([0]), time_ms=rng.integers(1, 4000, 1)) if lost else None
     return dataclasses.replace(
         load,
         resources=(*load.resources, "gpu"),

@@ -8,6 +8,7 @@ from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.at_risk import spared_told
 from tracekit.sizing.requests.chosen import margin_of
+from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
 from tracekit.sizing.requests.freed_told import both_ways, stays
 from tracekit.sizing.requests.growing import grown
 from tracekit.sizing.requests.rows import (
@@ -32,8 +33,6 @@ from tracekit.words import listed
 __all__ = [
     "ALIKE",
     "QUESTION",
-    "REPLAYED",
-    "SHRUNK",
     "TOLD",
     "UNITS",
     "amount",
@@ -275,12 +274,6 @@ def lines(study: Study) -> list[str]:
         beyond_limit(study),
     ]
     return [one for one in [*said, *notes(study)] if one]
-
-
-#: The replay of what a study recommends lies beside the study, with this behind its name.
-REPLAYED = "-replay"
-#: What the study of the fewest nodes with these requests is called.
-SHRUNK = "fewest-sized"
 
 
 def following(

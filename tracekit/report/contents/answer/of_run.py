@@ -149,7 +149,7 @@ def of_run(data: Data, told: Decision) -> Answer:
     found = data.results
     if found is None:
         raise LookupError(told.answer)
-    shown = next(iter(named(data)), "") or _next_asked(data)
+    shown = next(iter([*named(data), *in_turn(data)]), "")
     before = OBSERVED if OBSERVED in replayed(data) else runner_up(found, told)
     load = (data.run or {})["workload"]
     rows = changes(data, told, shown, before)
@@ -241,11 +241,6 @@ def _waits(data: Data, told: Decision) -> list[str]:
 def _left_out(load: Mapping[str, Any]) -> list[str]:
     """Which containers of the source nobody replays, and why; sentences."""
     return [spaced(f"{one}.") for one in load.get("left_out", [])]
-
-
-def _next_asked(data: Data) -> str:
-    """The policy that the next commands ask about, where the answer names none."""
-    return next(iter(in_turn(data)), "")
 
 
 def _what(found: Results, told: Decision, shown: str) -> str:

@@ -14,7 +14,7 @@ from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
 from tracekit.report.words import count, spaced
-from tracekit.sizing.requests import told as words
+from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
 from tracekit.sizing.requests.study import NAME
 from tracekit.units import duration
 
@@ -24,12 +24,12 @@ _SHOWN = ("overloaded_node_steps", *(f"{name}_max_fraction" for name in RESOURCE
 
 def asked(data: Data, folder: str) -> str:
     """The command that replays what a study in a folder recommends, as the run was replayed."""
-    return f"{_asked(data, 'replay', folder)} --out {folder}{words.REPLAYED}"
+    return f"{_asked(data, 'replay', folder)} --out {folder}{REPLAYED}"
 
 
 def asked_of_nodes(data: Data, folder: str) -> str:
     """The command that asks how many nodes are enough then, as the run was replayed."""
-    return f"{_asked(data, 'shrink', folder)} --out {data.paths.study(words.SHRUNK)}"
+    return f"{_asked(data, 'shrink', folder)} --out {data.paths.study(SHRUNK)}"
 
 
 def _asked(data: Data, verb: str, folder: str) -> str:
@@ -53,7 +53,7 @@ def told(data: Data) -> str:
 def _found(data: Data) -> Results | None:
     """The run beside the study, where it is of the same workload with these requests."""
     folder = data.folder(NAME)
-    at = Path(f"{shlex.split(folder)[0]}{words.REPLAYED}") if folder else None
+    at = Path(f"{shlex.split(folder)[0]}{REPLAYED}") if folder else None
     if at is None or not RUN_FOLDER.holds(at):
         return None
     found = results(at)
