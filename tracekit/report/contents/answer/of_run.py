@@ -156,11 +156,10 @@ def of_run(data: Data, told: Decision) -> Answer:
     asked_of = [one for one in _deciding(data, told, shown, before) if rows]
     few = on_fewer(data, shown, asked_of) if before == OBSERVED else None
     better = nothing_worse(data, told, asked_of, few)
-    worse = worse_there(data, asked_of, few)
-    first, second = _led(data, told, nothing_worse=better, worse=worse)
+    first, second = _led(data, told, better, worse_there(data, asked_of, few))
     return Answer(
         asked=asked(data, told),
-        movable=movable((data.run or {})["workload"]),
+        movable=movable(load),
         sentence=first,
         stands_in=_stands_in(load),
         meaning=meaning(told) or _why_not(told, shown),
@@ -201,10 +200,10 @@ def _cheapest(data: Data, told: Decision) -> str:
     return cheapest(data.results, told)
 
 
-def _led(data: Data, told: Decision, *, nothing_worse: bool, worse: str) -> tuple[str, str]:
+def _led(data: Data, told: Decision, better: bool, worse: str) -> tuple[str, str]:
     """What is read first, and what follows it: the policy, or how few nodes are enough.
 
-    ``worse`` says what is worse on so few.
+    ``better`` is whether nothing is worse on so few; ``worse`` says what is.
     """
     if data.results is None:
         raise LookupError(told.answer)
@@ -213,7 +212,7 @@ def _led(data: Data, told: Decision, *, nothing_worse: bool, worse: str) -> tupl
     rest = without_advice(policy)
     of = (data.run or {})["workload"]["nodes"]
     on_all = f"On all {of:,}: {rest[:1].lower()}{rest[1:]}"
-    if nothing_worse:
+    if better:
         counts = "by enough to count, on average"
         return nodes, f"There nothing of the table is worse than in production {counts}. {on_all}"
     more = " ".join(filter(None, [worse, on_all, relief]))
