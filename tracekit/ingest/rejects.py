@@ -76,13 +76,8 @@ class RejectsWriter:
                 column=column,
                 rows=rows,
                 action=REJECTED,
-                example=f"{self._place(line)}: {reason}"[:_EXAMPLE_CHARS],
+                example=f"{place_in(self._source_file, line)}: {reason}"[:_EXAMPLE_CHARS],
             )
-
-    def _place(self, line: int) -> str:
-        """Where a row is: the objects of a JSON document are counted, not its lines."""
-        json = self._source_file.removesuffix(".gz").endswith(".json")
-        return f"{'object' if json else 'line'} {line}"
 
     def _write(self, rejects: pl.DataFrame) -> None:
         named = rejects.select(
@@ -126,6 +121,12 @@ def _kind(reason: str) -> str:
     if "expected" in reason and "fields" not in reason and "NUL" not in reason:
         return "unparsable_value"
     return "malformed_row"
+
+
+def place_in(file: str, line: int) -> str:
+    """Where a row of a file is: the objects of a JSON document are counted, not its lines."""
+    json = file.removesuffix(".gz").endswith(".json")
+    return f"{'object' if json else 'line'} {line}"
 
 
 class Lines:

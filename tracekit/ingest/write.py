@@ -22,7 +22,7 @@ from tracekit.files.replacing import clear_away, put_back
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
-from tracekit.ingest.mend import late_list, mend, replaced_by, sha256
+from tracekit.ingest.mend import late_list, mend, replaced_by, stored_entry
 from tracekit.ingest.staged import Staged
 from tracekit.ingest.summary import IngestSummary, begun, failure, refused_now, said
 from tracekit.ingest.turns import in_turns, with_facts
@@ -228,10 +228,8 @@ class _Writer:
                 advance(file.size_bytes, file.name)
 
     def known_file(self, file: TraceFile) -> SourceEntry | None:
-        """The entry with the same bytes, looked for only where a size agrees."""
-        alike = [e for e in self.manifest.sources if e.size_bytes == file.size_bytes]
-        digest = sha256(file.path) if alike else None
-        return next((entry for entry in alike if entry.sha256 == digest), None)
+        """The entry with the same bytes."""
+        return stored_entry(self.manifest, file)
 
 
 @contextmanager
