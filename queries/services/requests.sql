@@ -2,9 +2,9 @@
 -- description: Cores and GiB, as means over the sampling times of the trace, summed over the
 --   containers of the service: a container counts while it has samples, so one that ran for half
 --   of the trace counts half. Unused is what is requested less what is used; it is below 0 where
---   more is used. Containers without a request reserve nothing and are not in it, nor are those that
---   no row lists, where some are listed. Use is the recorded amount where there is one, else the
---   recorded fraction of the request.
+--   more is used. Containers without a request reserve nothing and are not in it, nor are those
+--   that no row lists, where some are listed. Use is the recorded amount where there is one, else
+--   the recorded fraction of the request.
 -- reads: container_resource_keyed, container_amount_keyed, container_usage_keyed, container_keyed,
 --   service_id
 -- column: service VARCHAR The service.
@@ -17,7 +17,11 @@
 -- column: memory_unused_gib DOUBLE Memory requested less used [GiB].
 -- order: service
 -- run: duckdb catalog.duckdb -f queries/services/requests.sql
-WITH asked AS (
+WITH listed AS (
+    SELECT DISTINCT container_key FROM container_keyed
+),
+
+asked AS (
     SELECT
         container_key,
         resource,
@@ -27,12 +31,7 @@ WITH asked AS (
         END AS from_ms,
         lead(time_ms) OVER changes AS until_ms
     FROM container_resource_keyed
-    WHERE
-        ((resource = 'cpu' AND unit = 'cores') OR (resource = 'memory' AND unit = 'bytes'))
-        AND (
-            container_key IN (SELECT container_key FROM container_keyed)
-            OR (SELECT count(*) FROM container_keyed) = 0
-        )
+    WHERE (resource = 'cpu' AND unit = 'cores') OR (resource = 'memory' AND unit = 'bytes')
     WINDOW changes AS (PARTITION BY container_key, resource ORDER BY time_ms)
 ),
 
@@ -115,7 +114,12 @@ of_container AS (
             AND samples.resource = asked.resource
             AND samples.time_ms >= coalesce(asked.from_ms, samples.time_ms)
             AND samples.time_ms < coalesce(asked.until_ms, samples.time_ms + 1)
-    WHERE asked.request > 0
+    WHERE
+        asked.request > 0
+        AND (
+            samples.container_key IN (SELECT listed.container_key FROM listed)
+            OR (SELECT count(*) FROM listed) = 0
+        )
     GROUP BY samples.container_key, samples.resource
 ),
 

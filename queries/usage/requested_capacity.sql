@@ -16,7 +16,11 @@
 -- column: in_all_share DOUBLE Requested in all / capacity [0..1].
 -- order: resource, unit
 -- run: duckdb catalog.duckdb -f queries/usage/requested_capacity.sql
-WITH states AS (
+WITH listed AS (
+    SELECT count(*) AS containers FROM container_keyed
+),
+
+states AS (
     SELECT
         node_key,
         state,
@@ -81,7 +85,7 @@ lives AS (
         asked.request > 0
         AND (
             container_keyed.container_key IS NOT NULL
-            OR (SELECT count(*) FROM container_keyed) = 0
+            OR (SELECT listed.containers FROM listed) = 0
         )
 ),
 

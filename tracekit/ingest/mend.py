@@ -87,7 +87,7 @@ def mend(
         if file is not None:
             # a file of several tables has an entry for each, one after another
             first = next(n for n, one in enumerate(manifest.sources) if _same(one, entry))
-            manifest = _taken_again(folder, manifest, first, file, files, sort_memory_bytes)
+            manifest = _taken_again(folder, manifest, first, file, sort_memory_bytes, files=files)
             mended.append(entry)
     return manifest, mended
 
@@ -101,8 +101,9 @@ def _taken_again(
     manifest: Manifest,
     at: int,
     file: TraceFile,
-    files: Sequence[TraceFile],
     sort_memory_bytes: int,
+    *,
+    files: Sequence[TraceFile],
 ) -> Manifest:
     entry = manifest.sources[at]
     before = dataclasses.replace(

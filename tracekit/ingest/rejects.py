@@ -20,7 +20,8 @@ from tracekit.sources.unreadable import (
     WATCH_DEFECT,
     WATCH_ENDED,
 )
-from tracekit.store.manifest import REJECTED, Defect
+from tracekit.store.broken_rows import place_in
+from tracekit.store.manifest import REJECTED, UNKNOWN_NAME, Defect
 
 SCHEMA = pa.schema(
     [
@@ -115,18 +116,12 @@ def _kind(reason: str) -> str:
     if "at least" in reason:
         return "out_of_range"
     if any(words in reason for words in _UNKNOWN):
-        return "unknown_name"
+        return UNKNOWN_NAME
     if "is empty, expected" in reason:
         return "empty_value"
     if "expected" in reason and "fields" not in reason and "NUL" not in reason:
         return "unparsable_value"
     return "malformed_row"
-
-
-def place_in(file: str, line: int) -> str:
-    """Where a row of a file is: the objects of a JSON document are counted, not its lines."""
-    json = file.removesuffix(".gz").endswith(".json")
-    return f"{'object' if json else 'line'} {line}"
 
 
 class Lines:

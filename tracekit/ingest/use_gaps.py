@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tracekit.ingest import shares
-from tracekit.ingest.rejects import place_in
+from tracekit.store.broken_rows import place_in
 from tracekit.store.doubts import ONE_OF_TWO
 from tracekit.store.manifest import Defect
 from tracekit.store.stored_rows import LISTS

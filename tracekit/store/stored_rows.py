@@ -97,15 +97,23 @@ def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
     at_hand : whether the store's tables lie here; else every id that it knows stands for a list
     """
     found = []
-    for entity, tables in LISTS.items():
-        listing = [name for name in tables if any(e.rows for e in store.manifest.parts(name))]
-        if listing:
-            ids = ids_of(store, entity)
-            if at_hand:
-                ids = ids.gather(pl.concat([_keys(store, name, entity) for name in listing]))
-            named = ids.unique().alias(entity).to_frame()
+    for entity in LISTS:
+        ids = listed_ids(store, entity, at_hand=at_hand)
+        if ids is not None:
+            named = ids.alias(entity).to_frame()
             found.append((f"{entity}_ids", _set_aside(store, f"{entity}_ids", named)))
     return tuple(found)
+
+
+def listed_ids(store: Store, entity: str, *, at_hand: bool = True) -> pl.Series | None:
+    """The nodes, or containers, that the store lists, each once; None where it lists none."""
+    listing = [name for name in LISTS[entity] if any(e.rows for e in store.manifest.parts(name))]
+    if not listing:
+        return None
+    ids = ids_of(store, entity)
+    if at_hand:
+        ids = ids.gather(pl.concat([_keys(store, name, entity) for name in listing]))
+    return ids.unique()
 
 
 def _keys(store: Store, name: str, entity: str) -> pl.Series:
