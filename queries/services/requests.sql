@@ -2,8 +2,9 @@
 -- description: Cores and GiB, as means over the sampling times of the trace, summed over the
 --   containers of the service: a container counts while it has samples, so one that ran for half
 --   of the trace counts half. Unused is what is requested less what is used; it is below 0 where
---   more is used. Containers without a request reserve nothing and are not in it. Use is the
---   recorded amount where there is one, else the recorded fraction of the request.
+--   more is used. Containers without a request reserve nothing and are not in it, nor are those
+--   that no row lists, where some are listed. Use is the recorded amount where there is one, else
+--   the recorded fraction of the request.
 -- reads: container_resource_keyed, container_amount_keyed, container_usage_keyed, container_keyed,
 --   service_id
 -- column: service VARCHAR The service.
@@ -16,7 +17,11 @@
 -- column: memory_unused_gib DOUBLE Memory requested less used [GiB].
 -- order: service
 -- run: duckdb catalog.duckdb -f queries/services/requests.sql
-WITH asked AS (
+WITH listed AS (
+    SELECT DISTINCT container_key FROM container_keyed
+),
+
+asked AS (
     SELECT
         container_key,
         resource,
@@ -109,7 +114,12 @@ of_container AS (
             AND samples.resource = asked.resource
             AND samples.time_ms >= coalesce(asked.from_ms, samples.time_ms)
             AND samples.time_ms < coalesce(asked.until_ms, samples.time_ms + 1)
-    WHERE asked.request > 0
+    WHERE
+        asked.request > 0
+        AND (
+            samples.container_key IN (SELECT listed.container_key FROM listed)
+            OR (SELECT count(*) FROM listed) = 0
+        )
     GROUP BY samples.container_key, samples.resource
 ),
 

@@ -3,7 +3,7 @@
 --   requested: the most at any one time by recorded arrivals and departures, and by all containers
 --   together, as if none departed. Of a container the requests of its life count, each from the
 --   time on when it was made; of a node its last size above 0. Nodes that are gone at the end are
---   left out.
+--   left out, and so are requests of containers that no row lists, where some are listed.
 -- reads: container_keyed, container_resource_keyed, node_keyed, node_resource_keyed
 -- column: resource VARCHAR The resource.
 -- column: unit VARCHAR The unit of its amounts.
@@ -16,7 +16,11 @@
 -- column: in_all_share DOUBLE Requested in all / capacity [0..1].
 -- order: resource, unit
 -- run: duckdb catalog.duckdb -f queries/usage/requested_capacity.sql
-WITH states AS (
+WITH listed AS (
+    SELECT count(*) AS containers FROM container_keyed
+),
+
+states AS (
     SELECT
         node_key,
         state,
@@ -77,7 +81,12 @@ lives AS (
         coalesce(asked.next_ms, container_keyed.departure_ms) AS until_ms
     FROM asked
     LEFT JOIN container_keyed ON asked.container_key = container_keyed.container_key
-    WHERE asked.request > 0
+    WHERE
+        asked.request > 0
+        AND (
+            container_keyed.container_key IS NOT NULL
+            OR (SELECT listed.containers FROM listed) = 0
+        )
 ),
 
 changes AS (

@@ -30,6 +30,7 @@ from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
 from tracekit.store.moments import is_moment
+from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import base_views, quoted
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ _TABLES = ("container_usage", "node_usage")
 _AMOUNTS = ("container_amount", "node_amount")
 #: Defects that are noted at one entry and are of all; such samples were kept once.
 _OF_ALL = (WITHOUT_USE, ONE_OF_TWO, TWICE)
-#: The tables that list nodes and containers.
-_LISTED = {"container": ("container",), "node": ("node", "node_resource")}
 _READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
 
 
@@ -74,7 +73,7 @@ def derive(
         made_files = list(_written(con, plain, aside, left_out))
         listed = _is_listed(plain, "container")
         count, silent = silent_use(con) if listed else (0, "")
-        told = strangers(con, [name for name in _LISTED if _is_listed(plain, name)])
+        told = strangers(con, [name for name in LISTS if _is_listed(plain, name)])
     made: list[SourceEntry] = []
 
     def failed(_: str, error: TracekitError) -> None:
@@ -105,7 +104,7 @@ def derive(
 
 def _is_listed(manifest: Manifest, entity: str) -> bool:
     """Whether any table lists nodes, or containers."""
-    return any(entry.rows for table in _LISTED[entity] for entry in manifest.parts(table))
+    return any(entry.rows for table in LISTS[entity] for entry in manifest.parts(table))
 
 
 def _digest(manifest: Manifest) -> str:

@@ -23,14 +23,42 @@ from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import Damage, damaged_parts
 from tracekit.store.folder import DIMENSIONS, Store, others
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry, write_manifest
-from tracekit.store.stored_rows import stored_rows
+from tracekit.store.stored_rows import OWN, TAKEN, set_down, stored_rows
 from tracekit.tables import all_tables
+
+#: The kinds of somebody's own files that list containers: what the store took of one holds.
+_LISTS = ("containers", "container")
 
 
 def sha256(path: Path) -> str:
     """The sha256 of a file, as the manifest has it."""
     with open_whole(path) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
+    """The entry with the same bytes, looked for only where a size agrees."""
+    alike = [one for one in manifest.sources if one.size_bytes == file.size_bytes]
+    digest = sha256(file.path) if alike else None
+    return next((one for one in alike if one.sha256 == digest), None)
+
+
+def facts(
+    files: Sequence[TraceFile], store: Store, folder: Path, release: str
+) -> tuple[tuple[str, Path], ...]:
+    """What files of a release are held against; ``files`` are all that are ingested together."""
+    stored = stored_rows(store, folder, release)
+    if release != OWN:
+        return stored
+    taken = [
+        str(file.path)
+        for file in files
+        if isinstance(file.match, ClusterMatch)
+        and file.match.source.name == OWN
+        and file.match.file.word in _LISTS
+        and stored_entry(store.manifest, file) is not None
+    ]
+    return (*stored, set_down(folder, TAKEN, taken))
 
 
 def mend(
@@ -59,7 +87,7 @@ def mend(
         if file is not None:
             # a file of several tables has an entry for each, one after another
             first = next(n for n, one in enumerate(manifest.sources) if _same(one, entry))
-            manifest = _taken_again(folder, manifest, first, file, sort_memory_bytes)
+            manifest = _taken_again(folder, manifest, first, file, sort_memory_bytes, files=files)
             mended.append(entry)
     return manifest, mended
 
@@ -69,7 +97,13 @@ def _same(one: SourceEntry, other: SourceEntry) -> bool:
 
 
 def _taken_again(
-    folder: Path, manifest: Manifest, at: int, file: TraceFile, sort_memory_bytes: int
+    folder: Path,
+    manifest: Manifest,
+    at: int,
+    file: TraceFile,
+    sort_memory_bytes: int,
+    *,
+    files: Sequence[TraceFile],
 ) -> Manifest:
     entry = manifest.sources[at]
     before = dataclasses.replace(
@@ -98,7 +132,7 @@ def _taken_again(
     stays = manifest.sources[last:]
     coordinator = Coordinator(folder, before, Alone(), sort_memory_bytes, events, taken=stays)
     # it is held against what the store had when it first came in
-    stored = stored_rows(Store(folder, before), folder, entry.release)
+    stored = facts(files, Store(folder, before), folder, entry.release)
     once_more = dataclasses.replace(file, name=entry.file, stored=stored)
     coordinator.take([once_more], lambda *_: None)
     # another version of a library may write other bytes for the same rows

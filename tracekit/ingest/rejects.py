@@ -20,7 +20,8 @@ from tracekit.sources.unreadable import (
     WATCH_DEFECT,
     WATCH_ENDED,
 )
-from tracekit.store.manifest import REJECTED, Defect
+from tracekit.store.broken_rows import place_in
+from tracekit.store.manifest import REJECTED, UNKNOWN_NAME, Defect
 
 SCHEMA = pa.schema(
     [
@@ -76,13 +77,8 @@ class RejectsWriter:
                 column=column,
                 rows=rows,
                 action=REJECTED,
-                example=f"{self._place(line)}: {reason}"[:_EXAMPLE_CHARS],
+                example=f"{place_in(self._source_file, line)}: {reason}"[:_EXAMPLE_CHARS],
             )
-
-    def _place(self, line: int) -> str:
-        """Where a row is: the objects of a JSON document are counted, not its lines."""
-        json = self._source_file.removesuffix(".gz").endswith(".json")
-        return f"{'object' if json else 'line'} {line}"
 
     def _write(self, rejects: pl.DataFrame) -> None:
         named = rejects.select(
@@ -120,7 +116,7 @@ def _kind(reason: str) -> str:
     if "at least" in reason:
         return "out_of_range"
     if any(words in reason for words in _UNKNOWN):
-        return "unknown_name"
+        return UNKNOWN_NAME
     if "is empty, expected" in reason:
         return "empty_value"
     if "expected" in reason and "fields" not in reason and "NUL" not in reason:

@@ -36,6 +36,7 @@ SELECT container_key, resource, unit,
        coalesce(nullif(request, 0), nullif("limit", 0)) AS amount
 FROM container_resource_keyed
 WHERE resource IN ('cpu', 'memory')
+  AND (container_key IN (SELECT container_key FROM place) OR NOT EXISTS (SELECT 1 FROM place))
 WINDOW earlier AS (PARTITION BY container_key, resource, unit ORDER BY time_ms);
 """
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tracekit.files.places import is_remote
+from tracekit.ingest.mend import facts
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
 from tracekit.store.doubts import base_sizes
 from tracekit.store.folder import Store
-from tracekit.store.stored_rows import OWN, STATED, stored_rows
+from tracekit.store.stored_rows import OWN, STATED
 
 
 def in_turns(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
@@ -38,7 +39,7 @@ def with_facts(
     """Some of the files, each knowing what is stored of nodes, and how much is new with all."""
     sizes = () if is_remote(store.path) else base_sizes(store)
     releases = {file.match.source.name for file in some}
-    stored = {release: stored_rows(store, folder, release) for release in releases}
+    stored = {release: facts(every, store, folder, release) for release in releases}
     known = {entry.file for entry in store.manifest.sources}
     new_bytes = sum(file.size_bytes for file in every if file.name not in known)
     for file in some:

@@ -6,21 +6,54 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tracekit.ingest import shares
+from tracekit.store.broken_rows import place_in
 from tracekit.store.doubts import ONE_OF_TWO
 from tracekit.store.manifest import Defect
+from tracekit.store.stored_rows import LISTS
 from tracekit.words import agreeing, counted, percent
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+#: Each id of which use is recorded and that no row lists, with its samples, and the place of the
+#: reject that is its own row: a text that begins with the id, or has it as a value. A number may
+#: be an amount, so that it counts at the beginning alone.
 _STRANGERS = """
-SELECT count(*), count(DISTINCT a.{entity}_key), min({entity}_id.{entity})
-FROM {entity}_amount_keyed AS a
-JOIN {entity}_id ON {entity}_id.{entity}_key = a.{entity}_key
-WHERE a.{entity}_key NOT IN ({listed})
+WITH strange AS (
+    SELECT {entity}_id.{entity} AS name, count(*) AS samples
+    FROM {entity}_amount_keyed AS a
+    JOIN {entity}_id ON {entity}_id.{entity}_key = a.{entity}_key
+    WHERE a.{entity}_key NOT IN ({listed})
+    GROUP BY 1
+), broken AS (
+    SELECT source_file, line, string_split(text, ',') AS fields,
+           regexp_extract(text, '^(.+?): [{{]', 1) AS object, text
+    FROM reject
+    WHERE "table" IN ({tables})
+), field AS (
+    SELECT source_file, line, unnest(fields) AS value, unnest(range(len(fields))) AS place
+    FROM broken
+), named AS (
+    SELECT source_file, line, place,
+           regexp_replace(trim(value, ' "'), '^{entity}=', '') AS name
+    FROM field
+    UNION ALL
+    SELECT source_file, line, 0, unnest([object, text]) FROM broken
+), own AS (
+    SELECT name, min((source_file, line)) AS place
+    FROM named
+    WHERE name IN (SELECT name FROM strange)
+      AND (place = 0 OR TRY_CAST(name AS DOUBLE) IS NULL)
+    GROUP BY name
+)
+SELECT own.name IS NOT NULL AS broken, sum(samples), count(*), min(strange.name),
+       arg_min(own.place[1], strange.name), arg_min(own.place[2], strange.name)
+FROM strange LEFT JOIN own ON own.name = strange.name
+GROUP BY 1
+ORDER BY 1 DESC
 """
 #: Who is listed, by entity.
-_LISTS = {
+_LISTED = {
     "container": "SELECT container_key FROM place",
     "node": "SELECT node_key FROM node_keyed UNION SELECT node_key FROM node_resource_keyed",
 }
@@ -49,7 +82,7 @@ WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
 
 
 def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> str:
-    """The recorded use of containers, and of nodes, that no file lists.
+    """The recorded use of containers, and of nodes, that no file lists, or a broken row alone.
 
     Parameters
     ----------
@@ -57,15 +90,19 @@ def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> str:
     """
     found = []
     for entity in entities:
-        sql = _STRANGERS.format(entity=entity, listed=_LISTS[entity])
-        [(samples, count, name)] = con.sql(sql).fetchall()
-        if samples:
+        tables = ", ".join(f"'{one}'" for one in LISTS[entity])
+        sql = _STRANGERS.format(entity=entity, listed=_LISTED[entity], tables=tables)
+        for broken, samples, count, name, file, line in con.sql(sql).fetchall():
             said = (
-                f"[sample is|samples are] of {counted(count, entity)} that no file lists, such as"
-                f" {name}: [it stays|they stay] in {entity}_amount, and no use is worked out of"
-                " [it|them]"
+                f"whose own row is a reject, such as {name} ({file}, {place_in(file, line)})"
+                if broken
+                else f"that no file lists, such as {name}"
             )
-            found.append(agreeing(samples, said))
+            whole = (
+                f"[sample is|samples are] of {counted(count, entity)} {said}: [it stays|they stay]"
+                f" in {entity}_amount, and no use is worked out of [it|them]"
+            )
+            found.append(agreeing(int(samples), whole))
     return "; ".join(found)
 
 

@@ -22,19 +22,20 @@ from tracekit.files.replacing import clear_away, put_back
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
-from tracekit.ingest.mend import late_list, mend, replaced_by, sha256
+from tracekit.ingest.mend import late_list, mend, replaced_by, stored_entry
 from tracekit.ingest.staged import Staged
 from tracekit.ingest.summary import IngestSummary, begun, failure, refused_now, said
 from tracekit.ingest.turns import in_turns, with_facts
 from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import Discovery, TraceFile, discover
+from tracekit.store import known_now
 from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.store.quantities import absent_use
-from tracekit.store.stored_rows import OWN
+from tracekit.store.stored_rows import LISTS, OWN
 from tracekit.units import percent, size
 
 #: Less than this is done before a second process has started.
@@ -172,6 +173,7 @@ class _Writer:
     ) -> None:
         self._commit = commit
         self.manifest = manifest
+        self._before = manifest.sources
         self._summary = summary
         self._max_rejects = max_rejects
 
@@ -199,8 +201,14 @@ class _Writer:
         if refused != self.manifest.refused:
             self.keep(dataclasses.replace(self.manifest, refused=refused))
         store = Store(folder, self.manifest)
-        summary.doubts = doubts(store)
+        late = known_now.told(store, self._before) if self._lists_more() else ""
+        summary.doubts = (*doubts(store), *([late] if late else ()))
         summary.lacks = absent_use(store) if refused else []
+
+    def _lists_more(self) -> bool:
+        """Whether nodes or containers came in."""
+        listing = {table for tables in LISTS.values() for table in tables}
+        return any(one.rows and one.table in listing for one in self._summary.ingested)
 
     def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
         name = entries[0].file
@@ -228,10 +236,8 @@ class _Writer:
                 advance(file.size_bytes, file.name)
 
     def known_file(self, file: TraceFile) -> SourceEntry | None:
-        """The entry with the same bytes, looked for only where a size agrees."""
-        alike = [e for e in self.manifest.sources if e.size_bytes == file.size_bytes]
-        digest = sha256(file.path) if alike else None
-        return next((entry for entry in alike if entry.sha256 == digest), None)
+        """The entry with the same bytes."""
+        return stored_entry(self.manifest, file)
 
 
 @contextmanager

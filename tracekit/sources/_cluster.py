@@ -71,7 +71,8 @@ class Opened:
     stored : mapping of str to Path
         What the store held before of nodes and containers, for somebody's own tables, by base
         table: Parquet with ids as texts, the file of each row and whether it is of another
-        source. ``node_ids`` and ``container_ids`` are all that it lists.
+        source. ``node_ids`` and ``container_ids`` are all that it lists, ``containers_taken`` the
+        paths of the lists of containers that it has taken in.
     """
 
     path: Path

@@ -38,6 +38,12 @@ def unread(entries: Sequence[SourceEntry]) -> list[str]:
     return broken_rows([one for one in entries if one.rejected > _MOST * one.units_read])
 
 
+def place_in(file: str, line: int) -> str:
+    """Where a row of a file is: the objects of a JSON document are counted, not its lines."""
+    json = file.removesuffix(".gz").endswith(".json")
+    return f"{'object' if json else 'line'} {line}"
+
+
 def kept_of(counts: Mapping[str, Any]) -> tuple[int, int]:
     """What was kept and what was read, in lines of the file where they are known, else in rows.
 

@@ -36,6 +36,8 @@ DERIVED = "derived"
 MADE_UP = "This trace is made up (tracekit synth): it says nothing about any real cluster."
 #: What is done about a broken row: it is kept apart, with its line and the reason.
 REJECTED = "rejected"
+#: The kind of rejects that name what nobody lists.
+UNKNOWN_NAME = "unknown_name"
 
 
 @dataclass(frozen=True, kw_only=True)

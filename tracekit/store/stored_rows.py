@@ -22,10 +22,12 @@ STATED = ("node", "node_resource", "container", "container_resource")
 #: What rows that are set aside say of themselves: their file, and whether it is another source's.
 FILE, FOREIGN = "file\0", "foreign\0"
 #: The tables that list nodes and containers: whoever stands in none is but named.
-_LISTS: Mapping[str, Sequence[str]] = {
+LISTS: Mapping[str, Sequence[str]] = {
     "node": ("node", "node_resource"),
     "container": ("container",),
 }
+#: The paths of the lists of containers that the store has taken in.
+TAKEN = "containers_taken"
 #: Where counters of a cluster ended.
 _ENDS = "counter_end"
 
@@ -47,10 +49,15 @@ def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
     if not entries:
         return ()
     parts = [(str(store.path / part_path(_ENDS, one.part)), one.time_max_ms) for one in entries]
-    path = folder / STAGING / "own" / f"{_ENDS}.json"
+    return (set_down(folder, _ENDS, parts),)
+
+
+def set_down(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path]:
+    """A name, and the JSON file where this is set down for those who read files."""
+    path = folder / STAGING / "own" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(parts), encoding="utf-8")
-    return ((_ENDS, path),)
+    path.write_text(json.dumps(some), encoding="utf-8")
+    return name, path
 
 
 def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
@@ -90,15 +97,23 @@ def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
     at_hand : whether the store's tables lie here; else every id that it knows stands for a list
     """
     found = []
-    for entity, tables in _LISTS.items():
-        listing = [name for name in tables if any(e.rows for e in store.manifest.parts(name))]
-        if listing:
-            ids = ids_of(store, entity)
-            if at_hand:
-                ids = ids.gather(pl.concat([_keys(store, name, entity) for name in listing]))
-            named = ids.unique().alias(entity).to_frame()
+    for entity in LISTS:
+        ids = listed_ids(store, entity, at_hand=at_hand)
+        if ids is not None:
+            named = ids.alias(entity).to_frame()
             found.append((f"{entity}_ids", _set_aside(store, f"{entity}_ids", named)))
     return tuple(found)
+
+
+def listed_ids(store: Store, entity: str, *, at_hand: bool = True) -> pl.Series | None:
+    """The nodes, or containers, that the store lists, each once; None where it lists none."""
+    listing = [name for name in LISTS[entity] if any(e.rows for e in store.manifest.parts(name))]
+    if not listing:
+        return None
+    ids = ids_of(store, entity)
+    if at_hand:
+        ids = ids.gather(pl.concat([_keys(store, name, entity) for name in listing]))
+    return ids.unique()
 
 
 def _keys(store: Store, name: str, entity: str) -> pl.Series:

@@ -72,12 +72,11 @@ def test_a_row_of_another_form_is_one_reject(
 
 
 def test_requests_of_a_container_that_is_not_listed_are_left_out_and_told(tmp_path: Path) -> None:
-    """In the store's own tables the broken row and its requests stand in different files."""
-    store = _store(
-        tmp_path,
-        container="time_ms,container,priority\n5,ok,\n5,also,\n5,bad,high\n",
-        container_resource=_asking("ok", "also", "bad"),
-    )
+    """Where requests come before any list, the row of one may be broken."""
+    store = _store(tmp_path, container_resource=_asking("ok", "also", "bad"))
+    rows = "time_ms,container,priority\n5,ok,\n5,also,\n5,bad,high\n"
+    (tmp_path / "container.csv").write_text(rows)
+    ingest(tmp_path / "container.csv", store)
     load = workload_from_sizes(open_store(store), sized_assumptions(()), stream(0, "test"))
     assert load.container_ids == ("ok", "also")
     assert load.facts["containers_not_listed"] == 1

@@ -1,7 +1,7 @@
 """What is checked across a folder's files: ids that another one holds, lives and amounts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -29,10 +29,11 @@ _STORED = "the files beside or of the store"
 
 @dataclass(frozen=True)
 class Known:
-    """The ids that a column may have, and whose they are."""
+    """The ids that a column may have, whose they are, and by file others that are named there."""
 
     ids: pl.Series
     whose: str = "the files beside"
+    rejected: Mapping[str, pl.Series] = field(default_factory=dict)
 
 
 def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | None:
@@ -45,33 +46,24 @@ def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | N
     return Known(both.unique(), _STORED)
 
 
-def known_containers(opened: Opened) -> Known | None:
-    """The containers of the files beside this one and of the store; None where none is listed."""
-    return with_stored(
-        opened, _ids_beside(opened, ("containers", "container"), "container"), "container"
-    )
-
-
-def _ids_beside(opened: Opened, words: Sequence[str], column: str) -> pl.Series | None:
-    """The ids in the files of these kinds beside this one; None without any such file."""
-    files = [one for word in words for one in opened.beside.get(word, ())]
-    if not files:
-        return None
-    parts = [
-        frame.select(pl.col(column).cast(pl.String).alias("id"))["id"].unique()
-        for file in files
-        for frame, _ in named_frames(file, column)
-        if column in frame.columns
-    ]
-    return pl.concat(parts).unique() if parts else pl.Series("id", [], dtype=pl.String)
-
-
 def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]:
-    """The rule that a column names known ids, where some are."""
+    """The rules that a column names known ids, where some are; the row of another is a reject."""
     if known is None or column not in frame.columns:
         return []
-    strange = ~pl.col(column).cast(pl.String).is_in(known.ids.implode())
-    return [Rule(column=column, broken=strange, expected=f"a {column} of {known.whose}")]
+    ids = pl.col(column).cast(pl.String)
+    strange = ~ids.is_in(known.ids.implode())
+    expected = f"a {column} of {known.whose}"
+    return [
+        *(
+            Rule(
+                column=column,
+                broken=strange & ids.is_in(some.implode()),
+                expected=f"{expected}; its own row in {file} is a reject",
+            )
+            for file, some in known.rejected.items()
+        ),
+        Rule(column=column, broken=strange, expected=expected),
+    ]
 
 
 def ended_early(frame: pl.DataFrame) -> list[Rule]:

@@ -2,25 +2,22 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
-from tracekit.sources._cluster import Batch, Broken, Opened, Read
+from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
 from tracekit.sources._times import undated
 from tracekit.sources.own._folder_checks import (
     LIVES,
-    ended_early,
-    known_containers,
-    no_amounts,
-    no_numbers,
     unknown,
     with_amounts,
     with_lives,
 )
 from tracekit.sources.own._folder_columns import LABEL, LIMIT, Measure, columns_of, further
-from tracekit.sources.own._folder_documents import in_form
+from tracekit.sources.own._folder_containers import kept_containers, known_containers
 from tracekit.sources.own._folder_earlier import Earlier
 from tracekit.sources.own._folder_measured import check_units
 from tracekit.sources.own._folder_nodes import kept_nodes, known_nodes, timed
@@ -77,16 +74,7 @@ def read_containers(opened: Opened) -> Read:
     """Containers in the order of the file, and what they ask for."""
     columns = columns_of("container") | {"arrival_ms"}
     check_requests(opened)
-    nodes = known_nodes(opened)
-
-    def refused(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-        # a container of which a size or a time is unreadable is none: one reject, and no half
-        rules = undated(frame, ("arrival_ms", "departure_ms"))
-        rules += no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
-        rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
-        rules += [*no_amounts(_columns(further(frame, columns)[0])), *in_form(frame, "container")]
-        return refuse(frame, rules, "container")
-
+    refused = partial(kept_containers, nodes=known_nodes(opened))
     repeats = Repeats("container", ("container",))
     earlier = Earlier(
         opened, "container", ("container",), "containers", lambda frame: refused(frame)[0]

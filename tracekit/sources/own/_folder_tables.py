@@ -9,7 +9,8 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._rows import refuse
-from tracekit.sources.own._folder_checks import Known, known_containers, unknown
+from tracekit.sources.own._folder_checks import Known, unknown
+from tracekit.sources.own._folder_containers import known_containers
 from tracekit.sources.own._folder_documents import in_form
 from tracekit.sources.own._folder_earlier import Earlier
 from tracekit.sources.own._folder_measured import Measured

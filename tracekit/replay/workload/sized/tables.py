@@ -6,11 +6,15 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.store import Store, silent_nodes
+from tracekit.store.broken_rows import broken_rows
 from tracekit.store.manifest import DERIVED
 from tracekit.store.node_states import begins_ms, nodes_of, without_size
 from tracekit.store.views import read
+from tracekit.words import counted
 
 _MS = "time_ms"
+#: What shows the broken rows of lists of containers.
+_REJECTS = """tracekit query STORE "FROM reject WHERE \\"table\\" = 'container'\""""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +96,7 @@ def sizes_of(store: Store) -> Sizes:
     containers = containers.unique("container", keep="last", maintain_order=True)
     requests = read(store, "container_resource").sort("container", "resource", _MS)
     requests = requests.unique(["container", "resource"], keep="first", maintain_order=True)
-    unlisted = _unlisted(requests, containers)
+    unlisted = _unlisted(store, requests, containers)
     requests = requests.join(containers, on="container", how="semi", maintain_order="left")
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
     bare, silent = without_size(nodes, capacity), silent_nodes.silent(store, nodes)
@@ -115,18 +119,24 @@ def sizes_of(store: Store) -> Sizes:
     )
 
 
-def _unlisted(requests: pl.DataFrame, containers: pl.DataFrame) -> int:
+def _unlisted(store: Store, requests: pl.DataFrame, containers: pl.DataFrame) -> int:
     """How many containers ask for something and are not listed, as their row was broken.
 
-    Raises TracekitError where that is so of most: the file that lists them is not there.
+    Raises TracekitError where that is so of most: their rows are rejects, or the file that lists
+    them is not there.
     """
     asking = requests["container"].unique().sort()
     strange = asking.filter(~asking.is_in(containers["container"].implode()))
     if 2 * strange.len() > asking.len():
-        others = f", nor are {strange.len() - 1:,} others" * (strange.len() > 1)
+        more = strange.len() - 1
+        others = f", nor {'is' if more == 1 else 'are'} {counted(more, 'other')}" * (more > 0)
+        broken = broken_rows(store.manifest.parts("container"))
+        why = f"; their rows are likely rejects: {broken[0]}" if broken else ""
         raise TracekitError(
             f"container '{strange[0]}' has a request and is not in the table container{others} of"
-            f" {asking.len():,} with a request",
-            hint="ingest the file that lists containers with their times too",
+            f" {asking.len():,} with a request{why}",
+            hint=f"each broken row: {_REJECTS}; mend these, and ingest all into a new store"
+            if broken
+            else "ingest the file that lists containers with their times too",
         )
     return strange.len()
