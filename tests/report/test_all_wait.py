@@ -67,7 +67,7 @@ def test_who_is_alike_and_who_is_worse_beyond_chance_is_said() -> None:
     assert f"; within chance of that: {alike[1]}; more, beyond chance: best_fit" in said
     lead = told_apart.standing_sentence(data)
     assert lead.endswith(
-        f"Containers never placed tells some of them apart: {alike[1]} is within chance of"
+        f"Containers left without a node tells some of them apart: {alike[1]} is within chance of"
         f" {alike[0]}, best_fit worse beyond chance."
     )
 
@@ -91,10 +91,12 @@ def test_the_trade_off_is_that_of_nodes_and_of_who_waits() -> None:
     figure = get_figure("waiting_tradeoff")
     frame = figure.prepare(data)
     assert sorted(frame["policy"]) == sorted(WAITS)
-    assert figure.draw(frame).layout.yaxis.title.text == "Containers never placed [containers]"
+    assert (
+        figure.draw(frame).layout.yaxis.title.text == "Containers left without a node [containers]"
+    )
     said = figure.takeaway(frame).replace("\u00a0", " ")
     assert "leaves fewest waiting" in said
-    assert "best_fit uses fewest of all, 159 (350 never placed)." in said
+    assert "best_fit uses fewest of all, 159 (350 left without a node)." in said
     texts = {one.text for one in figure.narrow(frame).layout.annotations}  # type: ignore[misc]
     assert "best_fit" in texts
     none = packed(one=(0, 9), other=(0, 8))

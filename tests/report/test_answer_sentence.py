@@ -48,7 +48,9 @@ def test_no_name_is_put_forward_where_nothing_tells_those_apart_that_hold_the_lo
 
 
 def test_the_only_one_that_holds_the_load_is_used() -> None:
-    assert said(openb_like("bra", "tbesk")).startswith("Use bra: containers never placed are 0")
+    assert said(openb_like("bra", "tbesk")).startswith(
+        "Use bra: containers left without a node are 0"
+    )
 
 
 def test_a_store_without_use_and_requests_is_not_told_to_be_replayed() -> None:

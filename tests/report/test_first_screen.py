@@ -96,7 +96,7 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
         _openb,
         True,
         (
-            r"^Use best_fit: containers never placed are 0 in each of 6 orders of arrival,"
+            r"^Use best_fit: containers left without a node are 0 in each of 6 orders of arrival,"
             r" \u2212\d+ \(.*\) against least_allocated\.$"
         ),
     ),
@@ -131,7 +131,8 @@ def test_no_answer_passes_for_another() -> None:
     keep = "Keep the placement of production: none is better;"
     said = [
         (
-            "Use best_fit: containers never placed are 0 in each of 6 orders of arrival, \u221222"
+            "Use best_fit: containers left without a node are 0 in each of 6 orders of"
+            " arrival, \u221222"
             " (\u221226 to \u221213) against least_allocated."
         ),
         (

@@ -89,7 +89,7 @@ def _notes(run: Any, found: Any, out: Path) -> list[str]:
     where = f"{out / 'manifest.json'}, and the page Policies compared of its report"
     return [
         *notes_of(found.manifest["policies"]),
-        *_lost(run),
+        *_lost(run, found.manifest.get("repeats", 1)),
         *waiting_in_short(found.manifest["policies"], where),
         *waits_in_others(found, [name for name in found.policies if name != OBSERVED]),
         *_told(run.workload),
@@ -144,13 +144,13 @@ def _blind(run: Any) -> list[str]:
     return blind_told({str(one): decisions_without_use(run, one) for one in run.policies})
 
 
-def _lost(run: Any) -> list[str]:
+def _lost(run: Any, orders: int) -> list[str]:
     """Nodes that were lost, and what became of containers that lost theirs or were evicted."""
     from tracekit.replay.runs.lost_nodes import displaced_told, lost_nodes, lost_told
 
     said = lost_told(lost_nodes(run.workload))
     production = [f"{said}; production lost none and has no row"] if said else []
-    return [*production, *displaced_told(run.summary)]
+    return [*production, *displaced_told(run.summary, orders=orders)]
 
 
 def counted_from(load: Any) -> list[str]:

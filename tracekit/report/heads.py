@@ -94,7 +94,7 @@ _HEADS = {
     "stands": "Against the best",
     "tbesk_is": "TBESK is",
     "util_diff": "Difference G",
-    "waiting": "Containers never placed",
+    "waiting": "Containers left without a node",
     "vcpu_ids": "vCPUs it runs on",
 }
 #: What single words are called.

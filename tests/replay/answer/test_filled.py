@@ -68,7 +68,7 @@ def test_one_recorded_order_tells_its_counts() -> None:
     assert told({"repeats_none": "every order is nearly the same"}) == (
         "In the one order that there is, at most so many of 1,523 nodes hold containers in any"
         " step:"
-        " 1,077 under first_fit, 1,163 under best_fit; never placed: tbesk 1."
+        " 1,077 under first_fit, 1,163 under best_fit; left without a node: tbesk 1."
     )
 
 

@@ -77,10 +77,10 @@ def test_up_to_five_in_a_thousand_may_wait_where_production_placed_all(
 
 def test_who_waits_in_other_orders_than_the_first_is_told_as_not_noted() -> None:
     found = run({"a": (0, 2, 0), "b": (0,), "c": (3,), "d": (0, 0, 0, 0, 0, 1)})
-    first = "orders of arrival, but placed all in the first, of which alone it is noted who waits"
+    first = "orders of arrival, but none in the first, of which alone it is noted who waits"
     assert waits_in_others(found, found.policies) == [
-        f"a never placed up to 2 containers in 2 of 6 {first}",
-        f"d never placed 1 container in 1 of 6 {first}",
+        f"a left up to 2 containers without a node in 2 of 6 {first}",
+        f"d left 1 container without a node in 1 of 6 {first}",
     ]
 
 
@@ -196,7 +196,7 @@ LEAST = (
         ),
         (
             {"a": 1, "b": 2},
-            "every policy leaves containers without a node, the fewest a: 1 never placed",
+            "every policy leaves containers without a node, the fewest a: 1 left without one",
             ("pending", ["1", "2"]),
         ),
     ],

@@ -41,7 +41,7 @@ def test_what_gets_better_and_what_gets_worse_is_told_with_its_price_in_moves() 
     found = made(6, pending=(8, 0), overloaded_node_steps=(0, 30), moves=(0, 400))
     (told,) = said(found)
     assert told.startswith("p+r against p alone, for 400 moves on average over 6 orders of")
-    assert "better by containers never placed \N{MINUS SIGN}8" in told
+    assert "better by containers left without a node \N{MINUS SIGN}8" in told
     assert "; worse by overloaded node-steps +30" in told
 
 

@@ -134,7 +134,7 @@ def _one_that_leaves_some_waiting(pending: tuple[int, ...]) -> Results:
 
 
 def test_of_a_policy_alone_nothing_is_the_same_under_every_policy() -> None:
-    """It said so of 2.333 containers never placed, and explained a sign that nothing had."""
+    """It said so of 2.333 containers left without a node, and explained a sign that nothing had."""
     seen = overview(_one_that_leaves_some_waiting((2, 2, 3, 2, 2, 3)))
     said = " ".join(seen.note)
     assert "the same under every policy" not in said

@@ -17,7 +17,7 @@ RUNS = f"{USUAL}, which clusters run already,"
 
 
 def run(values: dict[str, tuple[float, float]]) -> Results:
-    """Policies by overloaded node-steps and containers never placed, in six orders."""
+    """Policies by overloaded node-steps and containers left without a node, in six orders."""
     rng = np.random.Generator(np.random.PCG64(0))
     rows = [
         {

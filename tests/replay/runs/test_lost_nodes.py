@@ -97,4 +97,6 @@ def test_evictions_are_told(counts: tuple[int, int], said: str) -> None:
     columns = ["policy", "evictions", "unplaced_after_eviction"]
     made = pl.DataFrame([("a", *counts)], schema=columns, orient="row")
     assert displaced_told(made) == [f"under a {said}"]
+    # other orders have other numbers: 3, 1, 1 and 2 evictions in one run
+    assert displaced_told(made, orders=6) == [f"under a in the first order of arrival {said}"]
     assert displaced_told(made.select("policy")) == []

@@ -55,7 +55,8 @@ def test_too_little_is_free() -> None:
     """Three of five have a node each, where 0.2 cores are left."""
     assert said(FULL) == [
         (
-            "first_fit never placed 2 containers in the first order of arrival: 2 of web (0.8"
+            "first_fit left 2 containers without a node in the first order of arrival: 2 of"
+            " web (0.8"
             " cores and 10 B of memory requested): 3 nodes have too little CPU free (0.2 cores at"
             " most)"
         )
@@ -78,8 +79,8 @@ def test_who_left_before_is_counted_apart() -> None:
     gone = of_one_service(workload([(1000, 100)], [(0, 9000, 800, 10), (0, 2000, 800, 10)]))
     assert said(gone) == [
         (
-            "first_fit never placed 1 container in the first order of arrival; it left before"
-            " there was room"
+            "first_fit left 1 container without a node in the first order of arrival; it"
+            " departed before there was room"
         )
     ]
 
@@ -208,7 +209,7 @@ def test_policies_with_the_same_are_one_sentence_and_production_is_none() -> Non
     one = found(FULL)
     both = waiting_told([{"policy": name, "waiting": one} for name in ("a", "b", "observed")])
     assert len(both) == 1
-    assert both[0].startswith("a and b never placed")
+    assert both[0].startswith("a and b left ")
     assert waiting_told([{"policy": "a"}, {"policy": "b", "waiting": {}}]) == []
 
 
@@ -318,7 +319,8 @@ def test_alike_kinds_are_one_and_how_many_stay_where_they_ran_is_told() -> None:
     three = dataclasses.replace(load, capacity=capacity)
     assert said(three) == [
         (
-            "first_fit never placed 1 container in the first order of arrival: 1 of train-2 (0.001"
+            "first_fit left 1 container without a node in the first order of arrival: 1 of"
+            " train-2 (0.001"
             " cores, 1 B of memory and 2 gpu requested): 2 nodes have too little GPU free (0 gpu at"
             " most). With --start observed it stays where production ran it"
         )

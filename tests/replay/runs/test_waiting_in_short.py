@@ -49,7 +49,7 @@ def test_three_kinds_in_all_the_fewest_that_wait_first(
 ) -> None:
     policies = [waits(f"p{at}", many) for at, many in enumerate(counts)]
     told = waiting_in_short(policies, WHERE)
-    assert [one.partition(" never")[0] for one in told[: len(begins)]] == begins
+    assert [one.partition(" left")[0] for one in told[: len(begins)]] == begins
     assert told[len(begins) :] == ([last] if last else [])
     kinds = sum(one.count(" requested") for one in told)
     assert kinds == (3 if len(begins) in (1, 3) else len(begins))

@@ -7,6 +7,7 @@ from tracekit.replay.answer.standings import standings
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.shown import plain_number
+from tracekit.replay.runs.varying import in_the_first
 from tracekit.words import few, listed
 
 #: So many names stand in a sentence; of more the first.
@@ -23,9 +24,9 @@ def all_wait(found: Results, policies: Sequence[str]) -> str:
     if never:
         return (
             "every policy leaves containers without a node, the fewest"
-            f" {least}: {plain_number(never)} never placed{_beside(found, PENDING)}"
+            f" {least}: {plain_number(never)} left without one{_beside(found, PENDING)}"
         )
-    first = " in the first order of arrival" if found.orders(least) > 1 else ""
+    first = in_the_first(found.orders(least))
     all_placed = not any(mean_left(found, policy)[0] for policy in policies)
     return (
         "under every policy some containers wait before they get a node, the least under"

@@ -124,4 +124,4 @@ def _waiting(found: Results) -> str:
         if found.known(policy, "pending") and found.of(policy, "pending").any()
     ]
     more = f" and {len(left) - _NAMED} more policies some" if len(left) > _NAMED else ""
-    return f"; never placed: {', '.join(left[:_NAMED])}{more}" if left else ""
+    return f"; left without a node: {', '.join(left[:_NAMED])}{more}" if left else ""

@@ -112,7 +112,7 @@ def waits_in_others(found: Results, policies: Iterable[str]) -> list[str]:
             in_each = f"in {len(some)} of {found.orders(policy)} orders of arrival"
             up_to = "up to " if len(some) > 1 else ""
             told.append(
-                f"{policy} never placed {up_to}{most} {in_each}, but placed all in the first, of"
+                f"{policy} left {up_to}{most} without a node {in_each}, but none in the first, of"
                 " which alone it is noted who waits"
             )
     return told

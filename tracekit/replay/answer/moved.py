@@ -12,6 +12,7 @@ from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.varying import in_the_first
 from tracekit.units import duration
 from tracekit.words import counted, few
 
@@ -27,7 +28,7 @@ def moved(summary: pl.DataFrame, *, orders: int = 1) -> list[str]:
     """
     if not {"moves", "move_downtime_ms"} <= set(summary.columns):
         return []
-    first = " in the first order of arrival" if orders > 1 else ""
+    first = in_the_first(orders)
     return [_told(row, first) for row in summary.filter(pl.col("moves") > 0).to_dicts()]
 
 

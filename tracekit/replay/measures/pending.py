@@ -4,14 +4,14 @@ from tracekit.replay.measures import Measure
 from tracekit.replay.measures._common import NOT_AGAIN
 
 MEASURE = Measure(
-    title="Containers never placed",
+    title="Containers left without a node",
     meaning="containers that no node had room for, at all or after they were taken off theirs",
     formula="number of containers that never got a node, or that were taken off one and"
     f" {NOT_AGAIN}",
     group="answer",
     unit="containers",
     better="low",
-    because="a container that is never placed does no work",
+    because="a container without a node does no work",
     order=12,
     short="pending",
     of_run=lambda run: int((run.node < 0).sum()),

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.runs.varying import in_the_first
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration
 from tracekit.words import agreeing, counted, few
@@ -71,7 +72,7 @@ def _drawn(lost: Lost) -> list[str]:
     return [str(one["node"]) for one in lost if one["drawn"]]
 
 
-def displaced_told(summary: pl.DataFrame) -> list[str]:
+def displaced_told(summary: pl.DataFrame, *, orders: int = 1) -> list[str]:
     """What became of containers that lost their node, and of evicted ones; sentences without ends.
 
     Policies with the same are one sentence. Of a summary without such measures there are none.
@@ -80,8 +81,10 @@ def displaced_told(summary: pl.DataFrame) -> list[str]:
     ----------
     summary : DataFrame
         As ``summary.parquet``.
+    orders : int
+        How many orders of arrival there were; a summary has such counts of the first.
     """
-    told = []
+    told, first = [], in_the_first(orders)
     for counts, words in (
         (("evicted_by_loss", "unplaced_after_loss"), _lost_theirs),
         (("evictions", "unplaced_after_eviction"), _were_evicted),
@@ -90,7 +93,7 @@ def displaced_told(summary: pl.DataFrame) -> list[str]:
         if set(counts) <= set(summary.columns):
             for policy, many, unplaced in summary.select("policy", *counts).drop_nulls().rows():
                 alike.setdefault((many, unplaced), []).append(policy)
-        told += [f"under {few(names)} {words(*found)}" for found, names in alike.items()]
+        told += [f"under {few(names)}{first} {words(*found)}" for found, names in alike.items()]
     return told
 
 

@@ -183,7 +183,7 @@ def waiting_told(policies: Sequence[Mapping[str, Any]], *, kinds: int = TOLD) ->
     kinds : int
         So many kinds of containers are told of each, the commonest first.
     """
-    return [f"{few(names)} never placed {text}" for text, names in alike_policies(policies, kinds)]
+    return [f"{few(names)} left {text}" for text, names in alike_policies(policies, kinds)]
 
 
 def alike_policies(
@@ -198,15 +198,15 @@ def alike_policies(
 
 
 def _text(found: Mapping[str, Any], kinds_told: int) -> str:
-    said = f"{count(found['containers'], 'container')} in the first order of arrival"
+    said = f"{count(found['containers'], 'container')} without a node in the first order of arrival"
     if found["gone"] == found["containers"]:
-        return f"{said}; {'it' if found['gone'] == 1 else 'they'} left before there was room"
+        return f"{said}; {'it' if found['gone'] == 1 else 'they'} departed before there was room"
     kinds = list(_alike(found["kinds"]).items())[:kinds_told]
     named = sum(kind["containers"] for _, some in kinds for kind in some)
     more = found["containers"] - found["gone"] - named
     others = [
         *([f"{more:,} of other services or sizes"] if more else []),
-        *([f"{found['gone']:,} that left before there was room"] if found["gone"] else []),
+        *([f"{found['gone']:,} that departed before there was room"] if found["gone"] else []),
     ]
     who = "; ".join([*(_kinds_text(about, some) for about, some in kinds), *others])
     return f"{said}: {who}{_start_told(found)}"

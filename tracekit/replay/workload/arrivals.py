@@ -171,11 +171,22 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     arrive at one time come in a new order; gangs stay in one piece. Nothing else changes, so that
     every order asks the same of the cluster once all have arrived; but sizes that were inferred are
     drawn from their intervals, so that other orders also say what their doubt comes to.
+
+    Daemons keep their time and their order, and come before all others of that time. Nothing is
+    drawn for them, so that the others come in the same order on more nodes and on fewer.
     """
+    daemons, others = _daemons_and_others(load)
     arrival = load.arrival_ms.copy()
     if load.exchangeable is not None:
-        slots = np.flatnonzero(load.exchangeable)
+        slots = others[load.exchangeable[others]]
         arrival[rng.permutation(slots)] = load.arrival_ms[slots]
-    shuffle = rng.permutation(load.containers)
+    shuffle = np.concatenate([daemons, others[rng.permutation(len(others))]])
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
     return with_drawn_sizes(redrawn(load, order, arrival), rng)
+
+
+def _daemons_and_others(load: Workload) -> tuple[IntArray, IntArray]:
+    """Positions of the daemons, and of all others, each in order."""
+    if load.daemon is None:
+        return np.arange(0), np.arange(load.containers)
+    return np.flatnonzero(load.daemon), np.flatnonzero(~load.daemon)

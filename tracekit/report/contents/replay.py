@@ -204,12 +204,13 @@ def verdicts(data: Data) -> list[str]:
     policies = tested(summary)
     few = f"{len(policies) or 'No'} policy was replayed; a comparison needs two."
     said = [few] if len(policies) < 2 else []
+    orders = (data.run or {}).get("repeats", 1)
     return [
         *said,
         *(f"{one}." for one in notes_of((data.run or {}).get("policies", []))),
         *_left_out(data),
-        *(spaced(f"{one}.") for one in displaced_told(summary)),
-        *(f"{one}." for one in moved(summary, orders=(data.run or {}).get("repeats", 1))),
+        *(spaced(f"{one}.") for one in displaced_told(summary, orders=orders)),
+        *(f"{one}." for one in moved(summary, orders=orders)),
         *(spaced(f"{one}.") for one in (bought(data.results) if data.results else ())),
     ]
 

@@ -27,7 +27,7 @@ FRONT, BEATEN, PRODUCTION = "beaten by none", "beaten by another", "production"
 _LOOKS = {FRONT: ("circle", 11), BEATEN: ("circle-open", 9), PRODUCTION: ("x", 11)}
 #: The room between the axes in a narrow window of each form, and how many names it has.
 _WIDE, _NARROW = (560, 340, 12), (250, 340, 4)
-_UP = "Containers never placed [containers]"
+_UP = "Containers left without a node [containers]"
 _SCHEMA = {
     "policy": pl.String,
     "same": pl.Int64,
@@ -126,8 +126,8 @@ def _plot(frame: pl.DataFrame, room: tuple[int, int, int]) -> go.Figure:
                 },
                 error_x=_reach(part, "nodes"),
                 error_y=_reach(part, "waiting"),
-                hovertemplate="%{customdata}<br>%{x:,.1f} nodes, %{y:,.1f} containers never placed"
-                "<extra></extra>",
+                hovertemplate="%{customdata}<br>%{x:,.1f} nodes, %{y:,.1f} containers left"
+                " without a node<extra></extra>",
             )
     figure.update_layout(
         margin={"l": 62, "r": 24, "t": 16, "b": 56},
@@ -187,19 +187,19 @@ def _takeaway(frame: pl.DataFrame) -> str:
     nodes = count(calm["of_nodes"], "node")
     said = [
         (
-            f"{calm['policy']} leaves fewest waiting: {number(calm['waiting'])} containers never"
-            f" placed, with {round(calm['nodes']):,} of {nodes} in use."
+            f"{calm['policy']} leaves fewest waiting: {number(calm['waiting'])} containers"
+            f" without a node, with {round(calm['nodes']):,} of {nodes} in use."
         )
     ]
     if near["policy"] != calm["policy"]:
         said.append(
             f"Of those within chance of that {near['policy']} uses fewest nodes,"
-            f" {round(near['nodes']):,} ({number(near['waiting'])} never placed)."
+            f" {round(near['nodes']):,} ({number(near['waiting'])} left without a node)."
         )
     if least["policy"] not in (calm["policy"], near["policy"]):
         said.append(
             f"{least['policy']} uses fewest of all, {round(least['nodes']):,}"
-            f" ({number(least['waiting'])} never placed)."
+            f" ({number(least['waiting'])} left without a node)."
         )
     return " ".join(filter(None, [*said, frame["sparse"][0]]))
 
@@ -207,7 +207,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
 _WAITING = Shown(measure=PENDING, mean="waiting", low="waiting_low", high="waiting_high")
 
 FIGURE = Figure(
-    title="Nodes in use against containers never placed",
+    title="Nodes in use against containers left without a node",
     question="What do fewer nodes cost in containers that find none?",
     how_to_read="No more than one way to place carries the whole load here, so overload says"
     " little: who leaves containers waiting has less to carry. Each mark is one way to place: the"

@@ -43,7 +43,8 @@ QUIET = [
          ("b", "imbalance_mean", "worse")],
         [
             "1 of 3 values is within chance: highest CPU use of a",
-            "1 of 3 values is different by too little to count: containers never placed of b",
+            ("1 of 3 values is different by too little to count: containers left without a"
+            " node of b"),
         ],
     ),
     (

@@ -217,7 +217,10 @@ ERRORS = [
     (
         [],
         {"scale": 40},
-        "best_fit: .* containers never placed would come to 608, not 0.* sixteen times as many",
+        (
+            "best_fit: .* containers left without a node would come to 608, not 0.* sixteen"
+            " times as many"
+        ),
     ),
     ([], {"scale": 0}, "--scale 0 is no number above 0"),
     ([], {"policies": ["bestfit"]}, "no policy named 'bestfit'"),

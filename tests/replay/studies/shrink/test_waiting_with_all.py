@@ -61,7 +61,7 @@ def test_no_more_wait_than_with_all_nodes() -> None:
     )
     (who,) = waits.who(study)
     assert who.startswith(
-        "best_fit never placed 1\xa0container in the first order of arrival: 1 of"
+        "best_fit left 1\xa0container without a node in the first order of arrival: 1 of"
     )
 
 

@@ -118,9 +118,10 @@ def lives(
     there = arrival <= start
     arrival = np.maximum(arrival, start)
     # a daemon is on its node before anything is placed there, as it is in a cluster
-    daemon = there & (left["daemon"].fill_null(0).to_numpy() > 0)
+    daemons = left["daemon"].fill_null(0).to_numpy() > 0
+    daemon = there & daemons
     waiting = _waiting(np.flatnonzero(there & ~daemon), left["node"], assumptions, rng)
-    exchangeable = (assumptions.departures == "none") & ~daemon
+    exchangeable = (assumptions.departures == "none") & ~daemons
     settled = start
     if assumptions.start == "empty" and len(waiting) > 1:
         arrival, others = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)

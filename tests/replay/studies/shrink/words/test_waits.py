@@ -16,7 +16,7 @@ NEVER, STEPS = "pending <= 1", "pending_container_steps <= 20"
         ((), "every container is placed at once"),
         ((STEPS,), "every container is placed in the end"),
         ((NEVER, STEPS), ""),
-        ((NEVER,), "no container waits in any step, one that is never placed either"),
+        ((NEVER,), "no container waits in any step, one that is left without a node either"),
     ],
 )
 def test_what_holds_beside_the_limits_given(given: tuple[str, ...], said: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.studies.shrink.search.bisection import fewest_from
 from tracekit.replay.studies.shrink.search.few_nodes import Ask
@@ -19,6 +20,7 @@ from tracekit.replay.studies.shrink.search.found import MIXED, Fewest, Option, f
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost, least_nodes
 from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.staying import fixed_nodes
+from tracekit.replay.studies.shrink.search.too_few import TooFewError
 from tracekit.replay.studies.shrink.search.trials import COST, LESS, ONE_BY_ONE, Trials
 from tracekit.replay.workload.changed.more_nodes import (
     kinds_among,
@@ -41,7 +43,7 @@ _OPTIONS = 4
 _MOST_NODES = 20_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Enough:
     """Nodes to add that are enough, each like one that is there, and of which kind they are."""
 
@@ -95,8 +97,10 @@ class Adding:
         tried.start(np.arange(larger.nodes), "added")
         return tried
 
-    def least(self, like: IntArray, tried: Trials) -> Fewest:
+    def least(self, like: IntArray, tried: Trials) -> Fewest | None:
         """The fewest nodes to add, or the cheapest, of the choices that are asked about.
+
+        None where no choice holds in all orders of arrival.
 
         Parameters
         ----------
@@ -106,7 +110,10 @@ class Adding:
             Of the workload with all of these.
         """
         kinds = kinds_of(self.load)
-        nodes, by_order = self._first(tried, self.load.nodes + len(like))
+        first = self._first(tried, self.load.nodes + len(like))
+        if first is None:
+            return None
+        nodes, by_order = first
         mixed = like[: nodes - self.load.nodes]
         if len(kinds) == 1:
             return self._found(tried, mixed, nodes, by_order)
@@ -123,23 +130,50 @@ class Adding:
         options = self._of_one_kind(like, kinds, tried)
         return self._best(options, kinds) if options else None
 
-    def _best(self, options: list[_Enough], kinds: Sequence[IntArray]) -> Fewest:
-        """The answer of those that are enough, with the others beside it."""
+    def _best(self, options: list[_Enough], kinds: Sequence[IntArray]) -> Fewest | None:
+        """The answer of those that are enough, with the others beside it; None for no answer."""
         each = self._each()
         options.sort(key=lambda one: float(each[one.like].sum()))
-        few = options[: _OPTIONS if self.load.nodes <= ONE_BY_ONE else 1]
-        answers = [(self._with(one), one) for one in few]
+        answers = self._answers(options)
+        if not answers:
+            return None
         found, best = min(answers, key=lambda one: self._kept(one[0]))
         beside = tuple(Option(one.kind, len(one.like)) for one in options if one is not best)
         tried = self.begin(best.like)
         bound, cheapest = self._bounds(tried, kinds, self.load.nodes + len(best.like))
         return replace(found, kind=best.kind, options=beside, bound=bound, cheapest=cheapest)
 
-    def _with(self, one: _Enough) -> Fewest:
-        """The answer with these added."""
+    def _answers(self, options: list[_Enough]) -> list[tuple[Fewest, _Enough]]:
+        """The answers of the first options; one that does not hold is taken out of ``options``.
+
+        Raises
+        ------
+        TracekitError
+            Where none holds because of a limit on what fewer nodes bring down.
+        """
+        answers: list[tuple[Fewest, _Enough]] = []
+        problem: TracekitError | None = None
+        for one in tuple(options):
+            if len(answers) == (_OPTIONS if self.load.nodes <= ONE_BY_ONE else 1):
+                break
+            found = None
+            try:
+                found = self._with(one)
+            except TracekitError as error:
+                problem = problem or error
+            if found is None:
+                options.remove(one)
+            else:
+                answers.append((found, one))
+        if problem is not None and not answers:
+            raise problem
+        return answers
+
+    def _with(self, one: _Enough) -> Fewest | None:
+        """The answer with these added, by replays with them; None where they are not enough."""
         tried = self.begin(one.like)
-        nodes, by_order = self._first(tried, self.load.nodes + len(one.like))
-        return self._found(tried, one.like, nodes, by_order)
+        first = self._first(tried, self.load.nodes + len(one.like))
+        return None if first is None else self._found(tried, one.like, *first)
 
     def _kept(self, found: Fewest) -> float:
         """What the nodes count, or cost, that are kept."""
@@ -163,13 +197,18 @@ class Adding:
         about = load, tried.policy, tried.limits
         return least_nodes(*about), least_cost(*about)
 
-    def _first(self, tried: Trials, every: int) -> tuple[int, list[int]]:
-        """How many are enough in their order, and for each order of arrival by itself."""
+    def _first(self, tried: Trials, every: int) -> tuple[int, list[int]] | None:
+        """How many are enough in their order, and for each order of arrival by itself.
+
+        None where all of them are too few.
+        """
+        holds = functools.partial(tried.hold_all, orders=self.orders)
+        if not holds(every):
+            return None
         by_order = [
             fewest_from(functools.partial(tried.holds, order), self.load.nodes, every) or every
             for order in self.orders
         ]
-        holds = functools.partial(tried.hold_all, orders=self.orders)
         return fewest_from(holds, max(by_order), every) or every, by_order
 
     def _found(self, tried: Trials, like: IntArray, nodes: int, by_order: Sequence[int]) -> Fewest:
@@ -196,7 +235,10 @@ class Adding:
             return None
         larger = replace(larger, stays=stays)
         ask = None if self.asks is None else self.asks(larger)
-        return replace(self.search(larger, limits=self.limits, ask=ask), like=like)
+        try:
+            return replace(self.search(larger, limits=self.limits, ask=ask), like=like)
+        except TooFewError:
+            return None  # it speaks of nodes that nobody has
 
     def _without_unneeded(self, like: IntArray, kinds: Sequence[IntArray]) -> IntArray:
         """The same without the nodes of any kind of which fewer are enough."""

@@ -145,7 +145,10 @@ def _with_more(adding: Adding, problem: TooFewError, nobody_waits: bool) -> Fewe
                 return found
             raise problem.with_more(_WORDS[times], broken)
         before = broken
-    return adding.least(like, tried)
+    found = adding.least(like, tried)
+    if found is None:
+        raise problem
+    return found
 
 
 def _nearer(before: Broken | None, now: Broken) -> bool:

@@ -100,8 +100,8 @@ def _placed(given: Sequence[str], *, all_judged: bool) -> str:
         return ""
     if never:
         return (
-            f"no container waits in any step, one that is never placed either ({WAITING[1]} == 0,"
-            " as no limit speaks of it)"
+            f"no container waits in any step, one that is left without a node either"
+            f" ({WAITING[1]} == 0, as no limit speaks of it)"
         )
     if steps:
         return "every container is placed in the end"
