@@ -89,14 +89,14 @@ def _notes(run: Any, found: Any, out: Path) -> list[str]:
     where = f"{out / 'manifest.json'}, and the page Policies compared of its report"
     return [
         *notes_of(found.manifest["policies"]),
-        *_lost(run, found.manifest.get("repeats", 1)),
+        *_lost(run, found.most_orders),
         *waiting_in_short(found.manifest["policies"], where),
         *waits_in_others(found, [name for name in found.policies if name != OBSERVED]),
         *_told(run.workload),
         *_blind(run),
         *_unseen(run),
         *_left_out(run),
-        *moved(run.summary, orders=found.manifest.get("repeats", 1)),
+        *moved(run.summary, orders=found.most_orders),
         *_compared(run, found),
     ]
 

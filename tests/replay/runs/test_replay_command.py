@@ -45,6 +45,19 @@ def test_the_table_fits_80_columns(
     assert max(len(line) for line in shown.splitlines() if str(tmp_path) not in line) <= 80
 
 
+def test_what_a_lost_node_held_is_told_of_the_first_order(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was told as if of all orders, which have other numbers."""
+    lost = ["--assume", "node_cpu_cores=8", "--assume", "lost=1@1m"]
+    for orders, said in ((1, False), (3, True)):
+        arguments = ["replay", store, "--policy", "first_fit", *lost]
+        capsys.readouterr()
+        assert run([*arguments, "--repeat", str(orders), "--out", str(tmp_path / f"{orders}")]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert ("under first_fit in the first order of arrival" in shown) is said
+
+
 #: Arguments after the command; STORE is a store.
 WRONG = [
     (["STORE", "--policy", "lest_allocated"], "did you mean 'least_allocated'?"),
