@@ -199,7 +199,7 @@ def test_most_containers_that_ask_for_something_have_to_be_listed(
         return tables.sizes_of(store)
 
     assert sizes("a", "c").unlisted == 1
-    with pytest.raises(TracekitError, match=r"'b' has a request .*, nor are 1 others"):
+    with pytest.raises(TracekitError, match=r"'b' has a request .*, nor is 1 other"):
         sizes("a")
 
 
