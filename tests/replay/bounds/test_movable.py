@@ -37,7 +37,7 @@ def load_of(seed: int) -> Workload:
     load = workload([(100, 100)] * nodes, rows, steps=STEPS, background=background)
     gpu = rng.integers(0, 2, containers)
     request = np.column_stack([load.request, gpu])
-    lost = rng.random() < 0.5
+    lost, preempts = rng.random(2) < 0.5
     losses = Losses(node=np.array([0]), time_ms=rng.integers(1, 4000, 1)) if lost else None
     return dataclasses.replace(
         load,
@@ -51,6 +51,8 @@ def load_of(seed: int) -> Workload:
         pinned=np.where(rng.random(containers) < 0.4, 0, -1),
         settled_ms=int(rng.integers(0, 3)) * 1000,
         losses=losses,
+        priority=rng.integers(0, 3, containers) if preempts else None,
+        preemption=preempts,
     )
 
 
@@ -70,7 +72,8 @@ def test_it_is_the_use_of_what_moves_over_all_use(seed: int, rebalanced: bool) -
             assert load.daemon is not None
             assert load.pinned is not None
             gone = load.losses is not None and now >= load.losses.time_ms[0]
-            if not load.daemon[c] and (rebalanced or gone or load.pinned[c] < 0):
+            evictable = load.priority is not None and load.priority[c] < load.priority.max()
+            if not load.daemon[c] and (rebalanced or gone or evictable or load.pinned[c] < 0):
                 moved += use
     found = bounds_of(load, rebalanced=rebalanced).movable
     expected = {

@@ -81,9 +81,16 @@ def _fixed(load: Workload, *, rebalanced: bool) -> BoolArray | None:
     fixed = np.zeros(load.containers, dtype=np.bool_)
     if load.daemon is not None:
         fixed |= load.daemon
-    if load.pinned is not None and not (rebalanced or load.preemption):
-        fixed |= load.pinned >= 0
+    if load.pinned is not None and not rebalanced:
+        fixed |= (load.pinned >= 0) & ~_may_be_evicted(load)
     return fixed if fixed.any() else None
+
+
+def _may_be_evicted(load: Workload) -> BoolArray:
+    """Whom one of higher priority may evict, shape (containers,)."""
+    if not load.preemption or load.priority is None or not load.containers:
+        return np.zeros(load.containers, dtype=np.bool_)
+    return np.asarray(load.priority < load.priority.max())
 
 
 def _lost_ms(load: Workload) -> IntArray:

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import in_the_first
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration
@@ -92,7 +93,9 @@ def displaced_told(summary: pl.DataFrame, *, orders: int = 1) -> list[str]:
         alike: dict[tuple[int, int], list[str]] = {}
         if set(counts) <= set(summary.columns):
             for policy, many, unplaced in summary.select("policy", *counts).drop_nulls().rows():
-                alike.setdefault((many, unplaced), []).append(policy)
+                # production evicts nobody for this, and need not be told of
+                if many or policy != OBSERVED:
+                    alike.setdefault((many, unplaced), []).append(policy)
         told += [f"under {few(names)}{first} {words(*found)}" for found, names in alike.items()]
     return told
 
