@@ -150,24 +150,23 @@ def test_where_production_does_not_respect_requests_no_choice_of_nodes_is_blamed
         " 1 container had too little room on its node."
     ) in said
     assert "choice of nodes" not in said
-    limits = parse_limits((), ["best_fit"], observed={"nodes_used_max": 2})
-    with pytest.raises(TracekitError) as no_further:
+    assert "does not respect requests" in hint_without_further(load, used=2)
+
+
+def hint_without_further(load: Workload, *, used: int) -> str:
+    """The hint of a search that may add no nodes, where production ``used`` so many."""
+    limits = parse_limits((), ["best_fit"], observed={"nodes_used_max": used})
+    with pytest.raises(TracekitError) as raised:
         enough_nodes(
             load, parse_entrant("best_fit"), limits,
             seed=0, repeats=1, may_wait=True, further=False,
         )  # fmt: skip
-    assert "does not respect requests" in str(no_further.value.hint)
+    return str(raised.value.hint).replace("\xa0", " ")
 
 
 def test_where_production_placed_all_it_is_the_policy_and_not_the_nodes() -> None:
     cause = "production placed all containers on 3 nodes: it is the policy's choice of nodes"
     assert f" {cause.replace('p', 'P', 1)}" in told.short(shrunk(load=FEWER)).replace("\xa0", " ")
     assert "choice of nodes" not in told.short(shrunk())
-    limits = parse_limits((), ["best_fit"], observed={"nodes_used_max": 3})
-    with pytest.raises(TracekitError) as no_further:
-        enough_nodes(
-            FEWER, parse_entrant("best_fit"), limits,
-            seed=0, repeats=1, may_wait=True, further=False,
-        )  # fmt: skip
-    assert str(no_further.value.hint).replace("\xa0", " ").startswith(cause)
+    assert hint_without_further(FEWER, used=3).startswith(cause)
     assert OF_WHAT.replace("%", " %") in shrink.__annotations__["limits"]
