@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +19,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.cluster import Cluster, running_on
 from tracekit.replay.studies.shrink.facts import facts_of
 from tracekit.replay.studies.shrink.search import few_nodes
+from tracekit.replay.studies.shrink.search.ahead import Ahead
 from tracekit.replay.studies.shrink.search.enough import enough_nodes
 from tracekit.replay.studies.shrink.search.few_nodes import (
     Ask,
@@ -177,18 +179,20 @@ def _side_by_side(
 ) -> Fewest:
     """One search, whose replays are done by all processes of a crew."""
     with contextlib.ExitStack() as opened:
+        several = crew.size > 1
+        threads = opened.enter_context(ThreadPoolExecutor(crew.size)) if several else None
         folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
 
         def asks(load: Workload) -> Ask:
-            if crew.size > 1:
+            if several:
                 at = folder / f"workload-{load.nodes}"
                 source = opened.enter_context(shared(load, at))
                 replays: Ask = ByCrew(crew, source, policy.address(), asked.seed)
             else:
                 replays = Here(load, policy, asked.seed)
             ask = told_of(replays, done)
-            if kept is None:
-                return ask
-            return Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+            if kept is not None:
+                ask = Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+            return ask if threads is None else Ahead(ask, threads, crew.size)
 
         return asked.of(policy, asks, crew.size)

@@ -10,6 +10,9 @@ from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.studies.shrink.search.broken_limit import Broken
+from tracekit.replay.studies.shrink.search.limits import PLACED
+from tracekit.replay.studies.shrink.search.trial import Trial
+from tracekit.replay.workload.changed.pinned import too_large
 from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import percent
@@ -49,6 +52,24 @@ class TooFewError(TracekitError):
         if self.allow:
             self.hint = f"{by_choice(nodes, over)}; {self.allow}"
         return self
+
+
+def already_broken(
+    trial: Trial, broken: Sequence[Broken], load: Workload, most: tuple[float, float], nodes: int
+) -> TooFewError:
+    """The error where these limits break on all nodes, so many of which are there at the end.
+
+    ``most`` is the highest use of CPU and memory that the limits allow.
+    """
+    again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
+    said = f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
+    alone, never, allow = too_busy(load, most), too_large(load), allowing(broken)
+    cause = f"{never or 'the cluster is too small for it as it is'}; {allow}"
+    error = TooFewError(said, hint=alone or (cause if allow else None))
+    error.allow = "" if alone or never else allow
+    error.broken, error.alone = trial.broken, alone
+    error.only_waits = all(one.limit in PLACED for one in broken)
+    return error
 
 
 def by_choice(nodes: int, over: int) -> str:

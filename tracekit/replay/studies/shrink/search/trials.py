@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,16 +16,16 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.runs.room_left import in_their_way
 from tracekit.replay.runs.waiting import waiting_on
+from tracekit.replay.studies.shrink.search.ahead import begin
 from tracekit.replay.studies.shrink.search.broken_limit import Broken
 from tracekit.replay.studies.shrink.search.few_nodes import Ask, Here
 from tracekit.replay.studies.shrink.search.least_nodes import least_cost
-from tracekit.replay.studies.shrink.search.limits import PLACED, Limits
+from tracekit.replay.studies.shrink.search.limits import Limits
 from tracekit.replay.studies.shrink.search.staying import fixed_nodes, left_nodes
-from tracekit.replay.studies.shrink.search.too_few import TooFewError, allowing, too_busy
+from tracekit.replay.studies.shrink.search.too_few import already_broken
 from tracekit.replay.studies.shrink.search.trial import Trial, asked_over_time, mean_row
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.changed.pinned import too_large
 from tracekit.replay.workload.workload import Workload
 
 #: What is to be least: how many nodes stay, or what they cost.
@@ -61,9 +61,8 @@ class Trials:
         self.load, self.policy, self.limits = load, policy, limits
         self._repeats = repeats
         self._ask = ask or Here(load, policy, seed)
-        fixed = fixed_nodes(load)
-        self.left, self.fixed = len(left_nodes(load)), int(fixed.sum())
-        self.never, self.open = fixed, ~fixed
+        self.never = fixed = fixed_nodes(load)
+        self.left, self.fixed, self.open = len(left_nodes(load)), int(fixed.sum()), ~fixed
         self._rank = np.where(fixed, 1, 2)
         if load.cordoned is not None:
             # who takes nothing new goes first
@@ -76,10 +75,9 @@ class Trials:
         self._nearest: dict[str, tuple[float, int, Trials]] = {}
         whole = self._ask(0, None)
         assert whole.node is not None  # noqa: S101 - it is the order as given
-        node = whole.node
         self._base: dict[int, dict[str, Any]] = {0: whole.row}
-        self._placed = {load.nodes: node}
-        self.put = asked_over_time(load, node)
+        self._placed = {load.nodes: whole.node}
+        self.put = asked_over_time(load, whole.node)
         self.start(np.argsort(-self.put, kind="stable"), "least_asked")
 
     def smallest_first(self) -> Trials:
@@ -110,30 +108,25 @@ class Trials:
         """Raise TooFewError where a limit breaks on all nodes in this order of arrival."""
         if not self.holds(order, self.load.nodes):
             trial = self._done[order, self.load.nodes]
-            every = self.limits.broken(str(self.policy), self._base_of(order), trial.row)
+            broken = self.limits.broken(str(self.policy), self._base_of(order), trial.row)
             aside = self.limits.falling | self.limits.at_mean
-            broken = [one for one in every if one.limit not in aside]
-            said = _on_all_nodes(trial, broken, self.load.nodes - self.left)
-            alone = too_busy(self.load, self.limits.most_use(str(self.policy)))
-            never, allow = too_large(self.load), allowing(broken)
-            cause = f"{never or 'the cluster is too small for it as it is'}; {allow}"
-            error = TooFewError(said, hint=alone or (cause if allow else None))
-            error.allow = "" if alone or never else allow
-            error.broken, error.alone = trial.broken, alone
-            error.only_waits = all(one.limit in PLACED for one in broken)
-            raise error
+            counted = [one for one in broken if one.limit not in aside]
+            most = self.limits.most_use(str(self.policy))
+            raise already_broken(trial, counted, self.load, most, self.load.nodes - self.left)
 
     def on_all_nodes(self, orders: Iterable[int]) -> list[dict[str, Any]]:
         """What the policy comes to on all nodes, a row of the summary for each order."""
-        return [self._base_of(order) for order in orders]
+        return [self._base_of(order) for order in self._ahead(orders, self.load.nodes)]
 
     def worst_on_all_nodes(self, orders: Iterable[int]) -> Broken | None:
         """The limit that breaks on all nodes, where it breaks farthest of these orders."""
         every = self.load.nodes
-        broken = [one for order in orders if (one := self.broken_by(order, every)) is not None]
+        met = tuple(orders)
+        tried = (self.broken_by(order, every) for order in self._ahead(met, every))
+        broken = [one for one in tried if one is not None]
         first = next(iter(broken), None)
         same = [one for one in broken if first is not None and one.limit == first.limit]
-        room = [self._done[order, every].room for order in orders]
+        room = [self._done[order, every].room for order in met]
         if first is None or any(first.limit not in one for one in room):
             return first
         return max(same, key=lambda one: one.value or 0.0)
@@ -141,7 +134,7 @@ class Trials:
     def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
         """Whether all limits hold on so many nodes in every order of arrival, and at their mean."""
         met = tuple(orders)
-        if not all(self.holds(order, nodes) for order in met):
+        if not all(self.holds(order, nodes) for order in self._ahead(met, nodes)):
             return False
         if not self.limits.at_mean:
             return True
@@ -159,6 +152,18 @@ class Trials:
     def holds(self, order: int, nodes: int) -> bool:
         """Whether all limits that hold in each order hold on so many nodes, in this order."""
         return self.broken_by(order, nodes) is None
+
+    def _ahead(self, orders: Iterable[int], nodes: int) -> Iterator[int]:
+        """These orders; the replay of the one that comes next is begun before it is its turn."""
+        met, every = tuple(orders), nodes == self.load.nodes
+        for at, order in enumerate(met):
+            known = self._base if every else {one for one, on in self._done if on == nodes}
+            begin(self._ask, ((new, self._kept(nodes)) for new in met[at:] if new not in known))
+            yield order
+
+    def _kept(self, nodes: int) -> IntArray | None:
+        """The nodes that stay, ascending; None for all."""
+        return None if nodes == self.load.nodes else np.sort(self.place[:nodes])
 
     def holds_alone(self, order: int, nodes: int) -> bool:
         """The same of all limits: those at the mean hold for this order by itself."""
@@ -276,7 +281,7 @@ class Trials:
     def _row(self, order: int, nodes: int) -> dict[str, Any]:
         if nodes == self.load.nodes:
             return self._base_of(order)
-        found = self._ask(order, np.sort(self.place[:nodes]))
+        found = self._ask(order, self._kept(nodes))
         if found.node is not None:
             self._placed[nodes] = found.node
         return found.row
@@ -293,8 +298,3 @@ class Trials:
         if order not in self._base:
             self._base[order] = self._ask(order, None).row
         return self._base[order]
-
-
-def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:
-    again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
-    return f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
