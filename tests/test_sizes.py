@@ -27,7 +27,6 @@ _REGISTRIES = {
     "replay/measures": "measures",
     "replay/placement": "policies",
     "report/figures": "figures",
-    "sources/own": "sources",
     "sources/released": "sources",
     "verbs": "verbs",
 }

@@ -21,9 +21,9 @@ from tracekit.arrays import FloatArray
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.optimize.problem import Problem
-from tracekit.replay.placement._batch import Batch
-from tracekit.replay.placement._fitness import FitnessPolicy
-from tracekit.replay.placement._searching import decode
+from tracekit.replay.placement._parts.batch import Batch
+from tracekit.replay.placement._parts.fitness import FitnessPolicy
+from tracekit.replay.placement._parts.searching import decode
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.workload.loaders.paper000 import Paper000
 from tracekit.replay.workload.workload import Workload

@@ -19,7 +19,7 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.fetch import prometheus_query as fetching
 from tracekit.query import Database
-from tracekit.sources.own._prometheus_metrics import QUERIES
+from tracekit.sources.own._prometheus.metrics import QUERIES
 from tracekit.store import open_store
 
 PODS = 100

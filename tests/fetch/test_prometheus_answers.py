@@ -18,7 +18,7 @@ from tracekit.fetch import prometheus_query as fetching
 from tracekit.fetch.retry import Retries
 from tracekit.fetch.server import Server, address
 from tracekit.fetch.spans import span_s, spelled_span, time_s
-from tracekit.sources.own._prometheus_metrics import QUERIES
+from tracekit.sources.own._prometheus.metrics import QUERIES
 
 
 def test_headers_go_along_and_are_written_nowhere(tmp_path: Path) -> None:

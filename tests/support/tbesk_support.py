@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.replay.placement._fitness import FitnessPolicy
+from tracekit.replay.placement._parts.fitness import FitnessPolicy
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Snapshot

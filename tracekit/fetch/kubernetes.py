@@ -24,7 +24,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.shown import Shown
 from tracekit.sources import Opened
 from tracekit.sources.own._json_items import Cut
-from tracekit.sources.own._kubernetes_objects import things
+from tracekit.sources.own._kubernetes.objects import things
 
 #: What is kept of what it says on stderr: the end, where the reason stands.
 _SAID_BYTES = 65_536

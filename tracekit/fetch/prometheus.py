@@ -19,8 +19,8 @@ from tracekit.fetch.spans import span_s, time_s
 from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.shown import Shown
-from tracekit.sources.own._prometheus_metrics import QUERIES
-from tracekit.sources.own._prometheus_warnings import of_missing_data
+from tracekit.sources.own._prometheus.metrics import QUERIES
+from tracekit.sources.own._prometheus.warnings import of_missing_data
 
 _RATE_S = 120
 #: So many warnings are quoted.

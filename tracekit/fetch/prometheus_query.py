@@ -15,8 +15,8 @@ from tracekit.fetch.slices import Slice, Slices
 from tracekit.fetch.spans import spelled_span, spelled_time
 from tracekit.progress import Task
 from tracekit.sources.own._json_items import Cut, pieces
-from tracekit.sources.own._prometheus_metrics import Query
-from tracekit.sources.own._prometheus_warnings import warnings_of
+from tracekit.sources.own._prometheus.metrics import Query
+from tracekit.sources.own._prometheus.warnings import warnings_of
 from tracekit.sources.unreadable import LIST_CUT_OFF, VALUE_CUT_OFF
 
 #: Prometheus refuses more points of a series in one answer than 11,000.

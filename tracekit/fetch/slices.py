@@ -8,7 +8,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.opened import read_text
-from tracekit.sources.own._prometheus_warnings import of_missing_data
+from tracekit.sources.own._prometheus.warnings import of_missing_data
 
 NAME = ".prometheus.json"
 SCHEMA = "tracekit/prometheus/1"

@@ -8,7 +8,7 @@ import numpy as np
 from tbesk_support import small
 
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.placement._batch import Batch
+from tracekit.replay.placement._parts.batch import Batch
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.snapshot import Snapshot
 

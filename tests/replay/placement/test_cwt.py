@@ -12,8 +12,8 @@ from hypothesis import strategies as some
 from replay_support import container, snapshot, waiting
 
 from tracekit.parameters import ParameterError
-from tracekit.replay.placement._topsis import by_type, closeness, pod_type
-from tracekit.replay.placement._weights import ahp, combine, entropy_weights
+from tracekit.replay.placement._parts.topsis import by_type, closeness, pod_type
+from tracekit.replay.placement._parts.weights import ahp, combine, entropy_weights
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Snapshot

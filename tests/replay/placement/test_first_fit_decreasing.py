@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from replay_support import container, snapshot, workload
 
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.placement._batch import Batch
+from tracekit.replay.placement._parts.batch import Batch
 from tracekit.replay.policy.parse import parse_policy
 
 

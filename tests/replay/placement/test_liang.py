@@ -16,7 +16,7 @@ from replay_support import waiting, workload
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.placement._extender import total
-from tracekit.replay.placement._load_balance import balance_scores, variances_after
+from tracekit.replay.placement._parts.load_balance import balance_scores, variances_after
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.placement.cmdn import faithful_scores
 from tracekit.replay.placement.least_allocated import LeastAllocated

@@ -15,7 +15,7 @@ from tracekit.arrays import FloatArray
 from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.placement._load import LoadAware
+from tracekit.replay.placement._parts.load import LoadAware
 from tracekit.replay.policy.parse import get_policy, parse_policy
 from tracekit.seeds import stream
 

@@ -16,9 +16,9 @@ from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.problem import Problem
-from tracekit.replay.placement._batch import Batch, BatchPolicy
-from tracekit.replay.placement._fitness import FitnessPolicy
-from tracekit.replay.placement._searching import BatchFitness, decode
+from tracekit.replay.placement._parts.batch import Batch, BatchPolicy
+from tracekit.replay.placement._parts.fitness import FitnessPolicy
+from tracekit.replay.placement._parts.searching import BatchFitness, decode
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.loaders.paper000 import Paper000

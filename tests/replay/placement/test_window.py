@@ -11,7 +11,7 @@ from replay_support import workload
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
-from tracekit.replay.placement._window import nodes_to_find, search
+from tracekit.replay.placement._parts.window import nodes_to_find, search
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
 from tracekit.replay.placement.first_fit import FirstFit
 from tracekit.replay.policy.parse import parse_policy

@@ -11,9 +11,9 @@ import pytest
 from replay_support import container, snapshot
 
 from tracekit.parameters import ParameterError
-from tracekit.replay.placement import _beta
-from tracekit.replay.placement import _overcommit as risks
-from tracekit.replay.placement._integers import divide, half_away, to_int
+from tracekit.replay.placement._parts import beta as distribution
+from tracekit.replay.placement._parts import overcommit as risks
+from tracekit.replay.placement._parts.integers import divide, half_away, to_int
 from tracekit.replay.placement.load_variation_risk_balancing import risk_score
 from tracekit.replay.placement.target_load_packing import packing_score
 from tracekit.replay.policy.parse import get_policy, parse_policy
@@ -115,7 +115,9 @@ def test_the_parts_of_an_overcommitment_risk() -> None:
     load = risks.load_risk(node, np.array([0.5]), np.array([0.05]), 5)
     assert load == pytest.approx([0.19235669741242], abs=1e-9)
     spread = 0.05 * 5**0.5
-    assert [float(one) for one in _beta.fit(0.5, spread**2 + 0.25)] == pytest.approx([9.5, 9.5])
+    assert [float(one) for one in distribution.fit(0.5, spread**2 + 0.25)] == pytest.approx(
+        [9.5, 9.5]
+    )
 
 
 def test_no_more_than_99_percent_of_the_largest_variance_is_believed() -> None:

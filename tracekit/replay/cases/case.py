@@ -11,7 +11,7 @@ from tracekit import parameters
 from tracekit.documents.shape import Shape
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.placement._legacy import VOLUMES
+from tracekit.replay.placement._parts.legacy import VOLUMES
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.pod import Pod
 from tracekit.replay.view.recorded import decode_pod, decode_recorded

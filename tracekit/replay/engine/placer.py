@@ -13,7 +13,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.engine.decision import WindowStart, decide, stands
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.placement._batch import Batch, BatchPolicy
+from tracekit.replay.placement._parts.batch import Batch, BatchPolicy
 
 Clock = Callable[[], float]
 

@@ -16,8 +16,8 @@ import numpy as np
 from tracekit import parameters, registry
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.placement._formula import Formula as Formula
-from tracekit.replay.placement._formula import quotient as quotient
+from tracekit.replay.placement._parts.formula import Formula as Formula
+from tracekit.replay.placement._parts.formula import quotient as quotient
 from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.parametrised import Parametrised
 from tracekit.replay.view.snapshot import Container, Snapshot

@@ -12,7 +12,6 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._measured import used_amount
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.placement.least_allocated import LeastAllocated
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -118,16 +117,3 @@ def total(builtin: list[Scores], extender: IntArray, weight: int) -> IntArray:
     for scores in builtin:
         added = added + scores.astype(np.int64)
     return added
-
-
-def has_room(snapshot: Snapshot, column: int, container: Container, nodes: IntArray) -> IntArray:
-    """Candidates whose measured use plus the container's need stays within capacity.
-
-    Returns
-    -------
-    int64, shape (valid,)
-        Positions in ``nodes``.
-    """
-    after = used_amount(snapshot, column)[nodes] + container.request[column]
-    capacity = snapshot.capacity[nodes, column]
-    return np.flatnonzero((after <= capacity) & (capacity > 0))

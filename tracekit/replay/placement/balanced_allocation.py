@@ -9,8 +9,8 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
-from tracekit.replay.placement import _balance as forms
-from tracekit.replay.placement._legacy import legacy_fractions
+from tracekit.replay.placement._parts import balance as forms
+from tracekit.replay.placement._parts.legacy import legacy_fractions
 from tracekit.replay.view.requested import check_weights, shares
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import full_name

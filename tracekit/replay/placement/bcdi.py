@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._measured import fraction_after
+from tracekit.replay.placement._parts.measured import fraction_after
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import CPU, DISK_IO
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tracekit.arrays import IntArray
 from tracekit.replay.placement._extender import ExtenderPolicy
-from tracekit.replay.placement._load_balance import balance_resource
+from tracekit.replay.placement._parts.load_balance import balance_resource
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import DISK_IO
 

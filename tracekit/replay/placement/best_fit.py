@@ -1,10 +1,10 @@
 """Best fit: the node that would have the least left over."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads, _leftover
-from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads
+from tracekit.replay.placement._parts.leftover import Leftover, formula_of, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,17 +21,8 @@ class BestFit(PlacementPolicy):
 
     def score_formula(self) -> Formula:
         """The less is left over on cpu and memory, the higher: minus the leftover."""
-        part = _fraction if self.leftover == "fraction" else _amount
-        return Formula(part=part, resources=WEIGHTS[self.leftover], better="fuller")
+        return formula_of(self.leftover, "fuller")
 
     def shown_score(self, score: float) -> float | str:
         """In millicores and MiB."""
-        return _leftover.shown(score, self.leftover)
-
-
-def _amount(size: Any, wanted: Any) -> Any:
-    return -amount_left(size, wanted)
-
-
-def _fraction(size: Any, wanted: Any) -> Any:
-    return -fraction_left(size, wanted)
+        return shown(score, self.leftover)

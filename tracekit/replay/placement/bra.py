@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._paper import (
+from tracekit.replay.placement._parts.paper import (
     Variant,
     integer_balance,
     paper_balance,

@@ -7,14 +7,15 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement._extender import ExtenderPolicy, has_room
-from tracekit.replay.placement._measured import (
+from tracekit.replay.placement._extender import ExtenderPolicy
+from tracekit.replay.placement._parts.measured import (
     fraction_after,
+    has_room,
     measured_fraction,
     used_amount,
     used_fraction,
 )
-from tracekit.replay.placement._topsis import closeness
+from tracekit.replay.placement._parts.topsis import closeness
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE, DISK_IO, NET
 

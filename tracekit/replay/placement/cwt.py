@@ -8,8 +8,8 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._measured import fraction_after
-from tracekit.replay.placement._topsis import (
+from tracekit.replay.placement._parts.measured import fraction_after
+from tracekit.replay.placement._parts.topsis import (
     CRITERIA,
     Dominance,
     Ideal,
@@ -20,7 +20,12 @@ from tracekit.replay.placement._topsis import (
     pod_type,
     present,
 )
-from tracekit.replay.placement._weights import CONSISTENCY_LIMIT, ahp, combine, entropy_weights
+from tracekit.replay.placement._parts.weights import (
+    CONSISTENCY_LIMIT,
+    ahp,
+    combine,
+    entropy_weights,
+)
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import DISK, DISK_IO, NET
 

@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._window import nodes_to_find, search
+from tracekit.replay.placement._parts.window import nodes_to_find, search
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation, Form
 from tracekit.replay.placement.least_allocated import LeastAllocated
 from tracekit.replay.view.choice import Tie

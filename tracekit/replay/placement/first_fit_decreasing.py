@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement._batch import Batch, BatchPolicy
+from tracekit.replay.placement._parts.batch import Batch, BatchPolicy
 from tracekit.replay.placement.first_fit import FirstFit
 from tracekit.replay.view.choice import fits
 from tracekit.replay.view.snapshot import Snapshot

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.replay.placement import Formula, Reads
-from tracekit.replay.placement._legacy import TenthsPolicy, free_share
+from tracekit.replay.placement._parts.legacy import TenthsPolicy, free_share
 
 
 @dataclass(frozen=True, kw_only=True)

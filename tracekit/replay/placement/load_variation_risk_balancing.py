@@ -10,10 +10,10 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Scores
-from tracekit.replay.placement._formula import either
-from tracekit.replay.placement._integers import half_away
-from tracekit.replay.placement._load import LoadAware
-from tracekit.replay.placement._trimaran import metric_provider, mu_sigma, pod_claims
+from tracekit.replay.placement._parts.formula import either
+from tracekit.replay.placement._parts.integers import half_away
+from tracekit.replay.placement._parts.load import LoadAware
+from tracekit.replay.placement._parts.trimaran import metric_provider, mu_sigma, pod_claims
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads, Scores
-from tracekit.replay.placement import _overcommit as risks
-from tracekit.replay.placement._integers import half_away
-from tracekit.replay.placement._load import LoadAware
-from tracekit.replay.placement._trimaran import (
+from tracekit.replay.placement._parts import overcommit as risks
+from tracekit.replay.placement._parts.integers import half_away
+from tracekit.replay.placement._parts.load import LoadAware
+from tracekit.replay.placement._parts.trimaran import (
     metric_provider,
     mu_sigma,
     node_claims,

@@ -7,8 +7,8 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement import Formula, PlacementPolicy, Reads
-from tracekit.replay.placement._legacy import free_share, half
-from tracekit.replay.placement._paper import MAX_SCORE, Variant
+from tracekit.replay.placement._parts.legacy import free_share, half
+from tracekit.replay.placement._parts.paper import MAX_SCORE, Variant
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 _BOTH = (("cpu", 1), ("memory", 1))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracekit.replay.placement import Formula, Reads, quotient
-from tracekit.replay.placement._weighted import WeightedResources
+from tracekit.replay.placement._parts.weighted import WeightedResources
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tracekit.replay.placement import Formula, Reads, quotient
-from tracekit.replay.placement._legacy import TenthsPolicy
+from tracekit.replay.placement._parts.legacy import TenthsPolicy
 
 
 @dataclass(frozen=True, kw_only=True)

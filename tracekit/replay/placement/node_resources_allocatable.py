@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.arrays import IntArray
 from tracekit.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._integers import divide
+from tracekit.replay.placement._parts.integers import divide
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import full_name
 

@@ -9,8 +9,8 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Scores
-from tracekit.replay.placement._integers import to_int
-from tracekit.replay.placement._load import LoadAware, Reading, first_level
+from tracekit.replay.placement._parts.integers import to_int
+from tracekit.replay.placement._parts.load import LoadAware, Reading, first_level
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 Models = tuple[tuple[str, float, float, float], ...]

@@ -10,8 +10,8 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads, ScoreError, Scores
-from tracekit.replay.placement._integers import divide, half_away
-from tracekit.replay.placement._weighted import WeightedResources
+from tracekit.replay.placement._parts.integers import divide, half_away
+from tracekit.replay.placement._parts.weighted import WeightedResources
 from tracekit.replay.view.requested import Share, shares
 from tracekit.replay.view.snapshot import Container, Snapshot
 

@@ -9,11 +9,11 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads, Scores
-from tracekit.replay.placement._formula import either
-from tracekit.replay.placement._integers import half_away
-from tracekit.replay.placement._load import LoadAware, Reading, last_level
-from tracekit.replay.placement._prediction import Predictor
-from tracekit.replay.placement._trimaran import metric_provider
+from tracekit.replay.placement._parts.formula import either
+from tracekit.replay.placement._parts.integers import half_away
+from tracekit.replay.placement._parts.load import LoadAware, Reading, last_level
+from tracekit.replay.placement._parts.prediction import Predictor
+from tracekit.replay.placement._parts.trimaran import metric_provider
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.replay.placement._fitness import FitnessPolicy
+from tracekit.replay.placement._parts.fitness import FitnessPolicy
 
 
 @dataclass(frozen=True, kw_only=True)

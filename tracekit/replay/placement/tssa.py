@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.replay.optimize.searches.tssa import TssaSearch
-from tracekit.replay.placement._searching import SearchingPolicy
+from tracekit.replay.placement._parts.searching import SearchingPolicy
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads, _leftover
-from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads
+from tracekit.replay.placement._parts.leftover import Leftover, formula_of, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,9 +18,8 @@ class WorstFit(PlacementPolicy):
 
     def score_formula(self) -> Formula:
         """The more is left over on cpu and memory, the higher: the leftover itself."""
-        part = fraction_left if self.leftover == "fraction" else amount_left
-        return Formula(part=part, resources=WEIGHTS[self.leftover], better="emptier")
+        return formula_of(self.leftover, "emptier")
 
     def shown_score(self, score: float) -> float | str:
         """In millicores and MiB."""
-        return _leftover.shown(score, self.leftover)
+        return shown(score, self.leftover)

@@ -16,7 +16,7 @@ from tracekit.errors import TracekitError, nearest
 from tracekit.opened import is_file, read_bytes
 from tracekit.parameters import ParameterError
 from tracekit.replay.placement import PlacementPolicy, all_policies
-from tracekit.replay.placement._window import nodes_to_find, search
+from tracekit.replay.placement._parts.window import nodes_to_find, search
 from tracekit.replay.policy.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.replay.policy.kubernetes import configuration, policy_document
 from tracekit.replay.policy.kubernetes.configuration import Translated

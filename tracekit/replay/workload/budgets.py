@@ -21,7 +21,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.constraints import documents
-from tracekit.sources.own._kubernetes_rules import BUDGET
+from tracekit.sources.own._kubernetes.rules import BUDGET
 
 _HUNDRED = 100
 

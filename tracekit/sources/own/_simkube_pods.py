@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tracekit.sources.own._json_items import Cut
-from tracekit.sources.own._kubernetes_objects import Thing
+from tracekit.sources.own._kubernetes.objects import Thing
 
 #: Where a kind keeps the template of its pods; the trace's configuration may say so, too.
 _TEMPLATES = {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tracekit.sources.own._kubernetes_shape import service_of
+from tracekit.sources.own._kubernetes.shape import service_of
 
 #: So many spans are held before they are set down, in as many files.
 _HELD_SPANS = 250_000

@@ -10,8 +10,8 @@ from tracekit.sources._cluster import (
     Head,
 )
 from tracekit.sources._columns import spelled
-from tracekit.sources.own import _folder_rows
-from tracekit.sources.own._folder_tables import read_table
+from tracekit.sources.own._folder import rows
+from tracekit.sources.own._folder.tables import read_table
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -59,33 +59,33 @@ _OWN_WORDS = (
         word="nodes",
         title="nodes and what they have",
         tables=("node", "node_resource"),
-        recognises=_is("nodes", _folder_rows.NODES),
-        lacks=_lacks("nodes", _folder_rows.NODES),
-        read=_folder_rows.read_nodes,
+        recognises=_is("nodes", rows.NODES),
+        lacks=_lacks("nodes", rows.NODES),
+        read=rows.read_nodes,
     ),
     ClusterFile(
         word="containers",
         title="containers, their lives and requests",
         tables=("container", "container_resource"),
-        recognises=_is("containers", _folder_rows.CONTAINERS),
-        lacks=_lacks("containers", _folder_rows.CONTAINERS),
-        read=_folder_rows.read_containers,
+        recognises=_is("containers", rows.CONTAINERS),
+        lacks=_lacks("containers", rows.CONTAINERS),
+        read=rows.read_containers,
     ),
     ClusterFile(
         word="usage",
         title="what containers use",
         tables=("container_amount",),
-        recognises=_is("usage", _folder_rows.USAGE),
-        lacks=_lacks("usage", _folder_rows.USAGE),
-        read=_folder_rows.read_usage,
+        recognises=_is("usage", rows.USAGE),
+        lacks=_lacks("usage", rows.USAGE),
+        read=rows.read_usage,
     ),
     ClusterFile(
         word="background",
         title="what runs on nodes beside the containers",
         tables=("node_amount",),
-        recognises=_is("background", _folder_rows.BACKGROUND),
-        lacks=_lacks("background", _folder_rows.BACKGROUND),
-        read=_folder_rows.read_background,
+        recognises=_is("background", rows.BACKGROUND),
+        lacks=_lacks("background", rows.BACKGROUND),
+        read=rows.read_background,
     ),
 )
 

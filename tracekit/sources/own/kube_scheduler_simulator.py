@@ -12,9 +12,9 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources.own._documents import line_values
 from tracekit.sources.own._json_items import Cut, first_members
-from tracekit.sources.own._kubernetes_objects import Thing, time_ms
-from tracekit.sources.own._kubernetes_read import rows_of_things
-from tracekit.sources.own._kubernetes_roster import Roster, note_things
+from tracekit.sources.own._kubernetes.objects import Thing, time_ms
+from tracekit.sources.own._roster.read import rows_of_things
+from tracekit.sources.own._roster.roster import Roster, note_things
 
 _EVENTS = {"Add": "ADDED", "Update": "MODIFIED", "Delete": "DELETED"}
 _HEAD_BYTES = 1 << 16

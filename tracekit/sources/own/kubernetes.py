@@ -6,14 +6,14 @@ from typing import Any
 
 from tracekit.sources._cluster import Broken, ClusterFile, ClusterSource, Opened, Read
 from tracekit.sources.own._json_items import Cut, items
-from tracekit.sources.own._kubernetes_objects import holds_measurements, holds_objects, time_ms
-from tracekit.sources.own._kubernetes_read import read_objects
-from tracekit.sources.own._kubernetes_requests import QuantityError, amount, resource, unit
-from tracekit.sources.own._kubernetes_roster import Roster, roster
-from tracekit.sources.own._kubernetes_shape import Rows, batches
-from tracekit.sources.own._prometheus_forms import holds_exports, holds_ranges, holds_texts
-from tracekit.sources.own._prometheus_parts import preceding, sharing
-from tracekit.sources.own._prometheus_rows import read_exports, read_ranges, read_texts
+from tracekit.sources.own._kubernetes.objects import holds_measurements, holds_objects, time_ms
+from tracekit.sources.own._kubernetes.requests import QuantityError, amount, resource, unit
+from tracekit.sources.own._kubernetes.shape import Rows, batches
+from tracekit.sources.own._pod_use.parts import preceding, sharing
+from tracekit.sources.own._pod_use.rows import read_exports, read_ranges, read_texts
+from tracekit.sources.own._prometheus.forms import holds_exports, holds_ranges, holds_texts
+from tracekit.sources.own._roster.read import read_objects
+from tracekit.sources.own._roster.roster import Roster, roster
 
 
 def read_measurements(opened: Opened) -> Read:

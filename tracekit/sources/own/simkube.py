@@ -11,9 +11,9 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources.own._json_items import Cut
-from tracekit.sources.own._kubernetes_objects import Thing
-from tracekit.sources.own._kubernetes_read import rows_of_things
-from tracekit.sources.own._kubernetes_roster import Roster
+from tracekit.sources.own._kubernetes.objects import Thing
+from tracekit.sources.own._roster.read import rows_of_things
+from tracekit.sources.own._roster.roster import Roster
 from tracekit.sources.own._simkube_pods import Pods
 
 _VERSION = 2

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.placement._batch import Batch
-from tracekit.replay.placement._searching import BatchFitness
+from tracekit.replay.placement._parts.batch import Batch
+from tracekit.replay.placement._parts.searching import BatchFitness
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.placement.batch_solvers import best_possible, greedy, local_search
 from tracekit.replay.studies.placement.declared import SolverStudy

@@ -21,7 +21,7 @@ from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.workload.constraints.build import constraints_of, not_held
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.sources.own import _kubernetes_rules as rules
+from tracekit.sources.own._kubernetes import rules
 
 Thing = dict[str, Any]
 KEYS = ("zone", "kubernetes.io/hostname", "rack")

@@ -10,9 +10,9 @@ from tracekit.arrays import FloatArray
 from tracekit.documents import shape as s
 from tracekit.replay.cases.case import Answer, Question, kind
 from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.placement._beta import cumulative, density, fit, max_variance, moments
-from tracekit.replay.placement._load import TYPES, average_and_deviation
-from tracekit.replay.placement._trimaran import mu_sigma
+from tracekit.replay.placement._parts.beta import cumulative, density, fit, max_variance, moments
+from tracekit.replay.placement._parts.load import TYPES, average_and_deviation
+from tracekit.replay.placement._parts.trimaran import mu_sigma
 from tracekit.replay.placement.requested_to_capacity_ratio import broken_linear
 from tracekit.replay.view.recorded import decode_metrics
 from tracekit.replay.workload.resources import BASE, full_name

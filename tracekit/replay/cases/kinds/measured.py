@@ -8,10 +8,10 @@ from tracekit.documents import shape as s
 from tracekit.replay.cases.case import Answer, Question, case_policy, kind
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds.distributions import decode_stats, measured_stats
-from tracekit.replay.placement import _overcommit as risks
-from tracekit.replay.placement._integers import half_away
-from tracekit.replay.placement._prediction import surviving
-from tracekit.replay.placement._trimaran import (
+from tracekit.replay.placement._parts import overcommit as risks
+from tracekit.replay.placement._parts.integers import half_away
+from tracekit.replay.placement._parts.prediction import surviving
+from tracekit.replay.placement._parts.trimaran import (
     effective_limit,
     effective_request,
     mu_sigma,

@@ -11,7 +11,7 @@ from tracekit.replay.cases.case import Answer, Question, case_policy, kind, situ
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.engine.decision import WindowStart, decide
 from tracekit.replay.placement import PlacementPolicy, ScoreError
-from tracekit.replay.placement._window import nodes_to_find
+from tracekit.replay.placement._parts.window import nodes_to_find
 from tracekit.replay.view.choice import lacking
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.seeds import stream

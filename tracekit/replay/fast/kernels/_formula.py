@@ -14,7 +14,7 @@ from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
 from tracekit.replay.fast.kernels._parts import inside, weight_table
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.placement._formula import Formula
+from tracekit.replay.placement._parts.formula import Formula
 from tracekit.units import EXACT_TO
 
 #: What the two kernels below call: a formula's functions take the place of these.

@@ -8,9 +8,9 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled, with_functions
-from tracekit.replay.placement import _integers
-from tracekit.replay.placement._formula import NUMBERS, quotient
-from tracekit.replay.placement._integers import rounded
+from tracekit.replay.placement._parts import integers
+from tracekit.replay.placement._parts.formula import NUMBERS, quotient
+from tracekit.replay.placement._parts.integers import rounded
 from tracekit.replay.view.requested import Weights
 from tracekit.replay.workload.resources import PODS, full_name, is_scalar
 
@@ -91,7 +91,7 @@ def _quotient(top: float, bottom: float) -> Any:
 INSTEAD: Any = {
     **NUMBERS,
     quotient: _quotient,
-    _integers.half_away: half_away,
+    integers.half_away: half_away,
 }
 
 

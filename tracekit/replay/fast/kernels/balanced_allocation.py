@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._parts import inside, least_gap, weight_table
-from tracekit.replay.placement._balance import of_deviation, pair_balance, requested_share
+from tracekit.replay.placement._parts.balance import of_deviation, pair_balance, requested_share
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 
 

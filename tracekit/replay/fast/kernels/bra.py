@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._parts import exact_in_doubles, inside, least_gap
-from tracekit.replay.placement._paper import of_ten
+from tracekit.replay.placement._parts.paper import of_ten
 from tracekit.replay.placement.bra import Bra
 
 

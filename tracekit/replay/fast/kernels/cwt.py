@@ -2,8 +2,8 @@
 
 Sums over all nodes are taken in another order than numpy takes them, and logarithms by a series of
 our own: both change the sixteenth digit, and scores are compared after rounding to the twelfth.
-Formulas are those of ``placement/_weights.py`` and ``placement/_topsis.py``. Sums, highest and
-lowest values, which these take of whole columns, are taken here block by block: one pass over the
+Formulas are those of ``weights`` and ``topsis`` in ``placement/_parts``. Sums, highest and lowest
+values, which these take of whole columns, are taken here block by block: one pass over the
 nodes in place of several.
 """
 
@@ -16,9 +16,16 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled, compiled_in_any_order
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
 from tracekit.replay.fast.kernels._parts import inside
-from tracekit.replay.placement._measured import measured_fraction
-from tracekit.replay.placement._topsis import CRITERIA, by_type, given, nearness, pod_type, present
-from tracekit.replay.placement._weights import ahp, combine, gain_of, of_sum_one
+from tracekit.replay.placement._parts.measured import measured_fraction
+from tracekit.replay.placement._parts.topsis import (
+    CRITERIA,
+    by_type,
+    given,
+    nearness,
+    pod_type,
+    present,
+)
+from tracekit.replay.placement._parts.weights import ahp, combine, gain_of, of_sum_one
 from tracekit.replay.placement.cwt import Cwt
 from tracekit.replay.view.snapshot import Container, Snapshot
 

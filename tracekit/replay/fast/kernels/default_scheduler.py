@@ -10,8 +10,8 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
 from tracekit.replay.fast.kernels._parts import exact_in_doubles, inside
 from tracekit.replay.placement import quotient
-from tracekit.replay.placement._balance import pair_balance, requested_share
-from tracekit.replay.placement._window import nodes_to_find
+from tracekit.replay.placement._parts.balance import pair_balance, requested_share
+from tracekit.replay.placement._parts.window import nodes_to_find
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
 from tracekit.replay.placement.least_allocated import free_percent
 

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
-from tracekit.replay.placement._trimaran import portion
+from tracekit.replay.placement._parts.trimaran import portion
 from tracekit.replay.placement.load_variation_risk_balancing import (
     LoadVariationRiskBalancing,
     balanced,

@@ -20,7 +20,7 @@ from tracekit.replay.fast.kernels import (
     score_pointer,
 )
 from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
-from tracekit.replay.placement._overcommit import (
+from tracekit.replay.placement._parts.overcommit import (
     as_score,
     believed,
     beyond_request,
@@ -29,7 +29,7 @@ from tracekit.replay.placement._overcommit import (
     together,
     within,
 )
-from tracekit.replay.placement._trimaran import mu_sigma, portion
+from tracekit.replay.placement._parts.trimaran import mu_sigma, portion
 from tracekit.replay.placement.low_risk_overcommitment import NAMES, LowRiskOvercommitment
 from tracekit.replay.view.snapshot import Container, Snapshot
 

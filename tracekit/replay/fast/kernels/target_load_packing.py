@@ -18,7 +18,7 @@ from tracekit.replay.fast.kernels import (
     score_pointer,
 )
 from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
-from tracekit.replay.placement._prediction import expected_milli
+from tracekit.replay.placement._parts.prediction import expected_milli
 from tracekit.replay.placement.target_load_packing import TargetLoadPacking, packing, then_percent
 from tracekit.replay.view.snapshot import Container, Snapshot
 

@@ -17,9 +17,9 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.optimize.searches import all_searches
-from tracekit.replay.placement._batch import Batch
-from tracekit.replay.placement._fitness import FitnessPolicy
-from tracekit.replay.placement._searching import BatchFitness, SearchingPolicy
+from tracekit.replay.placement._parts.batch import Batch
+from tracekit.replay.placement._parts.fitness import FitnessPolicy
+from tracekit.replay.placement._parts.searching import BatchFitness, SearchingPolicy
 from tracekit.replay.placement.first_fit_decreasing import FirstFitDecreasing
 from tracekit.replay.policy.parse import get_policy, parse_policy
 from tracekit.replay.studies.placement.batch_solvers import best_possible, greedy, local_search

@@ -17,7 +17,7 @@ import numpy as np
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.constraints import documents
 from tracekit.replay.workload.constraints.labels import Requirement, requirement
-from tracekit.sources.own._kubernetes_rules import BUDGET
+from tracekit.sources.own._kubernetes.rules import BUDGET
 
 Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]
 #: The rule of who evicts nobody; it is about no other container.

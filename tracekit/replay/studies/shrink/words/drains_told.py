@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.replay.studies.shrink.frames import BARRED_BY, CORDONED, KINDS, LIKE
 from tracekit.replay.studies.shrink.words.shapes import by_shape, shape
 from tracekit.replay.studies.shrink.words.told import Told
-from tracekit.sources.own._kubernetes_rules import BUDGET
+from tracekit.sources.own._kubernetes.rules import BUDGET
 from tracekit.study import Study
 from tracekit.words import few, short_id
 

@@ -1,0 +1,1 @@
+"""What policies share: formulas, measured shares, searches over batches."""

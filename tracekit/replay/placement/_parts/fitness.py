@@ -1,0 +1,230 @@
+"""How well a container suits a node by four resources: what it leaves free, and how full it gets.
+
+Source: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27; weights, critical loads and the number
+of samples are not in the paper, those here are tracekit's own.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.parameters import About, ParameterError
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement._parts.formula import either
+from tracekit.replay.placement._parts.topsis import Dominance
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import CPU, DISK, MEMORY, NET
+
+Shares = tuple[tuple[str, float], ...]
+Basis = Literal["peak", "latest", "requests"]
+
+#: The four resources by the names that parameters use, in the order of the paper.
+FOUR = {"cpu": CPU, "memory": MEMORY, "net": NET, "disk": DISK}
+
+#: Which weights go with a container and a node; see ``kinds``.
+BALANCED, COMPRESSIBLE, INCOMPRESSIBLE = 0, 1, 2
+
+#: What each critical load in excess costs under ``tcrit_mode=penalty``.
+PENALTY = 10.0
+
+
+# Eqs 16-27 of one resource, for arrays and, compiled, for numbers: see ``formula.py``.
+
+
+def suits_left(asked: Any, left: Any, weight: Any) -> Any:
+    """The fitness of a container by how little it takes of the rest."""
+    some = left > 0
+    share = either(some & (asked > 0), asked / either(some, left, 1.0), 0.0)
+    return weight * (1.0 - share)
+
+
+def load_with(asked: Any, used: Any, total: Any) -> Any:
+    """The load with the container, as a fraction; 1 where there is nothing of the resource."""
+    some = total > 0
+    return either(some, (asked + used) / either(some, total, 1.0), 1.0)
+
+
+def suits_load(load: Any, tcrit: Any, weight: Any) -> Any:
+    """The fitness of a container by how far the load stays below the critical one."""
+    return weight * (tcrit - load)
+
+
+def excess(load: Any, tcrit: Any) -> Any:
+    """By how much a load is above the critical one."""
+    return either(load > tcrit, load - tcrit, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What fitness is computed from: resources in the order of the paper, as far as there are any.
+
+    Parameters
+    ----------
+    total, used : float64, shape (nodes, resources)
+        ``used`` is the S of the equations, in the amounts of ``total``.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    total: FloatArray
+    used: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitnessPolicy(PlacementPolicy):
+    """Base of the policies that score by this fitness."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
+    source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196"
+    wants: ClassVar[tuple[str, ...]] = (NET, DISK)
+
+    dominance: Dominance = 3.0
+    load_weights: Annotated[
+        Shares, About("Weights of the loads, cpu:1+memory:1+net:1+disk:1; none: all alike.")
+    ] = ()
+    tcrit: Annotated[
+        float, About("Critical load of every resource, as a fraction.", minimum=0, maximum=1)
+    ] = 0.9
+    tcrit_mode: Annotated[
+        Literal["soft", "hard", "penalty"],
+        About("Above the critical load: as printed, no room, or 10 times the excess off."),
+    ] = "soft"
+    basis: Annotated[
+        Basis, About("What counts as used: the measured peak, the newest sample, or requests.")
+    ] = "peak"
+    samples: Annotated[int, About("Samples that the peak is taken over.", minimum=1)] = 20
+    type_ref: Annotated[
+        Literal["node", "mean"],
+        About("A container's kind is by each node's capacities, or by the mean node's."),
+    ] = "node"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, weight in self.load_weights:
+            if name not in FOUR or weight < 0:
+                raise ParameterError(
+                    "load_weights",
+                    f"load weight {name}:{weight:g} must be of one of {', '.join(FOUR)}"
+                    " and at least 0",
+                )
+        if self.load_weights and not sum(weight for _, weight in self.load_weights) > 0:
+            raise ParameterError("load_weights", "the load weights sum to 0, expected above 0")
+
+    def metric_samples(self) -> int:
+        """How many of the newest samples the peak is taken over."""
+        return self.samples if self.basis == "peak" else 1
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """Fitness of the container on each node, -0.1 .. 1.9 on nodes with room."""
+        ground = self.ground(snapshot, nodes)
+        remaining, load = self._parts(ground, container)
+        score = remaining.sum(axis=1) + load.sum(axis=1)
+        if self.tcrit_mode == "penalty":
+            score = score - PENALTY * self._excess(ground, container).sum(axis=1)
+        return np.asarray(score)
+
+    def admits(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> BoolArray:
+        """Nodes whose use leaves room for the request, and whose load stays below critical."""
+        ground = self.ground(snapshot, nodes)
+        request = self.request(ground, container)
+        room = (request <= ground.total - ground.used) | (request == 0)
+        if self.tcrit_mode == "hard":
+            room &= self._excess(ground, container) <= 0
+        return np.asarray(room.all(axis=1))
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """The share of each resource in fitness: by its rest, and by its load."""
+        ground = self.ground(snapshot, nodes)
+        remaining, load = self._parts(ground, container)
+        labels = {resource: name for name, resource in FOUR.items()}
+        parts = {}
+        for at, name in enumerate(ground.names):
+            parts[f"{labels[name]} left"] = remaining[:, at]
+            parts[f"{labels[name]} load"] = load[:, at]
+        return parts
+
+    def ground(self, snapshot: Snapshot, nodes: IntArray) -> Ground:
+        """Capacities and use of some nodes."""
+        found = [(name, snapshot.column(name)) for name in FOUR.values()]
+        names = tuple(name for name, column in found if column is not None)
+        columns = tuple(column for _, column in found if column is not None)
+        used = np.stack([self._used(snapshot, column, nodes) for column in columns], axis=1)
+        return Ground(
+            names=names,
+            columns=columns,
+            total=snapshot.capacity[nodes][:, columns].astype(np.float64),
+            used=used,
+        )
+
+    def request(self, ground: Ground, container: Container) -> FloatArray:
+        """What the container asks for, shape (resources,)."""
+        return container.request[list(ground.columns)].astype(np.float64)
+
+    def kinds(self, ground: Ground, container: Container) -> IntArray:
+        """Whether the container leans on cpu and network, on the others, or on neither, per node.
+
+        Eq 16 compares fractions of a node; by cross-multiplication, so that nothing is divided.
+        """
+        total, request = ground.total, self.request(ground, container)
+        if self.type_ref == "mean":
+            total = np.broadcast_to(total.mean(axis=0), total.shape)
+        signs = []
+        for first, second in ((CPU, MEMORY), (NET, DISK)):
+            if first in ground.names and second in ground.names:
+                one, other = ground.names.index(first), ground.names.index(second)
+                signs.append(
+                    np.sign(request[one] * total[:, other] - request[other] * total[:, one])
+                )
+        ahead, behind = np.min(signs, axis=0) > 0, np.max(signs, axis=0) < 0
+        return np.where(ahead, COMPRESSIBLE, np.where(behind, INCOMPRESSIBLE, BALANCED))
+
+    def mu(self, ground: Ground) -> FloatArray:
+        """Weights of what is left, shape (kinds, resources), of sum 1 per kind."""
+        leading = np.array([name in (CPU, NET) for name in ground.names])
+        rows = np.ones((3, len(leading)))
+        rows[COMPRESSIBLE, leading] = self.dominance
+        rows[INCOMPRESSIBLE, ~leading] = self.dominance
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+    def nu(self, ground: Ground) -> FloatArray:
+        """Weights of the loads, shape (resources,), of sum 1."""
+        given = {FOUR[name]: weight for name, weight in self.load_weights}
+        weights = np.array([given.get(name, 0.0 if given else 1.0) for name in ground.names])
+        if not weights.sum() > 0:
+            weights = np.ones(len(weights))
+        return np.asarray(weights / weights.sum())
+
+    def _parts(self, ground: Ground, container: Container) -> tuple[FloatArray, FloatArray]:
+        """The weighed terms of R and of L, each of shape (nodes, resources)."""
+        request = self.request(ground, container)
+        left = ground.total - ground.used
+        mu, load = self.mu(ground)[self.kinds(ground, container)], self._load(ground, request)
+        return suits_left(request, left, mu), suits_load(load, self.tcrit, self.nu(ground))
+
+    def _load(self, ground: Ground, request: FloatArray) -> FloatArray:
+        return np.asarray(load_with(request, ground.used, ground.total))
+
+    def _excess(self, ground: Ground, container: Container) -> FloatArray:
+        load = self._load(ground, self.request(ground, container))
+        return np.asarray(excess(load, self.tcrit))
+
+    def _used(self, snapshot: Snapshot, column: int, nodes: IntArray) -> FloatArray:
+        """S of a resource for some nodes; requests where nothing is measured.
+
+        What was placed since the newest sample is in no measurement yet: its requests are added.
+        """
+        requested: FloatArray = snapshot.requested[nodes, column].astype(np.float64)
+        if self.basis == "requests" or snapshot.usage.time_ms is None:
+            return requested
+        try:
+            measured: FloatArray = snapshot.usage.peak(column, self.metric_samples())[nodes]
+        except IndexError:  # a history of cpu and memory alone
+            return requested
+        then = snapshot.usage.requested
+        fresh = 0.0 if then is None else np.maximum(requested - then[nodes, column], 0.0)
+        known = measured * snapshot.capacity[nodes, column] + fresh
+        return np.where(np.isnan(known), requested, known)

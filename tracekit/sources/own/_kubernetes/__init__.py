@@ -1,0 +1,1 @@
+"""Kubernetes' objects as kubectl prints them: shapes, requests, rules and lives."""

@@ -1,0 +1,1 @@
+"""What containers and nodes of Kubernetes used: series of Prometheus joined with its list."""

@@ -1,0 +1,1 @@
+"""Answers of Prometheus: their forms, their series, and counters that become rates."""
