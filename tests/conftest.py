@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
+# Several processes of tests share the processors: threads of numpy's and scikit-learn's libraries
+# would wait for one another by spinning. They read this when they are loaded.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 import functools
 import importlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 
