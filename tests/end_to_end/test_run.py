@@ -155,7 +155,8 @@ def test_the_command_prints_where_to_look(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "demo"
-    assert command_line(["run", "synth:tiny", "--out", str(out), "--policy", "common", "--repeat", "1"]) == 0
+    few = ["--policy", "common", "--repeat", "1"]
+    assert command_line(["run", "synth:tiny", "--out", str(out), *few]) == 0
     shown = capsys.readouterr().out
     assert f"report: {out / 'report.html'}" in shown
     assert MADE_UP in " ".join(shown.split())
