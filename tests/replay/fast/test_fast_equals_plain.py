@@ -231,19 +231,23 @@ class Mine(PlacementPolicy):
     source: ClassVar = "our own idea"
 
     def score_formula(self):
-        return Formula(part=part, resources=(("cpu", 1), ("memory", 3)), BETTER)
+        return Formula(part=part, resources=(("cpu", 1), ("memory", WEIGHT)), BETTER)
 
 def part(size, wanted):
     return PART
 
 def share(size, wanted):
     return SCALE * wanted / size
+
+def near(apart, weights):
+    return quotient(99, 1 + np.abs(apart))
 """
 FORMULAS = [
     ("share(size, wanted)", 'better="fuller"', "search"),
     ("-share(size, wanted)", 'better="emptier", nonzero=True', "search"),
     ("np.sqrt(np.maximum(1 - share(size, wanted) / SCALE, 0))", 'better="emptier"', "search"),
     ("quotient(wanted * 10, size) % 3", "total=quotient", "scan"),
+    ("share(size, wanted)", 'total=near, better="alike"', "search"),
 ]
 
 
@@ -255,7 +259,9 @@ def test_a_formula_of_a_users_file_equals_its_scores(
 ) -> None:
     """All are files of one name in one process, so that none takes another's compiled code."""
     path = tmp_path / "mine.py"
-    path.write_text(OWN.replace("PART", part).replace("BETTER", better))
+    weight = "-1" if "alike" in better else "3"
+    own = OWN.replace("PART", part).replace("BETTER", better).replace("WEIGHT", weight)
+    path.write_text(own)
     plain, fast = (run(load, str(path), placer) for placer in (PlainPlacer, fast_placer))
     assert fast.way == way
     assert fast.node.tolist() == plain.node.tolist()
@@ -263,7 +269,11 @@ def test_a_formula_of_a_users_file_equals_its_scores(
 
 def test_a_formula_that_cannot_be_compiled_is_told(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
-    path.write_text(OWN.replace("PART", "np.vectorize(share)(size, wanted)").replace("BETTER", ""))
+    path.write_text(
+        OWN.replace("PART", "np.vectorize(share)(size, wanted)")
+        .replace("WEIGHT", "3")
+        .replace("BETTER", "")
+    )
     load = workload([(10, 10)], [(0, 10, 1, 1)], steps=STEPS)
     with pytest.raises(TracekitError, match="mine: its formula cannot be compiled"):
         run(load, str(path), fast_placer)

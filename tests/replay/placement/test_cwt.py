@@ -12,8 +12,17 @@ from hypothesis import strategies as some
 from replay_support import container, snapshot, waiting
 
 from tracekit.parameters import ParameterError
-from tracekit.replay.placement._parts.topsis import by_type, closeness, pod_type
-from tracekit.replay.placement._parts.weights import ahp, combine, entropy_weights
+from tracekit.replay.placement._parts.topsis import closeness
+from tracekit.replay.placement._parts.weights import (
+    BALANCED,
+    COMPRESSIBLE,
+    INCOMPRESSIBLE,
+    ahp,
+    by_kind,
+    combine,
+    entropy_weights,
+    kind_of,
+)
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Snapshot
@@ -135,29 +144,29 @@ def test_an_absolute_ideal_ranks_no_row_by_another() -> None:
     ("request_", "expected"),
     [
         # golden tbesk.pod_type on a node of 32 cores, 64 GB, 1000 Mbit/s, 1000 GB
-        ((4, 4, 50, 120), "compressible"),
-        ((1, 8, 150, 20), "incompressible"),
-        ((4, 4, 50, 20), "balanced"),
-        ((2, 4, 60, 60), "balanced"),
+        ((4, 4, 50, 120), COMPRESSIBLE),
+        ((1, 8, 150, 20), INCOMPRESSIBLE),
+        ((4, 4, 50, 20), BALANCED),
+        ((2, 4, 60, 60), BALANCED),
     ],
 )
-def test_type_of_a_container(request_: tuple[int, ...], expected: str) -> None:
-    here = seen([[0.0] * 4], ("cpu_milli", "memory_bytes", DISK, NET), (32, 64, 1000, 1000))
-    assert pod_type(here, waiting(*request_)) == expected
+def test_type_of_a_container(request_: tuple[int, ...], expected: int) -> None:
+    size = np.array([32.0, 64.0, 1000.0, 1000.0])
+    assert kind_of(np.array(request_), size, ("cpu_milli", "memory_bytes", DISK, NET)) == expected
 
 
 @pytest.mark.parametrize(
     ("request_", "expected"),
-    [((500, 100), "compressible"), ((100, 500), "incompressible"), ((100, 100), "balanced")],
+    [((500, 100), COMPRESSIBLE), ((100, 500), INCOMPRESSIBLE), ((100, 100), BALANCED)],
 )
-def test_cpu_and_memory_alone_decide_the_type(request_: tuple[int, int], expected: str) -> None:
-    assert pod_type(seen([[0.0, 0.0]], FIVE[:2]), waiting(*request_)) == expected
+def test_cpu_and_memory_alone_decide_the_type(request_: tuple[int, int], expected: int) -> None:
+    assert kind_of(np.array(request_), np.array([1000.0, 1000.0]), FIVE[:2]) == expected
 
 
 def test_judgements_by_type_are_consistent_and_put_throttled_resources_first() -> None:
-    weights = ahp(by_type("compressible", ["cpu_milli", "memory_bytes", NET, DISK], 3.0)).weights
+    weights = ahp(by_kind(COMPRESSIBLE, ["cpu_milli", "memory_bytes", NET, DISK], 3.0)).weights
     assert weights == pytest.approx([0.375, 0.125, 0.375, 0.125])
-    mirrored = ahp(by_type("incompressible", ["cpu_milli", "memory_bytes", NET, DISK], 3.0))
+    mirrored = ahp(by_kind(INCOMPRESSIBLE, ["cpu_milli", "memory_bytes", NET, DISK], 3.0))
     assert mirrored.weights == pytest.approx([0.125, 0.375, 0.125, 0.375])
     assert mirrored.consistency_ratio == pytest.approx(0.0, abs=1e-12)
 

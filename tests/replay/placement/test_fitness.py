@@ -12,8 +12,8 @@ from tbesk_support import FOUR, GOLDEN, POD, cluster, fitness_policy, golden
 from tracekit.parameters import ParameterError
 from tracekit.replay.engine.decision import decide
 from tracekit.replay.placement._parts.batch import Batch
-from tracekit.replay.placement._parts.fitness import BALANCED, COMPRESSIBLE, INCOMPRESSIBLE
 from tracekit.replay.placement._parts.searching import BatchFitness
+from tracekit.replay.placement._parts.weights import BALANCED, COMPRESSIBLE, INCOMPRESSIBLE
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.usage import SeriesUsage

@@ -228,11 +228,12 @@ def find_kernel(
         return weighted_kernel(policy, lambda part: find_kernel(part, resources, allocatable))
     formula = policy.score_formula()
     if formula is not None:
-        if not policy.scores_by_formula():
+        # without a resource its score is an error that the plain way tells
+        if not formula.resources or not policy.scores_by_formula():
             return None
         return formula_kernel(policy, formula, resources, allocatable)
     if policy.name() not in registry.module_names(kernels):
         return None
     module = importlib.import_module(f"{kernels.__name__}.{policy.name()}")
-    found: Kernel | None = module.KERNEL.make(policy, resources, allocatable)
+    found: Kernel | None = module.make(policy, resources, allocatable)
     return found

@@ -64,9 +64,6 @@ def order_statistic(values: FloatArray, rank: int, low: float, high: float) -> f
     return float(np.sort(some)[rank - before])
 
 
-ShortArray = Int32Array
-Series = Float32Array
-
 #: Series of any memory layout, read-only or not: one compiled form serves all.
 _SERIES = types.Array(types.float32, 3, "A", readonly=True)
 _SHORTS = types.Array(types.int32, 1, "C")
@@ -205,11 +202,11 @@ def _empty(steps: int, nodes: int) -> _Made:
     types.int64, F3, F3, F3, types.Array(types.int64, 2, "C"), F3, F2,
 )  # fmt: skip
 def _sample(
-    usage: Series,
-    background: Series,
+    usage: Float32Array,
+    background: Float32Array,
     capacity: FloatArray,
-    where: ShortArray,
-    column: ShortArray,
+    where: Int32Array,
+    column: Int32Array,
     containers: IntArray,
     first: int,
     rank: int,

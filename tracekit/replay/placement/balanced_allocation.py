@@ -107,7 +107,7 @@ class BalancedAllocation(PlacementPolicy):
         fractions = {}
         for share in shares(snapshot, container, nodes, self.resources, nonzero=False):
             asked = share.requested - share.incoming if before else share.requested
-            fraction = forms.requested_share(asked, np.maximum(share.allocatable, 1))
+            fraction = forms.requested_share(np.maximum(share.allocatable, 1), asked)
             every = share.counted.all()
             fractions[share.name] = fraction if every else np.where(share.counted, fraction, np.nan)
         return fractions

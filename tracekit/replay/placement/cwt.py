@@ -8,23 +8,21 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._parts.measured import fraction_after
-from tracekit.replay.placement._parts.topsis import (
-    CRITERIA,
-    Dominance,
-    Ideal,
-    Judgements,
-    by_type,
-    closeness,
-    given,
-    pod_type,
-    present,
-)
+from tracekit.replay.placement._parts.measured import fraction_after, left_of
+from tracekit.replay.placement._parts.topsis import Ideal, closeness
 from tracekit.replay.placement._parts.weights import (
     CONSISTENCY_LIMIT,
+    CRITERIA,
+    DOMINANCE,
+    Dominance,
+    Judgements,
     ahp,
+    by_kind,
     combine,
     entropy_weights,
+    given,
+    kind_of,
+    present,
 )
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import DISK, DISK_IO, NET
@@ -42,7 +40,7 @@ class Cwt(PlacementPolicy):
     joint: ClassVar[bool] = True
     wants: ClassVar[tuple[str, ...]] = (NET, DISK, DISK_IO)
 
-    dominance: Dominance = 3.0
+    dominance: Dominance = DOMINANCE
     judgements: Annotated[
         Judgements,
         About("Own judgements first:second:ratio in place of those by type, for every container."),
@@ -67,13 +65,17 @@ class Cwt(PlacementPolicy):
 
     def weights(self, snapshot: Snapshot, container: Container, free: FloatArray) -> FloatArray:
         """Weights of the criteria for this decision, of sum 1."""
+        judged = self.judged(snapshot, container)
+        return combine(judged, entropy_weights(free), self.combine == "linear")
+
+    def judged(self, snapshot: Snapshot, container: Container) -> FloatArray:
+        """Weights of the criteria by judgement alone, of sum 1."""
         names = list(present(snapshot))
         if self.judgements:
-            judged = given(self.judgements, names)
-        else:
-            judged = by_type(pod_type(snapshot, container), names, self.dominance)
-        linear = self.combine == "linear"
-        return combine(ahp(judged).weights, entropy_weights(free), linear)
+            return ahp(given(self.judgements, names)).weights
+        mean_node = snapshot.capacity.mean(axis=0)
+        kind = kind_of(container.request, mean_node, snapshot.resources)
+        return ahp(by_kind(int(kind), names, self.dominance)).weights
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
@@ -85,7 +87,7 @@ class Cwt(PlacementPolicy):
     def _free(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> FloatArray:
         columns = present(snapshot).values()
         used = [fraction_after(snapshot, column, container)[nodes] for column in columns]
-        return np.clip(1.0 - np.stack(used, axis=1), 0.0, None)
+        return np.asarray(left_of(np.stack(used, axis=1)))
 
 
 def _check(judgements: Judgements) -> None:

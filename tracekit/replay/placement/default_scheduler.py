@@ -60,7 +60,7 @@ class DefaultScheduler(PlacementPolicy):
         """Weighted sum of the plugins' scores; one that skips the container scores 0."""
         least, balanced = (
             plugin.score(snapshot, container, nodes)
-            for plugin in _plugins(self.balanced_allocation_form)
+            for plugin in plugins(self.balanced_allocation_form)
         )
         total = self.least_allocated_weight * least + self.balanced_allocation_weight * balanced
         return np.asarray(total, dtype=np.int64)
@@ -71,10 +71,11 @@ class DefaultScheduler(PlacementPolicy):
         """Score of each plugin before its weight."""
         return {
             plugin.name(): plugin.score(snapshot, container, nodes).astype(np.float64)
-            for plugin in _plugins(self.balanced_allocation_form)
+            for plugin in plugins(self.balanced_allocation_form)
         }
 
 
 @functools.cache
-def _plugins(form: Form) -> tuple[PlacementPolicy, PlacementPolicy]:
+def plugins(form: Form) -> tuple[LeastAllocated, BalancedAllocation]:
+    """The two plugins whose scores are weighed."""
     return LeastAllocated(), BalancedAllocation(form=form)

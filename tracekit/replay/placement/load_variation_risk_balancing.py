@@ -39,11 +39,14 @@ class LoadVariationRiskBalancing(LoadAware):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Margin and sensitivity, 1 where missing or negative."""
+        """Margin and sensitivity, the default where missing or negative."""
         names = ("safe_variance_margin", "safe_variance_sensitivity")
         given = {name: arguments.get(name) for name in names}
         return {
-            **{name: 1.0 if one is None or one < 0 else float(one) for name, one in given.items()},
+            **{
+                name: getattr(cls, name) if one is None or one < 0 else float(one)
+                for name, one in given.items()
+            },
             "metric_provider": metric_provider(arguments),
         }
 

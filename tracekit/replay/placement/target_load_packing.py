@@ -42,12 +42,14 @@ class TargetLoadPacking(LoadAware):
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """A target that is missing or not positive is the default; the multiplier is a text."""
         target = arguments.get("target_utilization") or 0
-        default = arguments.get("default_requests_cpu_milli")
-        multiplier = arguments.get("requests_multiplier")
+        names = ("default_requests_cpu_milli", "requests_multiplier")
+        default, multiplier = (
+            getattr(cls, name) if arguments.get(name) is None else arguments[name] for name in names
+        )
         return {
             "target_utilization": target if target > 0 else cls.target_utilization,
-            "default_requests_cpu_milli": 1000 if default is None else default,
-            "requests_multiplier": 1.5 if multiplier is None else float(multiplier),
+            "default_requests_cpu_milli": default,
+            "requests_multiplier": float(multiplier),
             "metric_provider": metric_provider(arguments),
         }
 

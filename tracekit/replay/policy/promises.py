@@ -202,8 +202,8 @@ def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
         raise PromiseError(
             type(policy),
             f"its formula says better='{formula.better}', yet one node scored {found},"
-            f" and one as large and {formula.better}, as the best of them {most}",
-            "leave 'better' out where the score does not rise so with both",
+            f" and one that is best so in each resource {most}",
+            "leave 'better' out where the score does not rise so",
             "score_formula",
         )
 

@@ -1,16 +1,17 @@
 """Kernels: scores of policies as compiled code.
 
 A policy that states a formula has its kernel made of that. The files here are the kernels of
-policies that state none, one policy per file, named as the policy.
+policies that state none, one policy per file, named as the policy: ``make(policy, resources,
+allocatable)`` gives None for parameters or sizes it does not cover; the engine then goes another
+way.
 
 A kernel gives the same bits as the policy's own ``score`` on every node with room, or it is wrong.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import FloatArray
 from tracekit.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.replay.view.snapshot import Container, Snapshot
 
@@ -47,8 +48,8 @@ class Kernel:
     recounts : bool
         Whether ``placed`` reads nothing of the container, so that it serves for one that left too.
     window : int
-        0, or how many nodes with room are looked at: they are scored as a block of their own, in
-        the order in which the search finds them, so that the policy may be joint.
+        0, or how many nodes with room are scored: in a block of their own, in the order
+        in which the search finds them, so that the policy may be joint.
     each : function(snapshot, container) -> float64, shape (numbers,), optional
         Further parameters, which go before the others, of each shape of container; only where
         there is a window.
@@ -75,17 +76,6 @@ class Kernel:
     floats: bool = False
     whole: tuple[int, ...] = ()
     silent: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelSource:
-    """What a kernel's file defines: how to make it for a policy, resource names and capacities.
-
-    ``make(policy, resources, allocatable)`` gives None for parameters or sizes it does not cover;
-    the engine then goes another way.
-    """
-
-    make: Callable[[Any, Sequence[str], IntArray], Kernel | None]
 
 
 def score_pointer(function: Callable[..., None]) -> Pointer:

@@ -14,10 +14,10 @@ from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
 from tracekit.replay.fast.kernels._parts import inside, weight_table
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.placement._parts.formula import Formula
+from tracekit.replay.placement._parts.formula import Formula, least_apart
 from tracekit.units import EXACT_TO
 
-#: What the two kernels below call: a formula's functions take the place of these.
+#: What the kernels below call: a formula's functions take the place of these.
 _part: Any = None
 _total: Any = None
 
@@ -31,20 +31,7 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    sums, rows = int(parameters[0]), 3 + int(parameters[2])
-    constants, weights = parameters[3:rows], 0.0
-    scores[:count] = 0.0
-    for row in range(rows, len(parameters), 3):
-        column, weight = int(parameters[row]), parameters[row + 1]
-        asked = ask[sums, column]
-        if parameters[row + 2] == 1.0 and asked == 0:
-            continue
-        weights += weight
-        size, taken = state[0, column], state[sums, column]
-        for at in range(count):
-            scores[at] += weight * _part(size[at], taken[at] + asked, constants)
-    for at in range(count):
-        scores[at] = _total(scores[at], weights)
+    _weighted(state[0], state[int(parameters[0])], False, count, ask, parameters, scores)
 
 
 def _bound(
@@ -57,21 +44,57 @@ def _bound(
     bounds: FloatArray,
 ) -> None:
     """The score at the best corner: see ``Formula.corner``."""
-    sums, fuller, rows = int(parameters[0]), int(parameters[1]), 3 + int(parameters[2])
+    fuller = int(parameters[1])
+    _weighted(boxes[3 - fuller], boxes[fuller], True, count, ask, parameters, bounds)
+
+
+def _weighted(
+    sizes: IntArray,
+    takens: IntArray,
+    cut: bool,
+    count: int,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """The score by sizes and by what is taken; with ``cut`` nothing is fuller than full."""
+    sums, rows = int(parameters[0]), 3 + int(parameters[2])
     constants, weights = parameters[3:rows], 0.0
-    bounds[:count] = 0.0
+    scores[:count] = 0.0
     for row in range(rows, len(parameters), 3):
         column, weight = int(parameters[row]), parameters[row + 1]
         asked = ask[sums, column]
         if parameters[row + 2] == 1.0 and asked == 0:
             continue
         weights += weight
-        taken, size = boxes[fuller, column], boxes[3 - fuller, column]
+        size, taken = sizes[column], takens[column]
         for at in range(count):
-            wanted = min(taken[at] + asked, size[at])
-            bounds[at] += weight * _part(size[at], wanted, constants)
+            wanted = taken[at] + asked
+            wanted = min(wanted, size[at]) if cut else wanted
+            scores[at] += weight * _part(size[at], wanted, constants)
     for at in range(count):
-        bounds[at] = _total(bounds[at], weights)
+        scores[at] = _total(scores[at], weights)
+
+
+def _bound_alike(
+    boxes: IntArray,
+    ranges: FloatArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    """The score of the least distance, where the parts of two resources are to be alike."""
+    sums, rows = int(parameters[0]), 3 + int(parameters[2])
+    constants = parameters[3:rows]
+    one, other = int(parameters[rows]), int(parameters[rows + 3])
+    for at in range(count):
+        low = _part(boxes[3, one, at], boxes[0, one, at] + ask[sums, one], constants)
+        high = _part(boxes[2, one, at], boxes[1, one, at] + ask[sums, one], constants)
+        below = _part(boxes[3, other, at], boxes[0, other, at] + ask[sums, other], constants)
+        above = _part(boxes[2, other, at], boxes[1, other, at] + ask[sums, other], constants)
+        bounds[at] = _total(least_apart(low, high, below, above), 0.0)
 
 
 def formula_kernel(
@@ -84,11 +107,16 @@ def formula_kernel(
     sums = NONZERO if formula.nonzero else REQUESTED
     head = (sums, formula.better == "fuller", len(formula.constants))
     one = np.ones((len(formula.resources), 1), np.int64)
+    alike = formula.better == "alike"
+    # the distance of two resources is bounded where both are there, and always count
+    bounded = not alike or (len(table) == 6 and not table[2::3].any())
     made = functools.partial(_made, formula.part, formula.total, bool(formula.constants))
     try:
         return Kernel(
             score=made(_score, SCORE),
-            bound=made(_bound, BOUND) if formula.better else None,
+            bound=made(_bound_alike if alike else _bound, BOUND)
+            if formula.better and bounded
+            else None,
             parameters=np.array([*head, *formula.constants, *table], dtype=np.float64),
             scored=sums,
             floats=formula.value(one, one).dtype.kind == "f",
@@ -110,9 +138,11 @@ def _exact(table: FloatArray, constants: tuple[float, ...], allocatable: IntArra
 
 @functools.cache
 def _made(part: Any, total: Any, constants: bool, kernel: Any, signature: Any) -> Pointer:
-    """One of the two kernels with a formula's functions inside."""
+    """One of the kernels with a formula's functions inside."""
     given = part if constants else inside(_without_constants, _part=part)
-    return Pointer(inside(kernel, _part=given, _total=total), signature)
+    functions = {"_part": given, "_total": total}
+    weighted = inside(_weighted, **functions)
+    return Pointer(inside(kernel, **functions, _weighted=weighted), signature)
 
 
 def _without_constants(size: int, wanted: int, constants: FloatArray) -> Any:

@@ -7,36 +7,12 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import compiled, with_functions
+from tracekit.jit import with_functions
 from tracekit.replay.placement._parts import integers
 from tracekit.replay.placement._parts.formula import NUMBERS, quotient
 from tracekit.replay.placement._parts.integers import rounded
 from tracekit.replay.view.requested import Weights
 from tracekit.replay.workload.resources import PODS, full_name, is_scalar
-
-
-@compiled
-def least_gap(
-    boxes: IntArray,
-    one: int,
-    other: int,
-    count: int,
-    ask: IntArray,
-    most: float,
-    gaps: FloatArray,
-) -> None:
-    """Write the least distance of the fractions of columns ``one`` and ``other`` of each box.
-
-    Fractions are with the container, and no more than ``most``. Every step rounds monotonously, so
-    that no node inside comes out closer.
-    """
-    for at in range(count):
-        low = min((boxes[0, one, at] + ask[1, one]) / max(boxes[3, one, at], 1), most)
-        high = min((boxes[1, one, at] + ask[1, one]) / max(boxes[2, one, at], 1), most)
-        below = min((boxes[0, other, at] + ask[1, other]) / max(boxes[3, other, at], 1), most)
-        above = min((boxes[1, other, at] + ask[1, other]) / max(boxes[2, other, at], 1), most)
-        gaps[at] = max(low - above, below - high, 0.0)
-
 
 #: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
 #: the product is exact, and a fraction that is not whole lies further from it than doubles round.
@@ -56,7 +32,7 @@ def weight_table(
         if full_name(short) in resources and full_name(short) != PODS
     ]
     columns = [column for column, _, _ in rows]
-    if not rows or not exact_in_doubles(allocatable[:, columns]):
+    if (weights and not rows) or not exact_in_doubles(allocatable[:, columns]):
         return None
     return np.array(rows, dtype=np.float64).reshape(-1)
 
@@ -74,7 +50,7 @@ def exact_in_doubles(allocatable: IntArray) -> bool:
 SLACK = 1e-9
 
 #: The view of a node that scores 0 whatever the container, and from where on a view is that.
-HOPELESS, BEYOND = 3.0, 2.5
+ZERO_VIEW, ZERO_FROM = 3.0, 2.5
 
 
 def half_away(value: float) -> Any:

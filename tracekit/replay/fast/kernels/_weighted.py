@@ -6,7 +6,6 @@ the parts before and that of the next one become the kernel of both.
 
 # ruff: noqa: ARG001 - kernels share one signature
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +14,8 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import PLACED, SCORE, Pointer
-from tracekit.replay.fast.kernels import Kernel, placed_pointer, score_pointer
+from tracekit.replay.fast.kernels import Kernel, score_pointer
+from tracekit.replay.fast.kernels._nothing import NO_PLACED
 from tracekit.replay.fast.kernels._parts import inside
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.profile import FULL, Part, Profile
@@ -79,14 +79,7 @@ def _no_score(
     scores[:count] = 0.0
 
 
-def _not_placed(
-    terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
-) -> None:
-    return
-
-
-_NO_SCORE, _NOT_PLACED = score_pointer(_no_score), placed_pointer(_not_placed)
-_NOTHING = Kernel(score=_NO_SCORE, parameters=np.zeros(0))
+_NOTHING = Kernel(score=score_pointer(_no_score), parameters=np.zeros(0))
 
 
 def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
@@ -99,13 +92,21 @@ def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
     """
     if profile.filters() or type(profile).candidates is not PlacementPolicy.candidates:
         return None
-    made = _NOTHING
+    found = []
     for part in profile.parts:
         kernel = find(part.policy) if not part.together and part.how == "of_hundred" else None
         if kernel is None or kernel.window or not _says_when_silent(part.policy, kernel):
             return None
+        found.append((part, kernel))
+    return weighted_sum(found)
+
+
+def weighted_sum(parts: Sequence[tuple[Part, Kernel]]) -> Kernel:
+    """The kernel of parts, by the kernel of each."""
+    made = _NOTHING
+    for part, kernel in parts:
         made = _added(made, part, kernel)
-    return dataclasses.replace(made, silent=())
+    return made
 
 
 def _says_when_silent(policy: PlacementPolicy, kernel: Kernel) -> bool:
@@ -125,7 +126,7 @@ def _added(before: Kernel, part: Part, kernel: Kernel) -> Kernel:
             dtype=np.float64,
         ),
         terms=terms,
-        placed=_made(_placed, PLACED, before.placed or _NOT_PLACED, kernel.placed or _NOT_PLACED)
+        placed=_made(_placed, PLACED, before.placed or NO_PLACED, kernel.placed or NO_PLACED)
         if follows
         else None,
         recounts=all(follows),

@@ -7,27 +7,19 @@ values, which these take of whole columns, are taken here block by block: one pa
 nodes in place of several.
 """
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled, compiled_in_any_order
-from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
+from tracekit.replay.fast.kernels import Kernel, score_pointer
 from tracekit.replay.fast.kernels._parts import inside
-from tracekit.replay.placement._parts.measured import measured_fraction
-from tracekit.replay.placement._parts.topsis import (
-    CRITERIA,
-    by_type,
-    given,
-    nearness,
-    pod_type,
-    present,
-)
-from tracekit.replay.placement._parts.weights import ahp, combine, gain_of, of_sum_one
+from tracekit.replay.placement._parts.measured import known, left_of, measured_fraction, ratio
+from tracekit.replay.placement._parts.topsis import nearness
+from tracekit.replay.placement._parts.weights import CRITERIA, combine, gain_of, of_gains, present
 from tracekit.replay.placement.cwt import Cwt
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 #: Bits of a double: where the exponent begins, what of it is taken off.
 _FRACTION_BITS = 52
@@ -102,7 +94,7 @@ def _score(
     ends = np.empty((criteria, 3))
     for criterion in range(criteria):
         column, row = int(parameters[criteria + 1 + criterion]), free[criterion]
-        asked, total, told = ask[1, column], 0.0, 0.0
+        asked, total, x_ln_x = ask[1, column], 0.0, 0.0
         ends[criterion] = 0.0, -np.inf, np.inf
         for start in range(0, count, _BLOCK):
             part = slice(start, min(start + _BLOCK, count))
@@ -114,34 +106,30 @@ def _score(
                 row[part],
             )
             total += row[part].sum()
-            told += _told(row[part])
+            x_ln_x += _x_ln_x(row[part])
             _widen(row[part], ends[criterion])
-        # of shares s = x / total the sum of s ln s is told / total - ln total
+        # of shares s = x / total the sum of s ln s is that of x ln x over total, less ln total
         if total > 0:
-            weights[criterion] = gain_of(told / total - np.log(total), count)
-    weights = of_sum_one(weights, np.full(criteria, 1.0 / criteria))
-    weights = combine(parameters[:criteria], weights, parameters[criteria] == 1.0)
+            weights[criterion] = gain_of(x_ln_x / total - np.log(total), count)
+    weights = combine(parameters[:criteria], of_gains(weights), parameters[criteria] == 1.0)
     _closeness(free, weights, ends, scores)
 
 
-@compiled
 def _free(
     size: FloatArray, requested: IntArray, used: FloatArray, asked: int, free: FloatArray
 ) -> None:
     """The fraction left after placing; what is requested stands for use that was not measured."""
     for at in range(len(free)):
-        amount = float(requested[at]) if np.isnan(used[at]) else used[at]
-        left = 1.0 - (amount + asked) / size[at] if size[at] > 0 else 0.0
-        free[at] = max(0.0, left)
+        free[at] = left_of(ratio(known(used[at], requested[at]) + asked, size[at], 1.0))
 
 
 @compiled_in_any_order
-def _told(values: FloatArray) -> float:
+def _x_ln_x(values: FloatArray) -> float:
     """Sum of ``x ln x``."""
-    logs, told = logarithms(values), 0.0
+    logs, found = logarithms(values), 0.0
     for at in range(len(values)):
-        told += values[at] * logs[at]
-    return told
+        found += values[at] * logs[at]
+    return found
 
 
 @compiled_in_any_order
@@ -200,14 +188,8 @@ def _terms(snapshot: Snapshot) -> FloatArray:
     return np.stack([*used, *sizes])
 
 
-def _judged(policy: Cwt, snapshot: Snapshot, container: Container) -> FloatArray:
-    names = list(present(snapshot))
-    if policy.judgements:
-        return ahp(given(policy.judgements, names)).weights
-    return ahp(by_type(pod_type(snapshot, container), names, policy.dominance)).weights
-
-
-def _make(policy: Cwt, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+def make(policy: Cwt, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    """The kernel of the observed ideal."""
     if policy.ideal != "observed":
         return None
     columns = [resources.index(name) for name in CRITERIA.values() if name in resources]
@@ -217,9 +199,6 @@ def _make(policy: Cwt, resources: Sequence[str], allocatable: IntArray) -> Kerne
         parameters=np.array(numbers, dtype=np.float64),
         terms=_terms,
         window=len(allocatable) + 1,
-        each=functools.partial(_judged, policy),
+        each=policy.judged,
         floats=True,
     )
-
-
-KERNEL = KernelSource(make=_make)

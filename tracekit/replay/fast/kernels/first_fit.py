@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
 from tracekit.replay.placement.first_fit import FirstFit
 
 
@@ -39,8 +39,6 @@ def _bound(
 _SCORE, _BOUND = pointers(_score, _bound)
 
 
-def _make(policy: FirstFit, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+def make(policy: FirstFit, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    """The kernel, for clusters of any kind."""
     return Kernel(score=_SCORE, bound=_BOUND, parameters=np.zeros(1), scored=REQUESTED)
-
-
-KERNEL = KernelSource(make=_make)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
-from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
+from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
 from tracekit.replay.placement._parts.trimaran import portion
 from tracekit.replay.placement.load_variation_risk_balancing import (
     LoadVariationRiskBalancing,
@@ -64,7 +64,7 @@ def _bound(
         view, largest, asked = ranges[0, column], boxes[3, column], ask[1, column]
         for at in range(count):
             load = min(max(view[at] + asked / max(largest[at], 1) - SLACK, 0.0), 1.0)
-            best = balanced(load, 0.0, prose) if view[at] < BEYOND else 0.0
+            best = balanced(load, 0.0, prose) if view[at] < ZERO_FROM else 0.0
             bounds[at] = min(bounds[at], best)
     for at in range(count):
         bounds[at] = np.floor(bounds[at] + 0.5)
@@ -93,13 +93,14 @@ def _views(rows: Sequence[FloatArray], allocatable: IntArray) -> FloatArray:
     views = np.stack([rows[2 * at] / allocatable[:, at] + rows[2 * at + 1] for at in range(2)])
     unknown = np.isnan(views)
     views[unknown] = _NO_MATTER
-    views[:, unknown.all(axis=0)] = HOPELESS
+    views[:, unknown.all(axis=0)] = ZERO_VIEW
     return views
 
 
-def _make(
+def make(
     policy: LoadVariationRiskBalancing, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
+    """The kernel of nodes that all have both resources."""
     if (allocatable[:, :2] <= 0).any():
         return None
     return Kernel(
@@ -110,6 +111,3 @@ def _make(
         terms=functools.partial(_terms, policy),
         views=_VIEWS,
     )
-
-
-KERNEL = KernelSource(make=_make)

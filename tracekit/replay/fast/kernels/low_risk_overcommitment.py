@@ -11,15 +11,8 @@ from scipy.special import cython_special
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled
 from tracekit.numba_alone import get_cython_function_address, intrinsic, types
-from tracekit.replay.fast.kernels import (
-    REQUESTED,
-    Kernel,
-    KernelSource,
-    bound_pointer,
-    placed_pointer,
-    score_pointer,
-)
-from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
+from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
 from tracekit.replay.placement._parts.overcommit import (
     as_score,
     believed,
@@ -126,7 +119,7 @@ def _bound(
             asked = min(takens[at] + request / size - SLACK, 1.0)
             limit = by_limit(asked, limits[at] + promised / size - SLACK, 1.0)
             risk = together(limit, loads[at], weight) - SLACK
-            risk = risk if loads[at] < BEYOND else 1.0
+            risk = risk if loads[at] < ZERO_FROM else 1.0
             bounds[at] = max(bounds[at], risk)
     for at in range(count):
         bounds[at] = np.floor(as_score(min(bounds[at], 1.0)) + 0.5)
@@ -172,7 +165,7 @@ def _cumulative(address: int, alpha: float, beta: float, at: float) -> float:
     return 0.0 if np.isnan(value) else value
 
 
-_SCORE, _BOUND = score_pointer(inside(_score)), bound_pointer(inside(_bound))
+_SCORE, _BOUND = pointers(inside(_score), inside(_bound))
 _PLACED = placed_pointer(inside(_placed))
 
 
@@ -187,15 +180,16 @@ def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
         load = policy.load(snapshot, every, column)
         used, deviation = load.amounts(capacity)
         risk = parts[f"{name}_by_load"]
-        views += [np.where(known, np.nan_to_num(risk), HOPELESS)]
+        views += [np.where(known, np.nan_to_num(risk), ZERO_VIEW)]
         views += [one[:, column] / capacity for one in (snapshot.limits, snapshot.requested)]
         rows += [risk, *mu_sigma(capacity, 0.0, used, deviation)]
     return np.stack([*views, *rows, known.astype(np.float64)])
 
 
-def _make(
+def make(
     policy: LowRiskOvercommitment, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
+    """The kernel of nodes that all have both resources, where scipy offers its function."""
     address = betainc_address()
     if address is None or (allocatable[:, :2] <= 0).any():
         return None
@@ -212,6 +206,3 @@ def _make(
         placed=_PLACED,
         recounts=True,
     )
-
-
-KERNEL = KernelSource(make=_make)

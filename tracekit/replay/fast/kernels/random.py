@@ -1,45 +1,17 @@
 """Random, compiled: every node is as good, the tie-break decides."""
 
-# ruff: noqa: ARG001 - kernels share one signature
-
 from collections.abc import Sequence
 
-import numpy as np
-
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
+from tracekit.arrays import IntArray
+from tracekit.replay.fast.kernels import Kernel
+from tracekit.replay.fast.kernels._formula import formula_kernel
+from tracekit.replay.placement import Formula, quotient
 from tracekit.replay.placement.random import Random
 
-
-def _score(
-    state: IntArray,
-    positions: IntArray,
-    count: int,
-    terms: FloatArray,
-    ask: IntArray,
-    parameters: FloatArray,
-    scores: FloatArray,
-) -> None:
-    scores[:count] = 0.0
+#: No resource counts, and every node scores 0.
+_NOTHING = Formula(part=quotient, resources=(), better="emptier")
 
 
-def _bound(
-    boxes: IntArray,
-    ranges: FloatArray,
-    count: int,
-    first: IntArray,
-    ask: IntArray,
-    parameters: FloatArray,
-    bounds: FloatArray,
-) -> None:
-    bounds[:count] = 0.0
-
-
-_SCORE, _BOUND = pointers(_score, _bound)
-
-
-def _make(policy: Random, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    return Kernel(score=_SCORE, bound=_BOUND, parameters=np.zeros(1), scored=REQUESTED)
-
-
-KERNEL = KernelSource(make=_make)
+def make(policy: Random, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    """The kernel, for clusters of any kind."""
+    return formula_kernel(policy, _NOTHING, resources, allocatable)

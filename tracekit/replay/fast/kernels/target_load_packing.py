@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import (
-    REQUESTED,
-    Kernel,
-    KernelSource,
-    bound_pointer,
-    placed_pointer,
-    score_pointer,
-)
-from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
+from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
 from tracekit.replay.placement._parts.prediction import expected_milli
 from tracekit.replay.placement.target_load_packing import TargetLoadPacking, packing, then_percent
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -69,7 +62,7 @@ def _bound(
         best = packing(low, target)
         if low <= target:
             best = max(best, packing(min(high, target), target))
-        bounds[at] = np.floor(best + 0.5 + most) if ranges[0, 0, at] < BEYOND else 0.0
+        bounds[at] = np.floor(best + 0.5 + most) if ranges[0, 0, at] < ZERO_FROM else 0.0
 
 
 def _placed(
@@ -80,7 +73,7 @@ def _placed(
         terms[0, node] = (terms[_VIEWS, node] + terms[_VIEWS + 1, node]) / terms[_VIEWS + 2, node]
 
 
-_SCORE, _BOUND = score_pointer(inside(_score)), bound_pointer(inside(_bound))
+_SCORE, _BOUND = pointers(inside(_score), inside(_bound))
 _PLACED = placed_pointer(inside(_placed))
 
 
@@ -89,13 +82,14 @@ def _terms(policy: TargetLoadPacking, snapshot: Snapshot) -> FloatArray:
     nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
     parts = policy.explain(snapshot, nobody, every)
     used, missing, capacity = parts["used_milli"], parts["missing_milli"], snapshot.capacity[:, 0]
-    view = np.where(np.isnan(used), HOPELESS, (used + missing) / capacity)
+    view = np.where(np.isnan(used), ZERO_VIEW, (used + missing) / capacity)
     return np.stack([view, used, missing, capacity])
 
 
-def _make(
+def make(
     policy: TargetLoadPacking, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
+    """The kernel of nodes that all have CPU."""
     if (allocatable[:, 0] <= 0).any():
         return None
     numbers = (
@@ -113,6 +107,3 @@ def _make(
         placed=_PLACED,
         whole=(0,),
     )
-
-
-KERNEL = KernelSource(make=_make)

@@ -29,7 +29,7 @@ def deviation(fractions: FloatArray) -> FloatArray:
     decides where truncation falls.
     """
     if len(fractions) == 2:
-        apart = half_apart(fractions[0], fractions[1])
+        apart = half(fractions[0] - fractions[1])
         if not np.isnan(apart).any():
             return np.asarray(apart)
     counted = ~np.isnan(fractions)
@@ -40,7 +40,7 @@ def deviation(fractions: FloatArray) -> FloatArray:
     general = np.sqrt(squares / np.maximum(number, 1))
     high = np.where(counted, fractions, -np.inf).max(axis=0, initial=-np.inf)
     low = np.where(counted, fractions, np.inf).min(axis=0, initial=np.inf)
-    pair = np.where(number == 2, half_apart(high, low), 0.0)
+    pair = np.where(number == 2, half(high - low), 0.0)
     return np.where(number == 2, pair, np.where(number > 2, general, 0.0))
 
 
@@ -69,16 +69,16 @@ def of_deviation(deviation: Any) -> Any:
     return np.trunc((1.0 - deviation) * 100.0)
 
 
-def half_apart(first: Any, second: Any) -> Any:
-    """The deviation of two fractions."""
-    return np.abs(first - second) / 2
+def half(apart: Any) -> Any:
+    """The deviation of two fractions by their difference."""
+    return np.abs(apart) / 2
 
 
-def pair_balance(first: Any, second: Any) -> Any:
-    """The score of two fractions."""
-    return of_deviation(half_apart(first, second))
+def pair_balance(apart: Any, weights: Any) -> Any:  # noqa: ARG001
+    """The score of two fractions by their difference."""
+    return of_deviation(half(apart))
 
 
-def requested_share(wanted: Any, size: Any) -> Any:
+def requested_share(size: Any, wanted: Any) -> Any:
     """Requested of a resource with the container, as a fraction of a size above 0; 1 at most."""
     return np.minimum(wanted / size, 1.0)

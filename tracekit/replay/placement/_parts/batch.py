@@ -1,7 +1,7 @@
 """Policies that decide for several containers at once."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -47,3 +47,8 @@ class BatchPolicy(PlacementPolicy):
         int64, shape (containers,)
         """
         raise NotImplementedError
+
+
+def within(position: Any, nodes: int) -> Any:
+    """A position whose whole part is a node's number, for arrays and, compiled, numbers."""
+    return np.maximum(np.minimum(position, nodes - 1e-9), 0.0)

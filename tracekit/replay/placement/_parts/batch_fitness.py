@@ -13,7 +13,14 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import Direct, compiled, with_functions
 from tracekit.replay.optimize.problem import Move
-from tracekit.replay.placement._parts.fitness import excess, load_with, suits_left, suits_load
+from tracekit.replay.placement._parts.batch import within
+from tracekit.replay.placement._parts.fitness import (
+    excess,
+    is_enough,
+    load_with,
+    suits_left,
+    suits_load,
+)
 from tracekit.replay.placement._parts.formula import NUMBERS
 
 #: What a container that finds no room takes off a batch's fitness.
@@ -22,13 +29,6 @@ NO_ROOM = 10.0
 #: What critical loads mean, and what a batch is judged by: places in ``rules``.
 SOFT, HARD, PENALTY = 0.0, 1.0, 2.0
 TCRIT, MODE, EXCESS, SCORE_WEIGHT, IMBALANCE_WEIGHT = range(5)
-
-
-@compiled
-def _no_room(load: float, left: float, asked: float, rules: FloatArray) -> bool:
-    if asked > 0.0 and asked > left:
-        return True
-    return rules[MODE] == HARD and load > rules[TCRIT]
 
 
 def _suits_numbers(
@@ -47,18 +47,22 @@ def _suits_numbers(
         total, used = ground[0, node, column], ground[1, node, column] + extra[column]
         left = total - used
         load = load_with(asked[column], used, total)
-        if asked[column] > free[node, column] - extra[column] and asked[column] > 0.0:
+        above = excess(load, rules[TCRIT])
+        if not is_enough(asked[column], min(left, free[node, column] - extra[column])):
             return math.nan
-        if _no_room(load, left, asked[column], rules):
+        if rules[MODE] == HARD and above > 0.0:
             return math.nan
         score += suits_left(asked[column], left, mu[column])
         score += suits_load(load, rules[TCRIT], nu[column])
         if rules[MODE] == PENALTY:
-            score -= rules[EXCESS] * excess(load, rules[TCRIT])
+            score -= rules[EXCESS] * above
     return score
 
 
 _suits: Any = compiled(with_functions(cast("FunctionType", _suits_numbers), {}, NUMBERS))
+
+
+_within: Any = compiled(within)
 
 
 @compiled
@@ -87,7 +91,7 @@ def _taken_before(
     extra: FloatArray,
 ) -> None:
     """The amounts that the first containers of the batch take of a node."""
-    # column by column: an assignment to a slice costs as much as a look at a node
+    # column by column: an assignment to a slice costs as much as scoring a node
     for column in range(len(extra)):
         extra[column] = 0.0
     for other in range(upto):
@@ -185,7 +189,7 @@ def _move(
             value = max(box[0, at], value)
             value = min(box[1, at], value)
             inside[row, at] = value
-            nodes[row, at] = order[int(max(min(value, len(order) - 1e-9), 0.0))]
+            nodes[row, at] = order[int(_within(value, len(order)))]
     fitness, placed = np.empty(count), np.zeros((count, batch), np.bool_)
     _judge(nodes, request, kinds, open_nodes, free, ground, mu, nu, rules, fitness, placed)
     for row in range(count):

@@ -13,18 +13,20 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._parts.formula import either
-from tracekit.replay.placement._parts.topsis import Dominance
+from tracekit.replay.placement._parts.weights import (
+    COMPRESSIBLE,
+    DOMINANCE,
+    FOUR,
+    INCOMPRESSIBLE,
+    THROTTLED,
+    Dominance,
+    kind_of,
+)
 from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.workload.resources import CPU, DISK, MEMORY, NET
+from tracekit.replay.workload.resources import DISK, NET
 
 Shares = tuple[tuple[str, float], ...]
 Basis = Literal["peak", "latest", "requests"]
-
-#: The four resources by the names that parameters use, in the order of the paper.
-FOUR = {"cpu": CPU, "memory": MEMORY, "net": NET, "disk": DISK}
-
-#: Which weights go with a container and a node; see ``kinds``.
-BALANCED, COMPRESSIBLE, INCOMPRESSIBLE = 0, 1, 2
 
 #: What each critical load in excess costs under ``tcrit_mode=penalty``.
 PENALTY = 10.0
@@ -49,6 +51,11 @@ def load_with(asked: Any, used: Any, total: Any) -> Any:
 def suits_load(load: Any, tcrit: Any, weight: Any) -> Any:
     """The fitness of a container by how far the load stays below the critical one."""
     return weight * (tcrit - load)
+
+
+def is_enough(asked: Any, left: Any) -> Any:
+    """Whether what is left is enough; what is not asked for always is."""
+    return (asked <= left) | (asked == 0)
 
 
 def excess(load: Any, tcrit: Any) -> Any:
@@ -80,7 +87,7 @@ class FitnessPolicy(PlacementPolicy):
     source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196"
     wants: ClassVar[tuple[str, ...]] = (NET, DISK)
 
-    dominance: Dominance = 3.0
+    dominance: Dominance = DOMINANCE
     load_weights: Annotated[
         Shares, About("Weights of the loads, cpu:1+memory:1+net:1+disk:1; none: all alike.")
     ] = ()
@@ -129,7 +136,7 @@ class FitnessPolicy(PlacementPolicy):
         """Nodes whose use leaves room for the request, and whose load stays below critical."""
         ground = self.ground(snapshot, nodes)
         request = self.request(ground, container)
-        room = (request <= ground.total - ground.used) | (request == 0)
+        room = is_enough(request, ground.total - ground.used)
         if self.tcrit_mode == "hard":
             room &= self._excess(ground, container) <= 0
         return np.asarray(room.all(axis=1))
@@ -165,26 +172,15 @@ class FitnessPolicy(PlacementPolicy):
         return container.request[list(ground.columns)].astype(np.float64)
 
     def kinds(self, ground: Ground, container: Container) -> IntArray:
-        """Whether the container leans on cpu and network, on the others, or on neither, per node.
-
-        Eq 16 compares fractions of a node; by cross-multiplication, so that nothing is divided.
-        """
-        total, request = ground.total, self.request(ground, container)
+        """The kind of the container on each node, which says what its weights are."""
+        total = ground.total
         if self.type_ref == "mean":
             total = np.broadcast_to(total.mean(axis=0), total.shape)
-        signs = []
-        for first, second in ((CPU, MEMORY), (NET, DISK)):
-            if first in ground.names and second in ground.names:
-                one, other = ground.names.index(first), ground.names.index(second)
-                signs.append(
-                    np.sign(request[one] * total[:, other] - request[other] * total[:, one])
-                )
-        ahead, behind = np.min(signs, axis=0) > 0, np.max(signs, axis=0) < 0
-        return np.where(ahead, COMPRESSIBLE, np.where(behind, INCOMPRESSIBLE, BALANCED))
+        return kind_of(self.request(ground, container), total, ground.names)
 
     def mu(self, ground: Ground) -> FloatArray:
         """Weights of what is left, shape (kinds, resources), of sum 1 per kind."""
-        leading = np.array([name in (CPU, NET) for name in ground.names])
+        leading = np.array([name in THROTTLED for name in ground.names])
         rows = np.ones((3, len(leading)))
         rows[COMPRESSIBLE, leading] = self.dominance
         rows[INCOMPRESSIBLE, ~leading] = self.dominance

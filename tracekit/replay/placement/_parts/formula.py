@@ -6,13 +6,14 @@ at the corner of a box of nodes for the best that any node inside could score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.errors import TracekitError
 from tracekit.replay.view.requested import Share, Weights, shares
 from tracekit.replay.view.snapshot import Container, Snapshot
 
@@ -38,6 +39,11 @@ def _either_number(condition: bool, first: float, second: float) -> Any:
 NUMBERS: Mapping[Any, Any] = {either: _either_number}
 
 
+def least_apart(low: Any, high: Any, below: Any, above: Any) -> Any:
+    """The least distance of a value in ``low..high`` from one in ``below..above``."""
+    return np.maximum(np.maximum(low - above, below - high), 0.0)
+
+
 def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
     """The sum itself."""
     return total
@@ -61,9 +67,11 @@ class Formula:
     total : function(total, weights)
         The score from the weighted sum of the parts, and the sum of the weights that count on a
         node: those of what it has.
-    better : {'emptier', 'fuller'}, optional
+    better : {'emptier', 'fuller', 'alike'}, optional
         Whether the score rises, or falls, with what a node has left and with its size, up to where
-        it is full. Then an index is searched instead of scoring every node.
+        it is full. Then an index is searched instead of scoring every node. ``alike`` is for two
+        resources with the weights 1 and -1, and a part that rises as a node gets fuller: the score
+        falls with the distance of the two parts.
     nonzero : bool
         Whether containers without a request count with the scheduler's defaults.
     constants : tuple of numbers
@@ -76,25 +84,32 @@ class Formula:
     part: Callable[..., Any]
     resources: Weights
     total: Callable[[Any, Any], Any] = unchanged
-    better: Literal["emptier", "fuller"] | None = None
+    better: Literal["emptier", "fuller", "alike"] | None = None
     nonzero: bool = False
     constants: tuple[float, ...] = ()
     asked: Callable[[Container], Container] | None = None
+
+    def __post_init__(self) -> None:
+        weights = [weight for _, weight in self.resources]
+        if self.better == "alike" and weights != [1, -1]:
+            raise TracekitError(
+                f"a formula with better='alike' has the weights {weights}, expected [1, -1]",
+                hint="it compares two resources with each other",
+            )
 
     def score(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> IntArray | FloatArray:
         """The score of each node, shape (candidates,)."""
-        total: Any = np.zeros(len(nodes), dtype=np.int64)
-        weights = total
-        for share, part in self._parts(snapshot, container, nodes):
-            weight: Any = share.weight
-            weighted = part * weight
-            if not share.counted.all():
-                weighted = np.where(share.counted, weighted, 0)
-                weight = np.where(share.counted, weight, 0)
-            total, weights = total + weighted, weights + weight
-        return np.asarray(self.total(total, weights))
+        return self._weighted(
+            np.zeros(len(nodes), dtype=np.int64),
+            (
+                (share.weight, part)
+                if share.counted.all()
+                else (np.where(share.counted, share.weight, 0), np.where(share.counted, part, 0))
+                for share, part in self._parts(snapshot, container, nodes)
+            ),
+        )
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
@@ -111,22 +126,31 @@ class Formula:
         sizes, wanted : int64, shape (resources, nodes), in the order of ``resources``
         """
         weights = [weight for _, weight in self.resources]
-        parts = [
-            self.part(*row, *self._constants()) * weight
-            for *row, weight in zip(sizes, wanted, weights, strict=True)
-        ]
-        return np.asarray(self.total(sum(parts), sum(weights)))
+        parts = (self._part(*row) for row in zip(sizes, wanted, strict=True))
+        return self._weighted(0, zip(weights, parts, strict=True))
+
+    def _weighted(self, nothing: Any, parts: Iterable[tuple[Any, Any]]) -> IntArray | FloatArray:
+        """The score from weights and parts, resource by resource."""
+        total, weights = nothing, nothing
+        for weight, part in parts:
+            total, weights = total + part * weight, weights + weight
+        return np.asarray(self.total(total, weights))
 
     def corner(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
         """What no score of these nodes exceeds, shape (1,), as the index of the fast engine bounds.
 
         It is the score of a node as large, and as empty or full, as the best of them in each
-        resource, though never too full.
+        resource, though never too full. Where parts that are alike are best, it is the score of the
+        least distance that the ends of both leave.
         """
-        ends = (np.max, np.min) if self.better == "emptier" else (np.min, np.max)
-        size, most = (
-            end(a, axis=1, keepdims=True) for end, a in zip(ends, (sizes, wanted), strict=True)
+        emptiest, fullest = (
+            (large(sizes, axis=1, keepdims=True), small(wanted, axis=1, keepdims=True))
+            for large, small in ((np.max, np.min), (np.min, np.max))
         )
+        if self.better == "alike":
+            low, high = self._part(*emptiest), self._part(*fullest)
+            return np.asarray(self.total(least_apart(low[0], high[0], low[1], high[1]), 0))
+        size, most = emptiest if self.better == "emptier" else fullest
         return self.value(size, np.minimum(most, size))
 
     def _parts(
@@ -135,8 +159,8 @@ class Formula:
         counted = self.asked(container) if self.asked else container
         for share in shares(snapshot, counted, nodes, self.resources, nonzero=self.nonzero):
             size = np.maximum(share.allocatable, 1)
-            yield share, self.part(size, share.requested, *self._constants())
+            yield share, self._part(size, share.requested)
 
-    def _constants(self) -> tuple[tuple[float, ...], ...]:
-        """The last argument of ``part``, if it takes one."""
-        return (self.constants,) if self.constants else ()
+    def _part(self, size: Any, wanted: Any) -> Any:
+        """The score of one resource, with the constants if there are any."""
+        return self.part(size, wanted, *((self.constants,) if self.constants else ()))

@@ -4,9 +4,12 @@ Workloads measure cpu and memory. Of network and disk most say nothing; then the
 containers on a node stand for their use, which is an assumption of this project.
 """
 
+from typing import Any
+
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.placement._parts.formula import either
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 
@@ -21,24 +24,38 @@ def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
 def used_amount(snapshot: Snapshot, column: int) -> FloatArray:
     """Amount used at the newest sample, else the amount requested, shape (nodes,)."""
     measured = measured_fraction(snapshot, column) * snapshot.capacity[:, column]
-    return np.where(np.isnan(measured), snapshot.requested[:, column], measured)
+    return np.asarray(known(measured, snapshot.requested[:, column]))
 
 
 def used_fraction(snapshot: Snapshot, column: int) -> FloatArray:
     """``used_amount`` over capacity, shape (nodes,); 0 on a node that has none of the resource."""
     capacity = snapshot.capacity[:, column]
-    return ratio(used_amount(snapshot, column), capacity, otherwise=0.0)
+    return np.asarray(ratio(used_amount(snapshot, column), capacity, otherwise=0.0))
 
 
 def fraction_after(snapshot: Snapshot, column: int, container: Container) -> FloatArray:
     """Fraction used with the container on top, shape (nodes,); 1 where there is no capacity."""
     after = used_amount(snapshot, column) + float(container.request[column])
-    return ratio(after, snapshot.capacity[:, column], otherwise=1.0)
+    return np.asarray(ratio(after, snapshot.capacity[:, column], otherwise=1.0))
 
 
-def ratio(part: FloatArray, whole: IntArray | FloatArray, *, otherwise: float) -> FloatArray:
+# The formulas, for arrays and, compiled, for numbers: see ``formula.py``.
+
+
+def known(measured: Any, requested: Any) -> Any:
+    """The amount measured, or the amount requested where none is."""
+    return either(np.isnan(measured), requested, measured)
+
+
+def ratio(part: Any, whole: Any, otherwise: float) -> Any:
     """``part / whole`` where there is a whole, else ``otherwise``."""
-    return np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0)
+    some = whole > 0
+    return either(some, part / either(some, whole, 1.0), otherwise)
+
+
+def left_of(used: Any) -> Any:
+    """The fraction that is left; 0 where more than all is used."""
+    return np.maximum(1.0 - used, 0.0)
 
 
 def has_room(snapshot: Snapshot, column: int, container: Container, nodes: IntArray) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement._parts.balance import balance, legacy_balance
+from tracekit.replay.placement._parts.formula import Formula
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 Variant = Annotated[
@@ -31,13 +32,19 @@ def wanted_and_total(
 
 def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
     """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 where a node has none of either."""
-    cpu, memory = wanted / np.maximum(total, 1)
-    return np.where((total > 0).all(axis=0), of_ten(np.abs(cpu - memory)), 0.0)
+    return np.where((total > 0).all(axis=0), ALIKE.value(np.maximum(total, 1), wanted), 0.0)
 
 
-def of_ten(apart: Any) -> Any:
-    """``10 - 10 apart``, for arrays and, compiled, for numbers."""
-    return 10.0 - 10.0 * apart
+def _share(size: Any, wanted: Any) -> Any:
+    return wanted / size
+
+
+def _of_ten(apart: Any, weights: Any) -> Any:  # noqa: ARG001
+    return 10.0 - 10.0 * np.abs(apart)
+
+
+#: ``paper_balance`` of nodes that have something of both.
+ALIKE = Formula(part=_share, resources=(("cpu", 1), ("memory", -1)), total=_of_ten, better="alike")
 
 
 def integer_balance(wanted: IntArray, total: IntArray, variant: Variant) -> IntArray:

@@ -16,7 +16,7 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.optimize.problem import Move, Problem
 from tracekit.replay.optimize.search import Search
-from tracekit.replay.placement._parts.batch import Batch, BatchPolicy
+from tracekit.replay.placement._parts.batch import Batch, BatchPolicy, within
 from tracekit.replay.placement._parts.fitness import PENALTY, FitnessPolicy, Ground
 from tracekit.replay.view.snapshot import Snapshot
 
@@ -30,7 +30,7 @@ IMBALANCE_WEIGHT = 100.0
 def decode(position: FloatArray, nodes: int) -> IntArray:
     """Node numbers of components: the whole part, kept within 0 .. nodes - 1."""
     # cut from 0 on, a number is its whole part
-    return np.maximum(np.minimum(position, nodes - 1e-9), 0.0).astype(np.int64)
+    return np.asarray(within(position, nodes)).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.placement import PlacementPolicy, all_policies
-from tracekit.replay.placement._parts.fitness import FOUR
+from tracekit.replay.placement._parts.weights import FOUR
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.placement.claims import claims_frame, statements_frame
 from tracekit.replay.studies.placement.declared import PlacementStudy
