@@ -1,4 +1,4 @@
-"""Columns of Parquet files that people write by hand: those due, and those beyond."""
+"""Columns of Parquet files that people write by hand: there, complete, and what they state."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,10 @@ from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError, nearest
 from tracekit.files.parquet import read_frame
 from tracekit.opened import is_file
-from tracekit.replay.workload.resources import BASE, NET, PODS
+from tracekit.replay.workload.domains import KINDS
+from tracekit.replay.workload.resources import BASE, DISK, DISK_IO, NET, PODS
 from tracekit.replay.workload.series import hold
+from tracekit.store.quantities import ABSENT, INFERRED, NAMES, RECORDED
 
 
 def read(
@@ -208,3 +210,47 @@ def passed_over(
     }
     named = [f"{', '.join(names)} of {file}" for file, names in beyond.items() if names]
     return (f"columns that are not read: {'; '.join(named)}",) if named else ()
+
+
+_USED = "use of containers"
+
+
+def rests_on(
+    nodes: pl.DataFrame, containers: pl.DataFrame, usage: pl.DataFrame, *, calls: bool
+) -> dict[str, str]:
+    """For each quantity of a store ``recorded``, ``inferred`` or ``absent``.
+
+    A store made of the same files has the same, but for columns that a replay does not read.
+
+    Parameters
+    ----------
+    calls : bool
+        Whether calls between services are known.
+    """
+    further = set(nodes.columns) - {"node", *KINDS}
+    limits = [name for name in containers.columns if "_limit_" in name]
+    there = {
+        "node sizes": nodes.height > 0,
+        "requests": _any(containers, {*BASE, *further}),
+        "limits": _any(containers, limits),
+        _USED: usage.height > 0,
+        "network in use": _any(usage, {NET}),
+        "disk in use": _any(usage, {DISK, DISK_IO}),
+        "placement": _any(containers, {"node"}),
+        "arrivals": containers.height > 0,
+        "departures": _any(containers, {"departure_ms"}),
+        "priorities": _any(containers, {"priority"}),
+        "fault domains": _any(nodes, KINDS),
+        "calls": calls,
+        "prices": _any(nodes, {"price_per_hour"}),
+    }
+    known = {name: RECORDED if there.get(name) else ABSENT for name in NAMES}
+    if there[_USED] and there["placement"]:
+        # a node uses what those on it do
+        known["use of nodes"] = INFERRED
+    return known
+
+
+def _any(frame: pl.DataFrame, columns: Collection[str]) -> bool:
+    """Whether some row has a value in one of the columns."""
+    return any(frame[name].is_not_null().any() for name in columns if name in frame.columns)

@@ -46,10 +46,10 @@ from tracekit.replay.workload.parquet.columns import (
     passed_over,
     read,
     renamed,
+    rests_on,
     rules_in,
     samples_outside,
 )
-from tracekit.replay.workload.parquet.known import rests_on
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold
 from tracekit.replay.workload.sized.rules import gangs_of, prices_of, priority_of, short_gangs
