@@ -1,5 +1,7 @@
-"""Labels of Kubernetes nodes that say which node it is and where it stands."""
+"""Labels and taints of Kubernetes nodes: which node it is, where it stands, what it takes."""
 
 HOSTNAME = "kubernetes.io/hostname"
 #: The label of the zone, then the one that older clusters bear.
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+#: The taint of a node that takes nothing new, which it has as long as it is so.
+CORDON_TAINT = "node.kubernetes.io/unschedulable"

@@ -23,11 +23,6 @@ def percent(fraction: float, digits: int = 1) -> str:
     return f"{100 * fraction:.{digits}f} %"
 
 
-def count(number: int) -> str:
-    """A count with thousands separators: 1234567 -> '1,234,567'."""
-    return f"{number:,}"
-
-
 def size(count_bytes: float) -> str:
     """A number of bytes in the unit that keeps it short: 1536 -> '1.5 kB' (decimal units)."""
     value = float(count_bytes)

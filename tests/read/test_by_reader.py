@@ -16,7 +16,7 @@ _BROKEN = 50
 
 def _rejected(folder: Path) -> tuple[int, list[tuple[str, int]]]:
     """How many blocks a file's reader gives, and table and line of every reject, in order."""
-    file = identify(folder / "cluster.json", "cluster.json")
+    file = identify(folder / "cluster.json", "cluster.json", "auto")
     blocks = [(table, rows.rejects) for table, rows in ReaderFile(file, folder).blocks(print)]
     return len(blocks), [(table, line) for table, one in blocks for line in one["line"].to_list()]
 

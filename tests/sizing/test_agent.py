@@ -24,8 +24,6 @@ def test_double_target() -> None:
     # a single network is the vanilla target
     vanilla = double_target(given_["r"], given_["gamma"], target, target)
     assert float(vanilla) == pytest.approx(case["expected"]["y_vanilla_max"])
-    ended = double_target(given_["r"], given_["gamma"], q, target, done=True)
-    assert float(ended) == pytest.approx(case["expected"]["y_done"])
 
 
 def test_double_target_looks_at_allowed_sizes_only() -> None:

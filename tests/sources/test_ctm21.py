@@ -9,11 +9,3 @@ RELEASED = {"node": 1, "resource": 12, "rate": 25, "call": 145}
 def test_the_release_has_183_archives() -> None:
     archives = {fmt.word: fmt.archives for fmt in get_source("ctm21").formats}
     assert {word: a.parts for word, a in archives.items() if a is not None} == RELEASED
-
-
-def test_the_parts_of_a_table_cover_twelve_hours() -> None:
-    for fmt in get_source("ctm21").formats:
-        assert fmt.archives is not None
-        hours = fmt.archives.parts * fmt.archives.part_ms / 3_600_000
-        # MSRTQps and MSCallGraph have one archive more, for the very end of the trace
-        assert hours == {"rate": 12.5, "call": 12 + 5 / 60}.get(fmt.word, 12)

@@ -10,7 +10,7 @@ import pytest
 import tracekit
 from tracekit.planted import TRUTH
 from tracekit.store import open_store
-from tracekit.store.caveats import caveats
+from tracekit.store.broken_rows import caveats
 from tracekit.store.manifest import MADE_UP
 
 

@@ -95,7 +95,7 @@ def test_nobody_waits(tmp_path: Path) -> None:
 def test_recommended_requests_count_who_ran_alone(tmp_path: Path) -> None:
     store = _stored(tmp_path / "cluster", *WAITING)
     assert read_use(store).services == ("default/runs",)
-    study = recommend_requests(store)
+    study = recommend_requests(store, ["all"])
     now = study.frames["policies"].filter(policy="now", resource="cpu")
     assert now["requested_now"].to_list() == [2.0]
     assert f"{told(store)}. No sum here has them." in notes(study)

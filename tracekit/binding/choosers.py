@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit import parameters
 from tracekit.arrays import IntArray
-from tracekit.binding.vcpu_state import VcpuState
+from tracekit.binding.vcpu_state import STEP, VcpuState
 from tracekit.errors import TracekitError, nearest
 from tracekit.parameters import About
 
@@ -115,7 +115,7 @@ class Interference:
             " printed."
         ),
     ] = "delta"
-    step: Annotated[int, About("Windows of free vCPUs start at every step-th.", minimum=1)] = 2
+    step: Annotated[int, About("Windows of free vCPUs start at every step-th.", minimum=1)] = STEP
     anti_affinity: OnePerHost = True
 
     def __post_init__(self) -> None:

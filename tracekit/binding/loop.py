@@ -22,12 +22,10 @@ from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.view.sampled import Stretch
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
+from tracekit.vcpu.declared import MOST_CPU
 from tracekit.vcpu.room import Room
 
 Clock = Callable[[], float]
-
-#: A container's use of its own vCPUs beyond this is not believed (specification 9.7).
-MOST_CPU = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)

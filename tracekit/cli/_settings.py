@@ -14,6 +14,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError, nearest
 from tracekit.opened import is_file, read_text
+from tracekit.values import spell
 
 FILE = "tracekit.toml"
 #: Values that a file may give an option.
@@ -118,15 +119,11 @@ def _value(path: Path, key: str, value: Any, option: Any) -> Any:
 def _listed(path: Path, key: str, value: Any) -> list[str]:
     """A list, or a table of ``name = value``, as it would be typed one by one."""
     if isinstance(value, dict):
-        value = [f"{name}={_spelled(one)}" for name, one in value.items()]
+        value = [f"{name}={spell(one)}" for name, one in value.items()]
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(one, _PLAIN) for one in values):
         raise TracekitError(f"{path.name}: {key} must be a list of values, got {value}")
-    return [_spelled(one) for one in values]
-
-
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return [spell(one) for one in values]
 
 
 def _check_no_code(path: Path, value: Any) -> None:

@@ -14,14 +14,13 @@ from tracekit.files.parquet import read_frame
 from tracekit.fit.topology_file import Topologies
 from tracekit.opened import is_file, read_bytes
 from tracekit.vcpu.cpu_list import parse_cpu_list
+from tracekit.vcpu.declared import MOST_CPU
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology
 
 NEEDED = ("instance_id", "node_ip", "cpu_list", "cpu_util")
 OPTIONAL = ("service", "time_ms", "load")
 REJECTS = {"line": pl.Int64, "instance_id": pl.String, "node_ip": pl.String, "reason": pl.String}
-#: Targets beyond this are no fraction of an instance's own vCPUs (specification 9.5).
-MOST_CPU = 2.0
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Cross-validation of the regression against the constant model: the service's mean alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,43 +49,40 @@ def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
 
 def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: How) -> Held:
     """Errors of one service's line, each fold being foretold from the others."""
-    missed, missed_constant, many = 0.0, 0.0, 0
-    for held in range(FOLDS):
-        test = fold == held
-        train = ~test
-        if not test.any() or train.sum() <= regressors.shape[1] + 1:
-            continue
-        found = solve(regressors[train], target[train], how)
-        foretold = found[0] + regressors[test] @ found[1:]
-        missed += float(((target[test] - foretold) ** 2).sum())
-        missed_constant += float(((target[test] - target[train].mean()) ** 2).sum())
-        many += int(test.sum())
-    return _held(missed, missed_constant, many)
+    return _foretold(lambda _: (regressors, target), fold, how, intercept=True)
 
 
 def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
     """As ``validate``, for the line that all services share apart from their means."""
+    return _foretold(lambda train: deviations(table, train), fold, how, intercept=False)
+
+
+def _foretold(
+    known: Callable[[BoolArray], tuple[FloatArray, FloatArray]],
+    fold: IntArray,
+    how: How,
+    *,
+    intercept: bool,
+) -> Held:
+    """The errors of every fold together; ``known`` are regressors and target by training rows."""
     missed, missed_constant, many = 0.0, 0.0, 0
     for held in range(FOLDS):
         train = fold != held
-        columns, target = deviations(table, train)
+        columns, target = known(train)
         test = ~train & np.isfinite(target)
-        if not test.any() or train.sum() <= columns.shape[1]:
+        if not test.any() or train.sum() <= columns.shape[1] + intercept:
             continue
-        found = solve(columns[train], target[train], how, intercept=False)
-        missed += float(((target[test] - columns[test] @ found[1:]) ** 2).sum())
-        missed_constant += float((target[test] ** 2).sum())
+        found = solve(columns[train], target[train], how, intercept=intercept)
+        constant = target[train].mean() if intercept else 0.0
+        missed += float(((target[test] - (found[0] + columns[test] @ found[1:])) ** 2).sum())
+        missed_constant += float(((target[test] - constant) ** 2).sum())
         many += int(test.sum())
-    return _held(missed, missed_constant, many)
+    if not many:
+        return NOTHING_HELD
+    return Held(float(np.sqrt(missed / many)), float(np.sqrt(missed_constant / many)))
 
 
 def deviations(table: Table, train: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Regressors and target less their service's means over the training rows."""
     columns = table.regressors - service_means(table, table.regressors, train)[table.service]
     return columns, table.target - service_means(table, table.target, train)[table.service]
-
-
-def _held(missed: float, missed_constant: float, many: int) -> Held:
-    if not many:
-        return NOTHING_HELD
-    return Held(float(np.sqrt(missed / many)), float(np.sqrt(missed_constant / many)))

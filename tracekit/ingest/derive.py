@@ -29,7 +29,7 @@ from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
-from tracekit.store.moments import is_moment
+from tracekit.store.silent_nodes import is_moment
 from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import base_views, quoted
 

@@ -62,14 +62,10 @@ def ingest(
 ) -> IngestSummary:
     """Take trace files into a store; run again to add files or to go on after an interruption.
 
+    The verb ``ingest`` says what it takes. The store's bytes depend on neither ``jobs`` nor memory.
+
     Parameters
     ----------
-    source : a trace file or a folder of them, searched whole
-    release : the trace release, or ``auto`` to tell by content
-    jobs : files to work at at once, each in a process of its own; as many as there are cores if
-        not given. The store's bytes do not depend on it
-    memory_limit_bytes : for everything together; fewer files are read at once where it is small
-    max_rejects_fraction : a file with a larger share of broken rows is refused
     crew : who reads and sorts; closed only when something goes wrong. Workers of this machine are
         taken if the memory bears as many; if not, others are started and stopped
 

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from tracekit.metrics import Metric
 
 
-def ccdf_slope(values: ArrayLike, upper_share: float = 0.05) -> float:
+def ccdf_slope(values: ArrayLike, upper_share: float) -> float:
     """Least-squares slope of ``log P(X >= x)`` on ``log x`` over the largest values.
 
     Parameters

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from tracekit.metrics import Metric
 
 
-def hill_index(values: ArrayLike, upper_share: float = 0.05) -> float:
+def hill_index(values: ArrayLike, upper_share: float) -> float:
     """Tail index alpha of the largest values: ``P(X > x)`` falls like ``x ** -alpha``.
 
     Parameters

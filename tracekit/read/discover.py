@@ -210,7 +210,7 @@ def _nothing_found(
     )
 
 
-def identify(path: Path, name: str, release: str = "auto") -> TraceFile:
+def identify(path: Path, name: str, release: str) -> TraceFile:
     """The trace table in a file, called ``name`` in messages; raises as ``discover`` does."""
     kind = file_kind(path)
     problem = TracekitError("no file inside the archive", hint="expected a CSV in it")

@@ -13,7 +13,7 @@ from tracekit.jit import compiled
 from tracekit.read.blocks import PADDING
 from tracekit.read.instructions import load_word
 
-_U0, _U1, _U29, _U32 = (np.uint64(n) for n in (0, 1, 29, 32))
+_U0, _U29, _U32 = (np.uint64(n) for n in (0, 29, 32))
 _MIX_A = np.uint64(0x9E3779B97F4A7C15)
 _MIX_B = np.uint64(0xD6E8FEB86659FD93)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -91,14 +91,16 @@ def recognise(
         The fields of some of the first rows: where two releases have the same header, their ids
         tell which one it is. Without rows, or with none that decides, it is the older release.
     """
-    sources = list(all_sources().values()) if release == "auto" else [get_source(release)]
-    return recognise_among(sources, header, rows)
+    return recognise_among(_of(release), header, rows)
 
 
-def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | None:
+def _of(release: str) -> list[Source]:
+    return list(all_sources().values()) if release == "auto" else [get_source(release)]
+
+
+def recognise_by_reader(head: Head, *, release: str) -> ClusterMatch | None:
     """The source, and the kind of file of it, that reads a file by code; None for no such file."""
-    sources = list(all_sources().values()) if release == "auto" else [get_source(release)]
-    for source in sources:
+    for source in _of(release):
         if isinstance(source, ClusterSource):
             for file in source.files:
                 if file.recognises(head):
@@ -106,13 +108,12 @@ def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | 
     return None
 
 
-def lacking(head: Head, *, release: str = "auto") -> TracekitError | None:
+def lacking(head: Head, *, release: str) -> TracekitError | None:
     """Why a file named like a table of one's own is none; None for any other file.
 
     A Parquet file named like a table of the store has a header of its own: it is another table.
     """
-    sources = all_sources().values() if release == "auto" else [get_source(release)]
-    for source in sources:
+    for source in _of(release):
         for file in source.files if isinstance(source, ClusterSource) else ():
             missing = file.lacks(head)
             if missing:

@@ -17,8 +17,6 @@ class Archives:
         without it where there is one archive only.
     part_bytes : int
         Usual size of one archive; only progress and advice are drawn from it.
-    part_ms : int
-        Time that one archive covers.
     sha256 : tuple of str
         The checksum of each archive as upstream states it; empty where it states none.
     """
@@ -26,14 +24,13 @@ class Archives:
     path: str
     parts: int
     part_bytes: int
-    part_ms: int
     sha256: tuple[str, ...] = ()
 
     @classmethod
-    def single(cls, stem: str, part_bytes: int, sha256: str, *, part_ms: int) -> Self:
+    def single(cls, stem: str, part_bytes: int, sha256: str) -> Self:
         """The one archive that holds a whole table."""
         path = f"{stem}.tar.gz"
-        return cls(path=path, parts=1, part_bytes=part_bytes, part_ms=part_ms, sha256=(sha256,))
+        return cls(path=path, parts=1, part_bytes=part_bytes, sha256=(sha256,))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -254,6 +254,18 @@ def missing(*columns: str, expected: str = "a value") -> list[Rule]:
     return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
 
 
+def numbers(*columns: str) -> list[Rule]:
+    """Rules that texts are numbers, where they are there."""
+    return [
+        Rule(
+            column=one,
+            broken=pl.col(one).is_not_null() & pl.col(one).cast(pl.Float64, strict=False).is_null(),
+            expected="a number",
+        )
+        for one in columns
+    ]
+
+
 def amounts(*columns: str) -> list[Rule]:
     """Rules that what these columns hold is 0 or more.
 

@@ -14,6 +14,7 @@ from tracekit.spark.session import open_session
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
 from tracekit.store.views import LISTED, base_views, query_views
+from tracekit.values import spell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +97,7 @@ class SparkDatabase:
     def _declare(self, variables: Mapping[str, Value]) -> None:
         """Make ``getvariable`` a function, as Spark has none: NULL for what is not set."""
         cases = " ".join(
-            f"WHEN '{name}' THEN '{_quoted(_spelled(value))}'" for name, value in variables.items()
+            f"WHEN '{name}' THEN '{_quoted(spell(value))}'" for name, value in variables.items()
         )
         body = f"CASE name {cases} END" if cases else "CAST(NULL AS STRING)"
         self._session.sql(
@@ -141,10 +142,6 @@ def spark_path(file: Path) -> str:
 
 def _name(statement: str) -> str:
     return statement.removeprefix(_VIEW).split(maxsplit=1)[0]
-
-
-def _spelled(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Sentences on the broken rows of files, for ``ingest`` and ``run``.
+"""What one must know of a store: sentences on the broken rows of files, and all of it in short.
 
 The rows themselves are in the view ``reject``.
 """
@@ -6,7 +6,9 @@ The rows themselves are in the view ``reject``.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.store.manifest import REJECTED, Defect, SourceEntry
+from tracekit.store import never_ran
+from tracekit.store.folder import Store
+from tracekit.store.manifest import MADE_UP, REJECTED, Defect, SourceEntry
 from tracekit.words import counted
 
 #: Kinds of broken rows that get a sentence of their own.
@@ -67,3 +69,9 @@ def _one_kind(entry: SourceEntry, defect: Defect) -> str:
     line, _, reason = defect.example.partition(": ")
     what = f"{defect.column} {reason}" if defect.column else reason
     return f"{entry.file}, {entry.table}: {whole}{count}; the first is {line}: {what}"
+
+
+def caveats(store: Store) -> tuple[str, ...]:
+    """That nobody recorded it, files that could not be read, and containers that never ran."""
+    made_up = [MADE_UP] if store.manifest.made_up else []
+    return (*made_up, *unread(store.manifest.sources), *filter(None, [never_ran.told(store)]))

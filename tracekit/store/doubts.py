@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 import polars as pl
 
-from tracekit.store import left_out, moments, never_ran, silent_nodes
+from tracekit.store import left_out, never_ran, silent_nodes
 from tracekit.store.folder import Store
 from tracekit.store.node_doubts import are, changes_of_nodes, named, without_any_size
 from tracekit.store.node_states import (
@@ -25,7 +25,6 @@ from tracekit.tables.container import PREFERRED
 _NEVER_OVER = "kubernetes"
 #: Sums of binary fractions may be off by so much.
 _ROUNDING = 1e-6
-_NAMED = 5
 #: The defect of node use that is a sum over containers of which some have no recorded use.
 SUM_OF_SOME = "sum_of_some"
 #: The defect of containers' use where some containers are listed and have none.
@@ -72,7 +71,7 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     yield from _refused(store)
     for entry in store.manifest.sources:
         yield from (one.example for one in entry.defects if one.defect in defects)
-    if aside := moments.told(store.manifest):
+    if aside := silent_nodes.moment_told(store.manifest):
         yield aside
     if NEVER_RAN in defects and (waited := never_ran.told(store)):
         yield waited

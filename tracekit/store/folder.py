@@ -26,6 +26,10 @@ class Store:
         """The Parquet files of a base table that are committed."""
         return [self.path / part_path(table, e.part) for e in self.manifest.parts(table)]
 
+    def stated_files(self, table: str) -> list[Path]:
+        """Those with rows that a source states, and that ingest did not work out."""
+        return [self.path / part_path(table, e.part) for e in self.manifest.stated(table)]
+
     def reject_files(self, table: str) -> list[Path]:
         """The Parquet files of a table's rejects; a source file without rejects has none."""
         return [

@@ -108,6 +108,10 @@ class Manifest:
         """The source files of a table, in the order they came in."""
         return [entry for entry in self.sources if entry.table == table]
 
+    def stated(self, table: str) -> list[SourceEntry]:
+        """Those with rows that a source states, and that ingest did not work out."""
+        return [one for one in self.parts(table) if one.rows and one.release != DERIVED]
+
 
 #: What the folder of a study has in the place of a manifest.
 _STUDY = "study.json"

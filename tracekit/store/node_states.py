@@ -5,7 +5,6 @@ import json
 import polars as pl
 
 from tracekit.store.folder import Store
-from tracekit.store.manifest import DERIVED
 from tracekit.store.node_fields import PRICE, followed, held
 from tracekit.tables.node import UNREADY_TAINTS
 from tracekit.units import EPOCH_FROM_MS
@@ -28,8 +27,7 @@ _OF_KUBERNETES = "node.kubernetes.io/"
 def begins_ms(store: Store) -> int | None:
     """When use begins, of containers where it is recorded, else of nodes; None where it is not."""
     for tables in _USED:
-        entries = [one for table in tables for one in store.manifest.parts(table) if one.rows]
-        times = [one.time_min_ms for one in entries if one.release != DERIVED]
+        times = [one.time_min_ms for table in tables for one in store.manifest.stated(table)]
         known = [one for one in times if one is not None]
         if known:
             return min(known)

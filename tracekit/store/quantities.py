@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.files.places import parquet_metadata, scan_parquet
 from tracekit.store.folder import Store
 from tracekit.store.manifest import DERIVED
-from tracekit.store.moments import is_moment
+from tracekit.store.silent_nodes import is_moment
 
 RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
 _BASE = ("cpu", "memory")

@@ -1,13 +1,15 @@
-"""Nodes of which no use is recorded, where that of others is: they look empty, and may be full."""
+"""Nodes that look otherwise than they are: of which no use is recorded, or one moment alone."""
+
+from collections.abc import Sequence
 
 import polars as pl
 
 from tracekit.files.places import scan_parquet
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
-from tracekit.store.manifest import DERIVED
-from tracekit.store.moments import is_moment
+from tracekit.store.manifest import Manifest, SourceEntry
 from tracekit.store.views import ids_of
+from tracekit.units import MS_PER_MINUTE, duration
 
 _OWN = ("node_amount", "node_usage")
 _RAN = ("container", "container_usage")
@@ -51,12 +53,49 @@ def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
 
 def _named(store: Store, tables: tuple[str, ...]) -> pl.Series:
     """The nodes that sources speak of in these tables."""
-    files = [
-        path
-        for table in tables
-        for entry, path in zip(store.manifest.parts(table), store.table_files(table), strict=True)
-        if entry.rows and entry.release != DERIVED
-    ]
+    files = [file for table in tables for file in store.stated_files(table)]
     keys = [scan_parquet(file).select("node_key").unique().collect()["node_key"] for file in files]
     known = pl.concat([pl.Series([], dtype=pl.Int32), *keys]).unique().drop_nulls()
     return ids_of(store, "node").gather(known)
+
+
+#: Samples of nodes count where they cover at least this share of the time of the containers'.
+_LEAST_SHARE = 0.5
+#: So far apart lie the samples of one answer of metrics-server: a scrape's time, twice.
+_ONE_ANSWER_MS = 2 * MS_PER_MINUTE
+
+
+def is_moment(manifest: Manifest) -> bool:
+    """Whether samples of nodes cover so little that sums over their containers say more.
+
+    The answer of metrics-server is one moment: beside a day of use of containers it would stand for
+    the whole day. Beside use of containers that is one answer, too, it is what it says.
+    """
+    nodes, containers = _spans_ms(manifest)
+    if nodes is None or containers is None or containers <= _ONE_ANSWER_MS:
+        return False
+    return nodes < _LEAST_SHARE * containers
+
+
+def moment_told(manifest: Manifest) -> str:
+    """A sentence if nodes' use is left aside as too short; empty otherwise."""
+    if not is_moment(manifest):
+        return ""
+    nodes, containers = _spans_ms(manifest)
+    how_long = f"over {duration(nodes)}" if nodes else "for one moment"
+    return (
+        f"use of nodes is recorded {how_long}, that of containers over {duration(containers or 0)}:"
+        " the former is left aside, and a node uses what its containers use together"
+    )
+
+
+def _spans_ms(manifest: Manifest) -> list[int | None]:
+    """How long samples of nodes span, and those of containers."""
+    return [_span_ms(manifest.stated(f"{one}_amount")) for one in ("node", "container")]
+
+
+def _span_ms(entries: Sequence[SourceEntry]) -> int | None:
+    """From the first to the last time of some parts; None where they have no rows."""
+    firsts = [one.time_min_ms for one in entries if one.time_min_ms is not None]
+    lasts = [one.time_max_ms for one in entries if one.time_max_ms is not None]
+    return max(lasts) - min(firsts) if firsts and lasts else None

@@ -11,7 +11,7 @@ import polars as pl
 
 from tracekit.files.places import is_remote, scan_parquet
 from tracekit.store.folder import STAGING, Store, part_path
-from tracekit.store.manifest import DERIVED, SourceEntry
+from tracekit.store.manifest import SourceEntry
 from tracekit.store.node_fields import held
 from tracekit.store.views import ids_of, read
 from tracekit.tables import all_tables
@@ -74,7 +74,7 @@ def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
 
 
 def _files(store: Store, table: str) -> tuple[SourceEntry, ...]:
-    return tuple(one for one in store.manifest.parts(table) if one.rows and one.release != DERIVED)
+    return tuple(store.manifest.stated(table))
 
 
 def _rows_of(store: Store, table: str) -> pl.DataFrame:

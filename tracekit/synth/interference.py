@@ -14,11 +14,11 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth.sizes import CPU
 from tracekit.synth.world import World
 from tracekit.vcpu.cpu_list import spell_cpu_list
+from tracekit.vcpu.declared import SOCKETS
 from tracekit.vcpu.pressure import Bound, pressure, service_profile
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
 
-SOCKETS = 2
 #: Most vCPUs that a container is bound to, give or take one.
 MOST_VCPUS = 4
 #: Those on the same core press more than those beside (Hestia, arXiv 2602.23758: |k1| >> |k2|).

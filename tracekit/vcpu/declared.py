@@ -12,6 +12,9 @@ SOCKETS = 2
 ThreadsPerCore = Annotated[int, About("vCPUs of a core, without --topology.", minimum=1)]
 THREADS_PER_CORE = 2
 
+#: A container's use of its own vCPUs beyond this is not believed (specification 9.5, 9.7).
+MOST_CPU = 2.0
+
 #: How the profiles of neighbours are put together.
 Aggregation = Annotated[Literal["mean", "occupancy", "sum"], About("How neighbours add up.")]
 AGGREGATION: Aggregation = "mean"

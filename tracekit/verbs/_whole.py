@@ -93,7 +93,7 @@ def run_all(
                     unasked = _replayed(asked, store, fit, crew, progress)
         progress.stage("report", then=f"open {out / 'report.html'}")
         from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
-        from tracekit.store.caveats import caveats  # the same
+        from tracekit.store.broken_rows import caveats  # the same
 
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)

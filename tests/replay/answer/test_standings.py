@@ -139,14 +139,12 @@ def test_none_is_chosen_where_nothing_separates() -> None:
     assert any("Highest CPU use" in said for said in found.not_told)
 
 
-def test_the_chosen_stands_beside_production_and_the_best_simple_rule() -> None:
+def test_the_chosen_stands_beside_production_and_a_simple_rule_is_named() -> None:
     found = decision(made({"observed": 0.2, "clever": 0.0, "first_fit": 0.3, "worst_fit": 0.1}))
     assert (found.chosen, found.simple) == (("clever",), "worst_fit")
     told = {one.measure: one for one in found.measures}["cpu_max_fraction"]
     assert told.against_production is not None
     assert told.against_production.apart
-    assert told.against_simple is not None
-    assert abs(told.against_simple.mean + 0.1) < 0.02
 
 
 def test_nobody_is_recommended_where_production_is_better() -> None:

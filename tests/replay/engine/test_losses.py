@@ -51,7 +51,7 @@ def test_what_ran_there_is_evicted_and_placed_again() -> None:
     outcome = run(happening(four(), "lost=n0@2s"))
     assert outcome.node.tolist() == [2, 2, 1, 1]
     assert outcome.time_ms.tolist() == [2000, 2000, 0, 0]
-    assert outcome.evicted.tolist() == [0, 1]
+    assert outcome.taken_off.evicted.tolist() == [0, 1]
     assert outcome.steps["placed"].to_list() == [4] * 6
 
 
@@ -59,7 +59,7 @@ def test_what_finds_no_other_node_waits_and_is_counted() -> None:
     load = happening(four(), "lost=zone:b@2s")
     outcome = run(load)
     assert outcome.steps["pending"].to_list() == [0, 0, 2, 2, 2, 2]
-    assert outcome.unplaced_after_loss.tolist() == [2, 3]
+    assert outcome.taken_off.unplaced_after_loss.tolist() == [2, 3]
     row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
     assert (row["evicted_by_loss"], row["unplaced_after_loss"]) == (2, 2)
 
@@ -70,8 +70,8 @@ def test_who_waits_until_it_departs_found_no_other_node(placer: MakePlacer) -> N
     rows: list[Row] = [(0, 5000, 10, 1), (0, 4000, 10, 1), (0, 9000, 10, 1), (1, 9000, 10, 1)]
     load = happening(workload([(10, 10), (30, 30)], rows, steps=7), "lost=n1@2s")
     outcome = run(load, placer=placer)
-    assert outcome.evicted.tolist() == [1, 2, 3]
-    assert outcome.unplaced_after_loss.tolist() == [1, 3]
+    assert outcome.taken_off.evicted.tolist() == [1, 2, 3]
+    assert outcome.taken_off.unplaced_after_loss.tolist() == [1, 3]
     # who found no other node has none, so that the table of a run shows what its headline names
     assert outcome.node.tolist() == [0, -1, 0, -1]
     row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
@@ -129,15 +129,18 @@ def test_who_found_no_other_node_is_who_did_not_run_again(policy: str, seed: int
     placement, rebalance = halves(parse_entrant(policy))
     engine = Logged(load, placement, np.random.default_rng(0), rebalance=rebalance)
     outcome, last = engine.run(), dict(engine.log)
-    found = outcome.unplaced_after_loss.tolist(), outcome.unplaced_after_eviction.tolist()
+    found = (
+        outcome.taken_off.unplaced_after_loss.tolist(),
+        outcome.taken_off.unplaced_after_eviction.tolist(),
+    )
     assert found == tuple(
         sorted(index for index, what in last.items() if what == why) for why in ("loss", "priority")
     )
     ends = [last.get(index) in {"runs", "departs"} for index in range(load.containers)]
     assert (outcome.node >= 0).tolist() == ends
     fast = run(load, policy, rows_placer)
-    assert fast.unplaced_after_loss.tolist() == found[0]
-    assert fast.unplaced_after_eviction.tolist() == found[1]
+    assert fast.taken_off.unplaced_after_loss.tolist() == found[0]
+    assert fast.taken_off.unplaced_after_eviction.tolist() == found[1]
 
 
 def test_measures_of_losses_are_there_only_where_nodes_are_lost() -> None:
@@ -171,7 +174,7 @@ def test_daemons_and_background_go_with_their_node() -> None:
     assert lost.background[0, :, 0].tolist() == [1, 1, 0, 0, 0, 0]
     assert lost.departure_ms[0] == 2000
     outcome = run(lost)
-    assert outcome.evicted.tolist() == [1]
+    assert outcome.taken_off.evicted.tolist() == [1]
     assert outcome.node[1] == 2
 
 
@@ -197,7 +200,7 @@ def test_both_engines_agree_and_nothing_is_on_a_lost_node(policy: str) -> None:
     assert losses is not None
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
         there = (plain.node == node) & (load.departure_ms > when)
-        waits = np.isin(np.arange(load.containers), plain.unplaced_after_loss)
+        waits = np.isin(np.arange(load.containers), plain.taken_off.unplaced_after_loss)
         assert (plain.time_ms[there & ~waits] < when).sum() == 0
 
 

@@ -133,7 +133,7 @@ def run(load: Workload, policy: str = "first_fit") -> Outcome:
         outcomes.append(Engine(load, parse_policy(policy), rng, placer=placer).run())
     first, second = outcomes
     assert first.node.tolist() == second.node.tolist()
-    assert first.preempted.tolist() == second.preempted.tolist()
+    assert first.taken_off.preempted.tolist() == second.taken_off.preempted.tolist()
     return first
 
 
@@ -163,18 +163,18 @@ def test_the_node_that_loses_least_is_taken_and_the_evicted_are_tried_elsewhere(
     load = urgent([*rows, (1500, 9000, 5, 0)], [5, 1, 1, 2, 9], nodes=4)
     outcome = run(load, "worst_fit")
     assert outcome.node.tolist() == [0, 1, 3, 3, 2]
-    assert outcome.preempted.tolist() == [2]
+    assert outcome.taken_off.preempted.tolist() == [2]
     calm = run(dataclasses.replace(load, preemption=None), "worst_fit")
     assert calm.node.tolist() == [0, 1, 2, 3, -1]
-    assert not len(calm.preempted)
+    assert not len(calm.taken_off.preempted)
 
 
 def test_who_evicts_nobody_waits() -> None:
     load = urgent([(0, 9000, SIZE, 0), (1, 9000, SIZE, 0)], [0, 5], nodes=1)
-    assert run(load).preempted.tolist() == [0]
+    assert run(load).taken_off.preempted.tolist() == [0]
     load = dataclasses.replace(load, evicts_nobody=np.array([False, True]))
     waits = run(load)
-    assert (waits.node.tolist(), waits.preempted.tolist()) == ([0, -1], [])
+    assert (waits.node.tolist(), waits.taken_off.preempted.tolist()) == ([0, -1], [])
 
 
 def test_groups_hold_when_somebody_is_evicted() -> None:
@@ -183,9 +183,9 @@ def test_groups_hold_when_somebody_is_evicted() -> None:
     apart = Apart(by="node", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
     load = dataclasses.replace(load, constraints=Constraints(parts=(apart,)))
     outcome = run(load)
-    assert outcome.preempted.tolist() == [0]
+    assert outcome.taken_off.preempted.tolist() == [0]
     assert outcome.node[2] == 0
-    assert outcome.unplaced_after_eviction.tolist() == [0]
+    assert outcome.taken_off.unplaced_after_eviction.tolist() == [0]
     # who waits at the end has no node, as who never got one
     assert (outcome.node[0], outcome.time_ms[0]) == (-1, -1)
 
@@ -193,8 +193,8 @@ def test_groups_hold_when_somebody_is_evicted() -> None:
 def test_the_evicted_that_leaves_while_it_waits_found_no_other_node() -> None:
     load = urgent([(0, 3000, SIZE, 0), (1200, 9000, SIZE, 0)], [0, 9], nodes=1)
     outcome = run(load)
-    assert outcome.preempted.tolist() == [0]
-    assert outcome.unplaced_after_eviction.tolist() == [0]
+    assert outcome.taken_off.preempted.tolist() == [0]
+    assert outcome.taken_off.unplaced_after_eviction.tolist() == [0]
     assert outcome.node.tolist() == [-1, 0]
 
 
@@ -216,10 +216,10 @@ def test_another_node_is_taken_where_a_budget_allows_no_eviction() -> None:
     rows: list[Row] = [(0, 9000, 6, 0), (1, 9000, 6, 0), (1500, 9000, 6, 0)]
     load = urgent(rows, [1, 2, 9], nodes=2)
     load = dataclasses.replace(load, evicts_nobody=np.array([False, True, False]))
-    assert run(load).preempted.tolist() == [0]
+    assert run(load).taken_off.preempted.tolist() == [0]
     held = dataclasses.replace(load, budgets=budgeted([(0,), (), ()], (1, 0)))
-    assert run(held).preempted.tolist() == [1]
+    assert run(held).taken_off.preempted.tolist() == [1]
     # where both are, the eviction goes against one, as kube-scheduler's does, and is counted
     both = dataclasses.replace(load, budgets=budgeted([(0,), (1,), ()], (1, 1)))
     outcome = run(both)
-    assert (outcome.preempted.tolist(), outcome.against_budget) == ([0], 1)
+    assert (outcome.taken_off.preempted.tolist(), outcome.taken_off.against_budget) == ([0], 1)

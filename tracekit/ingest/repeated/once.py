@@ -22,7 +22,7 @@ from tracekit.ingest.sort import part_writer
 from tracekit.store.checksums import checksum
 from tracekit.store.doubts import OTHERWISE
 from tracekit.store.folder import STAGING, part_path, rejects_path
-from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.manifest import Defect, Manifest, SourceEntry
 from tracekit.store.stored_rows import OWN, STATED
 from tracekit.store.views import quoted
 from tracekit.tables import Table, all_tables
@@ -150,11 +150,7 @@ def may_repeat(manifest: Manifest) -> bool:
 
 def _entries(manifest: Manifest, table: str) -> list[SourceEntry]:
     """The parts of a table that are held against one another."""
-    return [
-        one
-        for one in manifest.parts(table)
-        if one.rows and one.release != DERIVED and (table in _AMOUNTS or one.release == OWN)
-    ]
+    return [one for one in manifest.stated(table) if table in _AMOUNTS or one.release == OWN]
 
 
 def _found(

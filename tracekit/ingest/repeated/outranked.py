@@ -23,7 +23,7 @@ from tracekit.ingest.repeated.once import (
 )
 from tracekit.store.doubts import OTHERWISE
 from tracekit.store.folder import Store, part_path
-from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.manifest import Defect, Manifest, SourceEntry
 from tracekit.store.stored_rows import OWN
 from tracekit.store.views import ids_of
 from tracekit.tables import Table, all_tables
@@ -43,7 +43,7 @@ _ROW, _FIRST, _OTHER = "row\0", "\0first", "other\0"
 def is_outranked(manifest: Manifest) -> bool:
     """Whether somebody's own tables, and another source, state the same kind of thing."""
     return any(
-        {True, False} == {one.release == OWN for one in _entries(manifest, name)} for name in _ABOUT
+        {True, False} == {one.release == OWN for one in manifest.stated(name)} for name in _ABOUT
     )
 
 
@@ -51,7 +51,7 @@ def without_outranked(folder: Path, manifest: Manifest) -> Written:
     """Write parts of somebody's own tables again without what another source states, too."""
     changed: dict[int, SourceEntry] = {}
     for name in _ABOUT:
-        entries = _entries(manifest, name)
+        entries = manifest.stated(name)
         others = [one for one in entries if one.release != OWN]
         for entry in (one for one in entries if one.release == OWN and others):
             found = _found(folder, entry, others)
@@ -61,10 +61,6 @@ def without_outranked(folder: Path, manifest: Manifest) -> Written:
                 defect = _defect(Store(folder, manifest), entry, found)
                 changed[id(entry)] = without_rows(folder, entry, rows, last + 1, defect)
     return written(manifest, changed)
-
-
-def _entries(manifest: Manifest, table: str) -> list[SourceEntry]:
-    return [one for one in manifest.parts(table) if one.rows and one.release != DERIVED]
 
 
 def _found(folder: Path, entry: SourceEntry, others: Sequence[SourceEntry]) -> pl.DataFrame:

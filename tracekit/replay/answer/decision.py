@@ -51,18 +51,16 @@ _QUESTION = "Which policy should place these containers?"
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """A measure under the chosen policy, beside production and the best simple rule.
+    """A measure under the chosen policy, beside production.
 
     Parameters
     ----------
-    against_production, against_simple : Difference, optional
-        Chosen less the other; None where there is no such run, or it is the chosen one itself.
+    against_production : Difference, optional
+        Chosen less production; None where production's run is not known, or is the chosen one.
     """
 
     measure: str
-    standing: Standing
     against_production: Difference | None
-    against_simple: Difference | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +149,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
         why_first=_why_first(found, best, measure, fit) if chosen else "",
         criterion=measure or kept.criterion,
         nearest=kept.nearest,
-        measures=_measures(found, chosen[0], simple) if chosen else (),
+        measures=_measures(found, chosen[0]) if chosen else (),
         simple=simple,
         left_out=_judged_of(found, barred),
         unjudged=tuple(name for name in found.policies if not judged(found, name)),
@@ -205,28 +203,16 @@ def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) 
     return next((one for one in ranked if one in fit), "")
 
 
-def _measures(found: Results, policy: str, simple: str) -> tuple[Told, ...]:
-    told = []
-    for one in of_answer(found):
-        row = standings(found, one.name).row(policy)
-        if row is None:
-            continue
-        others = (
-            difference(found, policy, other, one.name)
-            if other in found.policies and other != policy
-            else None
-            for other in (OBSERVED, simple)
+def _measures(found: Results, policy: str) -> tuple[Told, ...]:
+    beside = OBSERVED in found.policies and policy != OBSERVED
+    return tuple(
+        Told(
+            measure=one.name,
+            against_production=difference(found, policy, OBSERVED, one.name) if beside else None,
         )
-        production, rule = others
-        told.append(
-            Told(
-                measure=one.name,
-                standing=row,
-                against_production=production,
-                against_simple=rule,
-            )
-        )
-    return tuple(told)
+        for one in of_answer(found)
+        if standings(found, one.name).row(policy) is not None
+    )
 
 
 def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> _Kept:

@@ -64,8 +64,8 @@ class Overview:
     note: tuple[str, ...]
 
 
-def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Overview:
-    """A run on one screen; ``columns`` is how many measures it has at most."""
+def overview(run: Results | Run | Path | str) -> Overview:
+    """A run on one screen, with ``COLUMNS`` measures at most."""
     found = results(run)
     stands = {one.name: standings(found, one.name) for one in _short(found)}
     decides = _decides(found, stands)
@@ -75,7 +75,7 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     )
     always = {*ALWAYS, *([PENDING] if waits and waited is None else [])}
     picked = [one for one in told if one is decides or one.measure in always or not _same(one)]
-    picked = picked[: columns - (waited is not None)]
+    picked = picked[: COLUMNS - (waited is not None)]
     measures = [found.measures[one.measure] for one in picked]
     barred = _barred(found)
     rows = [

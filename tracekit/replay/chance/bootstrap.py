@@ -1,36 +1,15 @@
 """Confidence intervals of means by resampling; what is paired stays paired."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray
+from tracekit.arrays import FloatArray
 from tracekit.metrics import LEVEL
-from tracekit.replay.chance.student import DECIMALS, FEWEST
+from tracekit.replay.chance.student import DECIMALS, Means
 
 RESAMPLES = 2000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """Means with the limits of their intervals, shape (columns,) each."""
-
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    def separated(self, repeats: int) -> BoolArray:
-        """True where the interval excludes 0; never with fewer than ``FEWEST`` repeats."""
-        apart = (self.low > 0) | (self.high < 0)
-        return np.asarray(apart & (repeats >= FEWEST))
-
-
-def mean_interval(
-    samples: FloatArray,
-    rng: np.random.Generator,
-    *,
-    resamples: int = RESAMPLES,
-) -> Interval:
+def mean_interval(samples: FloatArray, rng: np.random.Generator) -> Means:
     """The percentile bootstrap interval of each column's mean, expanded for few rows.
 
     Rows are resampled whole, so that columns stay paired. Plain percentiles are too narrow for few
@@ -46,17 +25,17 @@ def mean_interval(
 
     Returns
     -------
-    Interval
+    Means
         With one row, both limits are its values.
     """
     rows = len(samples)
-    drawn = rng.integers(rows, size=(resamples, rows))
-    counts = np.zeros((resamples, rows))
-    np.add.at(counts, (np.arange(resamples)[:, None], drawn), 1.0)
+    drawn = rng.integers(rows, size=(RESAMPLES, rows))
+    counts = np.zeros((RESAMPLES, rows))
+    np.add.at(counts, (np.arange(RESAMPLES)[:, None], drawn), 1.0)
     means = np.round(counts @ samples / rows, DECIMALS)
     tail = _tail(rows)
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
-    return Interval(
+    return Means(
         mean=np.round(samples.mean(axis=0), DECIMALS),
         low=np.round(low, DECIMALS),
         high=np.round(high, DECIMALS),

@@ -67,7 +67,7 @@ class Compared(Means):
         )
 
 
-def means(samples: FloatArray, *, comparisons: int = 1, level: float = LEVEL) -> Means:
+def means(samples: FloatArray, *, comparisons: int = 1) -> Means:
     """Student's interval of each column's mean.
 
     Of few repeats that are lognormal it covers 0.82 to 0.87 where 0.95 is stated, of bounded ones
@@ -88,15 +88,15 @@ def means(samples: FloatArray, *, comparisons: int = 1, level: float = LEVEL) ->
     count = len(samples)
     middle = samples.mean(axis=0)
     error = _error(samples, counted=False)
-    reach = error * errors_of(count, comparisons, level)
+    reach = error * errors_of(count, comparisons)
     # no measure is below 0 whose values are not, whatever few of them say
     low = np.maximum(middle - reach, np.minimum(samples.min(axis=0), 0.0))
     return Means(mean=_round(middle), low=_round(low), high=_round(middle + reach))
 
 
-def errors_of(count: int, comparisons: int = 1, level: float = LEVEL) -> float:
+def errors_of(count: int, comparisons: int) -> float:
     """How many standard errors the interval of a mean of so many repeats reaches to each side."""
-    return float(quantile(count - 1, (1 - level) / max(comparisons, 1)))
+    return float(quantile(count - 1, (1 - LEVEL) / max(comparisons, 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,9 +185,7 @@ def compare(
     return judge(paired(differences, once), first=first, looks=looks)
 
 
-def judge(
-    *samples: Sample, first: BoolArray | None = None, looks: int = 1, level: float = LEVEL
-) -> Compared:
+def judge(*samples: Sample, first: BoolArray | None = None, looks: int = 1) -> Compared:
     """Whether differences are beyond chance, all columns of all samples being one family.
 
     With ``first`` it is two: four fifths of what may go wrong are left to the columns that answer
@@ -212,11 +210,11 @@ def judge(
     tested = differs & np.isfinite(error)
     p = np.full(len(mean), np.nan)
     p[tested] = _tail(mean[tested], error[tested], freedom[tested])
-    corrected, share = holm(p, tested, first, (1 - level) / looks)
+    corrected, share = holm(p, tested, first, (1 - LEVEL) / looks)
     corrected = np.minimum(corrected * looks, 1.0)
     # of what never differs there is no doubt; of what is not tested there is no interval
     reach = np.where(~differs & np.isfinite(mean), 0.0, error * quantile(freedom, share))
-    told = np.asarray(tested & (corrected <= 1 - level) & steady)
+    told = np.asarray(tested & (corrected <= 1 - LEVEL) & steady)
     # the interval is of both conditions: it leaves 0 out just where the difference is told
     open_ = differs & ~told
     low, high = mean - reach, mean + reach

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.replay.view.taken_off import TakenOff
 
 #: What took a container off its node.
 Cause = Literal["loss", "priority", "move"]
@@ -21,12 +22,13 @@ class Displaced:
 
     Attributes
     ----------
-    preempted : list of int
-        Containers that one of higher priority evicted, as often as that happened.
+    against_budget : int
+        How many evictions by one of higher priority a budget of disruption did not allow.
     """
 
     def __init__(self) -> None:
-        self.preempted: list[int] = []
+        self.against_budget = 0
+        self._preempted: list[int] = []
         self._lost: set[int] = set()
         self._last: dict[int, Cause] = {}
         self._not_again: set[int] = set()
@@ -38,15 +40,21 @@ class Displaced:
         if cause == "loss":
             self._lost.update(some)
         elif cause == "priority":
-            self.preempted.extend(some)
+            self._preempted.extend(some)
 
     def waited_in_vain(self, containers: Iterable[int]) -> None:
         """These wait as they depart, or as the replay ends."""
         self._not_again.update(one for one in containers if one in self._last)
 
-    def lost(self) -> IntArray:
-        """The containers whose node was lost under them, in order."""
-        return _in_order(self._lost)
+    def told(self) -> TakenOff:
+        """What is told of them when the replay is over; containers in order."""
+        return TakenOff(
+            evicted=_in_order(self._lost),
+            preempted=np.array(self._preempted, dtype=np.int64),
+            against_budget=self.against_budget,
+            unplaced_after_eviction=self.not_again("priority"),
+            unplaced_after_loss=self.not_again("loss"),
+        )
 
     def not_again(self, cause: Cause | None = None) -> IntArray:
         """Those that did not run again, in order; of one cause, or of all."""

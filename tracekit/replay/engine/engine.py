@@ -63,7 +63,6 @@ class Engine:
         self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
         self._patience = Patience(workload, policy)
         self._displaced = Displaced()
-        self._against_budget = 0
         self._preemption = None if self._turn is None else preemption_of(self.state)
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
@@ -84,11 +83,7 @@ class Engine:
         unplaced = self._displaced.not_again()
         self.state.node[unplaced] = self.state.placed_ms[unplaced] = -1
         return Outcome(
-            evicted=self._displaced.lost(),
-            unplaced_after_loss=self._displaced.not_again("loss"),
-            preempted=np.array(self._displaced.preempted, dtype=np.int64),
-            against_budget=self._against_budget,
-            unplaced_after_eviction=self._displaced.not_again("priority"),
+            taken_off=self._displaced.told(),
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=steps,
@@ -171,7 +166,7 @@ class Engine:
                     refused.add(shape)
                     continue
                 node, victims, against = found
-                self._against_budget += against
+                self._displaced.against_budget += against
                 self._stop(victims)
                 self.state.start(index, node, now)
                 self._placer.changed(np.array([node]))

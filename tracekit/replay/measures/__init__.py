@@ -50,6 +50,7 @@ __all__ = [
     "part_column",
     "resources_in",
     "small",
+    "title_of",
     "words_of",
 ]
 
@@ -127,6 +128,12 @@ def find_measure(name: str) -> Measure | None:
         if name.endswith(f"_{end}"):
             return _of_resource(end, one, name.removesuffix(f"_{end}"))
     return None
+
+
+def title_of(name: str) -> str:
+    """What sentences call a measure; its name where it is none."""
+    measure = find_measure(name)
+    return name if measure is None else small(measure.title)
 
 
 def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import IntArray
 from tracekit.replay.view.sampled import Held, Sampled
+from tracekit.replay.view.taken_off import TakenOff
 from tracekit.replay.workload.workload import Workload
 
 #: Endings of names that hold a share 0..1, shown in percent.
@@ -29,27 +29,13 @@ class Finished:
         Measures over the steps, by name.
     move_downtime_ms : int
         What one move costs.
-    evicted : int64, shape (evicted,)
-        Containers whose node was lost under them.
-    preempted : int64, shape (evictions,)
-        Containers that one of higher priority evicted, as often as that happened.
-    against_budget : int
-        How many of these evictions a budget of disruption did not allow.
-    unplaced_after_eviction : int64, shape (unplaced,)
-        Those of them that did not run again, see ``engine.displaced``.
-    unplaced_after_loss : int64, shape (unplaced,)
-        Those whose node was lost that did not run again.
     """
 
     load: Workload
     node: IntArray
     measured: Mapping[str, Any]
     move_downtime_ms: int
-    evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    against_budget: int = 0
-    preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    unplaced_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    unplaced_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    taken_off: TakenOff
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ MEASURE = Measure(
     better="low",
     because="each was down until another node had room",
     order=47,
-    of_run=lambda run: len(run.evicted),
+    of_run=lambda run: len(run.taken_off.evicted),
     needs="losses",
     compared=False,
 )

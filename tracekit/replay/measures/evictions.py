@@ -11,6 +11,6 @@ MEASURE = Measure(
     better="low",
     because="what is evicted stops, and waits until there is room",
     order=45,
-    of_run=lambda run: len(run.preempted),
+    of_run=lambda run: len(run.taken_off.preempted),
     needs="preemption",
 )

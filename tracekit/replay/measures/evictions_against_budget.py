@@ -12,6 +12,6 @@ MEASURE = Measure(
     better="low",
     because="more of a set are down at once than its owner allows",
     order=59,
-    of_run=lambda run: run.against_budget,
+    of_run=lambda run: run.taken_off.against_budget,
     needs="budgets",
 )

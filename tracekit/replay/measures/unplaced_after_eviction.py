@@ -12,6 +12,6 @@ MEASURE = Measure(
     better="low",
     because="they ran before, and run no more",
     order=49,
-    of_run=lambda run: len(run.unplaced_after_eviction),
+    of_run=lambda run: len(run.taken_off.unplaced_after_eviction),
     needs="preemption",
 )

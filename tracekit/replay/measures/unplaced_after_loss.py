@@ -12,7 +12,7 @@ MEASURE = Measure(
     better="low",
     because="each is work that the cluster no longer does",
     order=48,
-    of_run=lambda run: len(run.unplaced_after_loss),
+    of_run=lambda run: len(run.taken_off.unplaced_after_loss),
     needs="losses",
     compared=False,
 )

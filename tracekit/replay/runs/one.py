@@ -134,11 +134,7 @@ def _replayed(
             node=outcome.node,
             measured=measured,
             move_downtime_ms=0 if rebalance is None else rebalance.move_downtime_ms,
-            evicted=outcome.evicted,
-            preempted=outcome.preempted,
-            against_budget=outcome.against_budget,
-            unplaced_after_eviction=outcome.unplaced_after_eviction,
-            unplaced_after_loss=outcome.unplaced_after_loss,
+            taken_off=outcome.taken_off,
         )
     )
     return Replayed(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.units import MILLI_PER_CORE, memory
 
 CPU = "cpu_milli"
@@ -27,6 +27,19 @@ BASE = (CPU, MEMORY)
 
 #: What a container that states no request counts as when nodes are scored (never when filtered).
 NONZERO_DEFAULT = {CPU: 100, MEMORY: 200 * 2**20}
+#: Decimal fractions times a unit miss whole numbers by rounding; that is no millicore and no byte.
+_ROUNDING = 1e-6
+
+
+def rounded_up(amounts: FloatArray) -> FloatArray:
+    """The whole numbers that hold amounts, of any shape."""
+    return np.ceil(amounts - _ROUNDING)
+
+
+def rounded_down(amounts: FloatArray) -> FloatArray:
+    """The whole numbers that amounts hold, of any shape."""
+    return np.floor(amounts + _ROUNDING)
+
 
 #: Stands for "no limit" in an int64 column; small enough that sums do not overflow.
 UNLIMITED = 2**62

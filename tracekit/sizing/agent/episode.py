@@ -3,7 +3,6 @@
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.agent.memory import Batch, Memory
@@ -129,9 +128,8 @@ def double_target(
     q_target_next: Float32Array,
     *,
     allowed: BoolArray | None = None,
-    done: ArrayLike = False,
 ) -> FloatArray:
-    """Eq 4: ``y = r + gamma q_target(s', argmax_a q(s', a))``; ``r`` alone where it is done.
+    """Eq 4: ``y = r + gamma q_target(s', argmax_a q(s', a))``.
 
     Parameters
     ----------
@@ -143,7 +141,7 @@ def double_target(
     compared = q_next if allowed is None else np.where(allowed, q_next, -np.inf)
     best = np.argmax(compared, axis=-1)[..., None]
     following = np.take_along_axis(np.asarray(q_target_next), best, axis=-1)[..., 0]
-    return np.asarray(reward + gamma * following * ~np.asarray(done, dtype=np.bool_))
+    return np.asarray(reward + gamma * following)
 
 
 class Learner:

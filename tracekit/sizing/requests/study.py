@@ -41,7 +41,7 @@ _QUANTILES = (0.5, 0.95, 1.0)
 
 def recommend_requests(
     store: Store,
-    policies: Sequence[str] = ("all",),
+    policies: Sequence[str],
     *,
     learn_share: float = LEARN_SHARE,
     risk_share: float = RISK_SHARE,

@@ -18,9 +18,7 @@ from tracekit.sources.released._alibaba_batch import INFERRED, NUM, read_instanc
 from tracekit.sources.released._lines import headerless
 
 #: One archive holds all six tables; its size is not stated.
-_ARCHIVES = Archives(
-    path="alibaba-trace-2017.tar.gz", parts=1, part_bytes=200 << 20, part_ms=86_400_000
-)
+_ARCHIVES = Archives(path="alibaba-trace-2017.tar.gz", parts=1, part_bytes=200 << 20)
 
 SOURCE = ClusterSource(
     name="alibaba17",

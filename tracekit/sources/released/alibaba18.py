@@ -17,7 +17,7 @@ from tracekit.sources.released._alibaba18_readers import (
 from tracekit.sources.released._alibaba_batch import INFERRED, NUM, read_instances, read_tasks
 from tracekit.sources.released._lines import headerless
 
-_archive = partial(Archives.single, part_ms=8 * 86_400_000)
+_archive = Archives.single
 
 
 SOURCE = ClusterSource(

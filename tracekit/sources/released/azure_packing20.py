@@ -15,7 +15,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
-from tracekit.sources._rows import Rule, long, missing, refuse
+from tracekit.sources._rows import Rule, long, missing, numbers, refuse
 from tracekit.sources.released._azure_packing20_sizes import (
     RESOURCES,
     capacities,
@@ -93,18 +93,6 @@ def _rows(
         yield frame.with_row_index("line", offset=1).with_columns(pl.col("line").cast(pl.Int64))
 
 
-def _numeric(*columns: str) -> list[Rule]:
-    """Rules that texts are numbers, where they are there."""
-    return [
-        Rule(
-            column=one,
-            broken=pl.col(one).is_not_null() & pl.col(one).cast(pl.Float64, strict=False).is_null(),
-            expected="a number",
-        )
-        for one in columns
-    ]
-
-
 def _types(database: sqlite3.Connection) -> tuple[pl.DataFrame, list[Broken]]:
     """The rows of vmType: what a VM type takes of a machine type, as fractions."""
     rows = pl.concat(
@@ -113,7 +101,7 @@ def _types(database: sqlite3.Connection) -> tuple[pl.DataFrame, list[Broken]]:
             *_rows(database, "vmType", _TYPES, "id"),
         ]
     )
-    rules = [*missing("vmTypeId", "machineId"), *_numeric(*RESOURCES)]
+    rules = [*missing("vmTypeId", "machineId"), *numbers(*RESOURCES)]
     good, broken = refuse(rows, rules, "node_resource")
     good = good.with_columns(pl.col(*RESOURCES).cast(pl.Float64))
     positive = [
@@ -194,9 +182,9 @@ def _vms(vms: pl.DataFrame, asked: pl.DataFrame) -> Read:
     yield Batch(table="container_resource", rows=amounts.rename({"amount": "request"}))
 
 
-def _vm_rules(numbers: Iterable[str]) -> Iterator[Rule]:
+def _vm_rules(amounts: Iterable[str]) -> Iterator[Rule]:
     yield from missing("vmId", "vmTypeId", "starttime")
-    yield from _numeric(*numbers)
+    yield from numbers(*amounts)
     yield Rule(
         column="vmTypeId", broken=pl.col("selector").is_null(), expected="a vmTypeId of vmType"
     )

@@ -6,9 +6,7 @@ issues 120 and 220, and the heads of the files themselves.
 """
 
 from tracekit.sources import Archives, Source, TableFormat
-from tracekit.units import BYTES_PER_GIB, MS_PER_MINUTE
-
-_HOUR_MS = 60 * MS_PER_MINUTE
+from tracekit.units import BYTES_PER_GIB
 
 SOURCE = Source(
     name="ctm21",
@@ -38,7 +36,6 @@ SOURCE = Source(
                 path="MSResource/MSResource_{part}.tar.gz",
                 parts=12,
                 part_bytes=16 * BYTES_PER_GIB // 12,
-                part_ms=_HOUR_MS,
             ),
         ),
         TableFormat(
@@ -56,7 +53,6 @@ SOURCE = Source(
                 path="MSRTQps/MSRTQps_{part}.tar.gz",
                 parts=25,
                 part_bytes=19 * BYTES_PER_GIB // 25,
-                part_ms=30 * MS_PER_MINUTE,
             ),
         ),
         TableFormat(
@@ -77,7 +73,6 @@ SOURCE = Source(
                 path="MSCallGraph/MSCallGraph_{part}.tar.gz",
                 parts=145,
                 part_bytes=25 * BYTES_PER_GIB // 145,
-                part_ms=5 * MS_PER_MINUTE,
             ),
         ),
         TableFormat(
@@ -94,7 +89,6 @@ SOURCE = Source(
                 path="node/Node_{part}.tar.gz",
                 parts=1,
                 part_bytes=11 * BYTES_PER_GIB // 10,
-                part_ms=12 * _HOUR_MS,
             ),
         ),
     ),

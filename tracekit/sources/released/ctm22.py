@@ -7,19 +7,17 @@ its fetchData.sh (addresses, minutes per file). ``USER`` calls from outside the 
 """
 
 from tracekit.sources import Archives, Source, TableFormat, Unpivot
-from tracekit.units import BYTES_PER_MIB, MS_PER_MINUTE
+from tracekit.units import BYTES_PER_MIB
 
-_DAYS_MS = 13 * 24 * 60 * MS_PER_MINUTE
+_DAYS_MINUTES = 13 * 24 * 60
 
 
 def _archives(stem: str, minutes: int, hour_mib: int) -> Archives:
     """The archives of one table, from the minutes in a file and the MiB of an hour."""
-    part_ms = minutes * MS_PER_MINUTE
     return Archives(
         path=f"{stem}/{stem}_{{part}}.tar.gz",
-        parts=_DAYS_MS // part_ms,
+        parts=_DAYS_MINUTES // minutes,
         part_bytes=hour_mib * BYTES_PER_MIB * minutes // 60,
-        part_ms=part_ms,
     )
 
 

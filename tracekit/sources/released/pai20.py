@@ -154,7 +154,7 @@ def read_machine_metric(opened: Opened) -> Read:
         yield Batch(table="node_amount", rows=long(made, ["time_ms", "node"], _MEASURED))
 
 
-_archive = partial(Archives.single, part_ms=62 * 86_400_000)
+_archive = Archives.single
 _N = r"(?:-?[\d.]+(?:[eE][-+]?\d+)?)?"
 _NAME = r"[\w./-]*"
 

@@ -72,8 +72,8 @@ def test_nothing_is_placed_before_a_node_came_and_after_it_left(
     came = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
     assert where <= {"n1", "n3"}
     # who ran on n2 was placed anew when it left
-    assert len(outcome.evicted) == 1
-    evicted = load.container_ids[int(outcome.evicted[0])]
+    assert len(outcome.taken_off.evicted) == 1
+    evicted = load.container_ids[int(outcome.taken_off.evicted[0])]
     assert came[evicted] == CREATED_MS + 9 * HOUR_MS
 
 
@@ -127,7 +127,7 @@ def test_nothing_is_placed_on_a_node_that_is_away(tmp_path: Path, placer: MakePl
     # c0 is evicted when n0 leaves and goes to n1, c1 fits beside it, c2 waits until n0 is back
     assert where == {"c0": "n1", "c1": "n1", "c2": "n0", "c3": "n0"}
     assert came == {"c0": 2_000_000, "c1": 2_500_000, "c2": 3_000_000, "c3": 3_500_000}
-    assert [load.container_ids[at] for at in outcome.evicted] == ["c0"]
+    assert [load.container_ids[at] for at in outcome.taken_off.evicted] == ["c0"]
 
 
 def test_a_node_that_is_away_is_told_and_kept_among_others(tmp_path: Path) -> None:

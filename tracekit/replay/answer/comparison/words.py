@@ -22,7 +22,7 @@ from tracekit.replay.answer.comparison.compared_run import (
 )
 from tracekit.replay.answer.standings import Difference
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import find_measure, small
+from tracekit.replay.measures import find_measure, title_of
 from tracekit.replay.runs.threshold_values import WORST
 from tracekit.study import Study
 from tracekit.words import count, counted, listed
@@ -109,16 +109,11 @@ def quiet(study: Study) -> list[str]:
 def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
     """Titles where they are few; else how many measures of each policy, or of all."""
     if len(rows) <= _TITLED:
-        return listed([f"{_title(row['measure'])} of {row['policy']}" for row in rows])
+        return listed([f"{title_of(row['measure'])} of {row['policy']}" for row in rows])
     many = Counter(row["policy"] for row in rows)
     if len(many) > _TITLED:
         return f"measures of {len(many)} policies"
     return listed([f"{counted(times, 'measure')} of {policy}" for policy, times in many.items()])
-
-
-def _title(name: str) -> str:
-    measure = find_measure(name)
-    return name if measure is None else small(measure.title)
 
 
 def place(verdict: str) -> tuple[int, str]:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.node_labels import CORDON_TAINT
 from tracekit.replay.workload.constraints import documents
 
 #: Columns of the table of nodes that are labels too, unless a label of that name says otherwise.
@@ -204,7 +205,7 @@ class Taint:
 
 
 #: The taint of a node that takes nothing new.
-UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+UNSCHEDULABLE = Taint(CORDON_TAINT, "", "NoSchedule")
 
 
 @dataclass(frozen=True)

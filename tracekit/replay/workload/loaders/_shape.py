@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.workload.resources import BASE, column_order
+from tracekit.replay.workload.resources import BASE, column_order, rounded_down, rounded_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,19 +35,15 @@ def sizes(capacity: Mapping[str, FloatArray], request: Mapping[str, FloatArray])
     resources = column_order(asked)
     return Sizes(
         resources=resources,
-        capacity=np.stack([_whole(np.floor, capacity[name], 1) for name in resources], axis=1),
-        request=np.stack([_whole(np.ceil, request[name], -1) for name in resources], axis=1),
+        capacity=np.stack([rounded_down(capacity[name]) for name in resources], axis=1).astype(
+            np.int64
+        ),
+        request=np.stack([rounded_up(request[name]) for name in resources], axis=1).astype(
+            np.int64
+        ),
     )
 
 
 def spread_slots(containers: int, span_ms: int) -> IntArray:
     """Times of arrival that share a span evenly, from 0, shape (containers,)."""
     return np.arange(containers, dtype=np.int64) * span_ms // max(containers, 1)
-
-
-# Decimal fractions times a unit miss whole numbers by rounding; that is no millicore and no byte.
-_ROUNDING = 1e-6
-
-
-def _whole(rounded: np.ufunc, amounts: FloatArray, sign: int) -> IntArray:
-    return np.asarray(rounded(amounts + sign * _ROUNDING), dtype=np.int64)

@@ -1,5 +1,6 @@
-"""Columns of Parquet files that people write by hand: there, of the right type, complete."""
+"""Columns of Parquet files that people write by hand: there, complete, and what they state."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError, nearest
 from tracekit.files.parquet import read_frame
 from tracekit.opened import is_file
+from tracekit.replay.workload.domains import KINDS
+from tracekit.replay.workload.resources import BASE, DISK, DISK_IO, NET, PODS
 from tracekit.replay.workload.series import hold
+from tracekit.store.quantities import ABSENT, INFERRED, NAMES, RECORDED
 
 
 def read(
@@ -144,3 +148,109 @@ def samples_outside(
         outside=(step < pl.col("arrival_ms")) | (step >= pl.col("departure_ms"))
     )
     return int(found["outside"].sum())
+
+
+#: Names that tables of a store have for what a workload calls otherwise.
+_SAME = {"net_kbit_per_s": NET}
+#: What may stand beside the sizes of a container, as in the table ``container`` of a store.
+RULES: dict[str, type[pl.DataType]] = {
+    "priority": pl.Int64,
+    "gang": pl.String,
+    "gang_minimum": pl.Int64,
+}
+
+
+def renamed(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns by the names that a workload has for them."""
+    there = {old: new for old, new in _SAME.items() if old in frame.columns}
+    return frame.rename({old: new for old, new in there.items() if new not in frame.columns})
+
+
+def rules_in(containers: pl.DataFrame) -> pl.DataFrame:
+    """The columns of ``RULES``, empty where the file does not have them.
+
+    Raises
+    ------
+    TracekitError
+        For a column of another type.
+    """
+    for name, kind in RULES.items():
+        found = containers.schema.get(name, pl.Null())
+        if found not in (kind, pl.Null) and not (kind == pl.Int64 and found.is_integer()):
+            raise TracekitError(f"containers.parquet: column {name} is {found}, expected {kind()}")
+    return containers.select(
+        (pl.col(name) if name in containers.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in RULES.items()
+    )
+
+
+def further_used(usage: pl.DataFrame, resources: Sequence[str]) -> list[str]:
+    """The columns of usage that are of further resources of the nodes, in their order.
+
+    Raises
+    ------
+    TracekitError
+        For one that holds no numbers.
+    """
+    found = [name for name in resources if name not in (*BASE, PODS) and name in usage.columns]
+    for name in found:
+        kind = usage.schema[name]
+        if not kind.is_numeric() and kind != pl.Null:
+            raise TracekitError(f"usage.parquet: column {name} is {kind}, expected Float64")
+    return found
+
+
+def passed_over(
+    frames: Mapping[str, pl.DataFrame], known: Mapping[str, Collection[str]]
+) -> tuple[str, ...]:
+    """A sentence on the columns of these files that nobody reads; none where all are read."""
+    beyond = {
+        file: [name for name in frame.columns if name not in known[file]]
+        for file, frame in frames.items()
+    }
+    named = [f"{', '.join(names)} of {file}" for file, names in beyond.items() if names]
+    return (f"columns that are not read: {'; '.join(named)}",) if named else ()
+
+
+_USED = "use of containers"
+
+
+def rests_on(
+    nodes: pl.DataFrame, containers: pl.DataFrame, usage: pl.DataFrame, *, calls: bool
+) -> dict[str, str]:
+    """For each quantity of a store ``recorded``, ``inferred`` or ``absent``.
+
+    A store made of the same files has the same, but for columns that a replay does not read.
+
+    Parameters
+    ----------
+    calls : bool
+        Whether calls between services are known.
+    """
+    further = set(nodes.columns) - {"node", *KINDS}
+    limits = [name for name in containers.columns if "_limit_" in name]
+    there = {
+        "node sizes": nodes.height > 0,
+        "requests": _any(containers, {*BASE, *further}),
+        "limits": _any(containers, limits),
+        _USED: usage.height > 0,
+        "network in use": _any(usage, {NET}),
+        "disk in use": _any(usage, {DISK, DISK_IO}),
+        "placement": _any(containers, {"node"}),
+        "arrivals": containers.height > 0,
+        "departures": _any(containers, {"departure_ms"}),
+        "priorities": _any(containers, {"priority"}),
+        "fault domains": _any(nodes, KINDS),
+        "calls": calls,
+        "prices": _any(nodes, {"price_per_hour"}),
+    }
+    known = {name: RECORDED if there.get(name) else ABSENT for name in NAMES}
+    if there[_USED] and there["placement"]:
+        # a node uses what those on it do
+        known["use of nodes"] = INFERRED
+    return known
+
+
+def _any(frame: pl.DataFrame, columns: Collection[str]) -> bool:
+    """Whether some row has a value in one of the columns."""
+    return any(frame[name].is_not_null().any() for name in columns if name in frame.columns)

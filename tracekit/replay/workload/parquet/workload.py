@@ -38,20 +38,18 @@ from tracekit.replay.workload.facts_told import (
 )
 from tracekit.replay.workload.parquet.arrivals import Arrived, as_recorded, lives, placed_anew
 from tracekit.replay.workload.parquet.columns import (
+    RULES,
     check_known,
     check_resources,
     fill,
-    read,
-    samples_outside,
-)
-from tracekit.replay.workload.parquet.further import (
-    RULES,
     further_used,
     passed_over,
+    read,
     renamed,
+    rests_on,
     rules_in,
+    samples_outside,
 )
-from tracekit.replay.workload.parquet.known import rests_on
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold
 from tracekit.replay.workload.sized.rules import gangs_of, prices_of, priority_of, short_gangs

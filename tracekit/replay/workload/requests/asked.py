@@ -9,7 +9,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.workload.doubt import SizeDoubt
-from tracekit.replay.workload.resources import BASE, CPU, MEMORY
+from tracekit.replay.workload.resources import BASE, CPU, MEMORY, rounded_up
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
@@ -112,7 +112,7 @@ def overlaid(asked: Asked, told: Told, limit_factor: float) -> Asked:
     for source, target in enumerate(at):
         amount, most = told.request[:, source], told.limit[:, source]
         known = ~np.isnan(amount)
-        whole = np.maximum(np.ceil(np.where(known, amount, 0) - 1e-6), 0).astype(np.int64)
+        whole = np.maximum(rounded_up(np.where(known, amount, 0)), 0).astype(np.int64)
         capped = np.where(np.isnan(most), raised(whole, limit_factor), np.nan_to_num(np.ceil(most)))
         request[known, target], stated[known, target] = whole[known], True
         limit[known, target] = capped[known]

@@ -8,7 +8,16 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.resources import BASE, CPU, MEMORY, PODS, UNLIMITED, column_order
+from tracekit.replay.workload.resources import (
+    BASE,
+    CPU,
+    MEMORY,
+    PODS,
+    UNLIMITED,
+    column_order,
+    rounded_down,
+    rounded_up,
+)
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
 from tracekit.units import MILLI_PER_CORE, SHARE, in_stored_unit
@@ -31,8 +40,6 @@ _FACTORS = {
 }
 #: A fraction of what nobody knows the whole of is counted in millionths.
 _MILLIONTHS = 1_000_000
-#: Decimal fractions times a unit miss whole numbers by rounding; that is no millicore and no byte.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +97,8 @@ def amounts_of(
     capacity, known = _matrix(
         whole, "node", pl.Series("node", nodes, pl.String), resources, "amount"
     )
-    counted = _whole(np.ceil(request - _ROUNDING))
-    room = _whole(np.floor(capacity + _ROUNDING))
+    counted = _whole(rounded_up(request))
+    room = _whole(rounded_down(capacity))
     if PODS in resources:
         at = resources.index(PODS)
         counted[:, at], stated[:, at] = 1, True
@@ -101,7 +108,7 @@ def amounts_of(
         resources=resources,
         capacity=room,
         request=counted,
-        limit=_whole(np.ceil(limit - _ROUNDING)),
+        limit=_whole(rounded_up(limit)),
         stated=stated,
         cells=cells,
         assumed=assumed,

@@ -23,7 +23,6 @@ from tracekit.replay.workload.sized.use import (
     row_groups,
 )
 from tracekit.store import Store
-from tracekit.store.manifest import DERIVED
 
 _AMOUNT = ("resource", "amount", "unit")
 
@@ -63,10 +62,7 @@ def columns_used(
     store: Store, assumptions: SizedAssumptions, recorded: Recorded = CONTAINERS
 ) -> dict[str, str]:
     """The resources beyond CPU and memory whose use is recorded, and the column of each."""
-    parts = zip(
-        store.manifest.parts(recorded.amounts), store.table_files(recorded.amounts), strict=True
-    )
-    files = [path for entry, path in parts if entry.rows and entry.release != DERIVED]
+    files = store.stated_files(recorded.amounts)
     if not files:
         return {}
     found = scan_parquet(*files).select("resource", "unit").unique().collect()

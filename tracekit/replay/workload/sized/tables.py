@@ -7,7 +7,6 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.store import Store, silent_nodes
 from tracekit.store.broken_rows import broken_rows
-from tracekit.store.manifest import DERIVED
 from tracekit.store.node_states import begins_ms, nodes_of, without_size
 from tracekit.store.views import read
 from tracekit.words import counted
@@ -72,11 +71,7 @@ def used_by_others(store: Store) -> bool:
     Then the samples of use tell when containers come and go.
     """
     listing = {entry.release for entry in store.manifest.parts("container") if entry.rows}
-    using = {
-        entry.release
-        for entry in store.manifest.parts("container_usage")
-        if entry.rows and entry.release != DERIVED
-    }
+    using = {entry.release for entry in store.manifest.stated("container_usage")}
     return bool(using - listing)
 
 

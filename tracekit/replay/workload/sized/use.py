@@ -15,8 +15,7 @@ from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.times import Measured
 from tracekit.sizes import STEP_MS
 from tracekit.store import Store
-from tracekit.store.manifest import DERIVED
-from tracekit.store.moments import is_moment
+from tracekit.store.silent_nodes import is_moment
 from tracekit.store.views import ids_of
 
 _FRACTIONS = ("cpu_fraction", "memory_fraction")
@@ -67,13 +66,12 @@ BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_"
 
 
 def measured(store: Store, recorded: Recorded) -> Measured | None:
-    """When use was recorded; None where it was not, or is a moment of nodes (``store.moments``)."""
+    """When use was recorded; None where it was not, or is a moment of nodes (``is_moment``)."""
     aside = recorded == NODES and is_moment(store.manifest)
     entries = [
         entry
         for table in ([] if aside else [recorded.amounts]) + [recorded.fractions]
-        for entry in store.manifest.parts(table)
-        if entry.rows and entry.release != DERIVED
+        for entry in store.manifest.stated(table)
     ]
     firsts = [entry.time_min_ms for entry in entries if entry.time_min_ms is not None]
     lasts = [entry.time_max_ms for entry in entries if entry.time_max_ms is not None]
@@ -228,10 +226,7 @@ def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Itera
 
 def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
     """The rows that sources recorded; what ingest derived from them is left out."""
-    entries = store.manifest.parts(table)
-    for entry, path in zip(entries, store.table_files(table), strict=True):
-        if entry.release == DERIVED:
-            continue
+    for path in store.stated_files(table):
         with parquet_file(path) as file:
             for group in range(file.num_row_groups):
                 read = pl.from_arrow(file.read_row_group(group, columns=list(columns)))

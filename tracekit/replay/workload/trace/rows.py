@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import IntArray
 from tracekit.files.ahead import ahead
-from tracekit.files.places import parquet_file, scan_parquet
+from tracekit.files.places import parquet_file
 from tracekit.store import Store
 
 #: Columns of a row group by name, each of shape (rows,).
@@ -100,15 +100,6 @@ def node_table(store: Store) -> UsageTable:
 def container_table(store: Store) -> UsageTable:
     """Use of containers; a service may be absent."""
     return UsageTable(store, "container_usage", CONTAINER, (TIME, CONTAINER, NODE, *VALUES))
-
-
-def ids_of(store: Store, entity: str) -> pl.Series:
-    """The original ids of an entity, by key."""
-    files = store.dimension_files(entity)
-    if not files:
-        return pl.Series(entity, [], dtype=pl.String)
-    rows = scan_parquet(*files).select("key", "id").collect()
-    return rows.sort("key")["id"]
 
 
 def positions(ids: pl.Series) -> IntArray:

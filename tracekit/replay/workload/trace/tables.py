@@ -20,7 +20,6 @@ from tracekit.replay.workload.trace.rows import (
     Piece,
     UsageTable,
     container_table,
-    ids_of,
     node_table,
     positions,
 )
@@ -28,6 +27,7 @@ from tracekit.replay.workload.trace.survey import Survey, survey
 from tracekit.replay.workload.workload import UNKNOWN
 from tracekit.sizes import STEP_MS
 from tracekit.store import Store
+from tracekit.store.views import ids_of
 
 
 @dataclass(frozen=True, kw_only=True)

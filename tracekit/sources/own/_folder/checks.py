@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
-from tracekit.sources._rows import Rule, emptied
+from tracekit.sources._rows import Rule, emptied, numbers
 from tracekit.units import EPOCH_FROM_MS, MS_PER_DAY
 
 #: A million cores, and an EiB: more is a slip of the pen, and would be all that a figure shows.
@@ -134,15 +134,7 @@ def _lives(opened: Opened) -> pl.DataFrame | None:
 
 def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
     """The rules that these columns hold numbers, where they hold texts."""
-    return [
-        Rule(
-            column=one,
-            broken=pl.col(one).is_not_null() & pl.col(one).cast(pl.Float64, strict=False).is_null(),
-            expected="a number",
-        )
-        for one in columns
-        if frame.schema.get(one) == pl.String
-    ]
+    return numbers(*(one for one in columns if frame.schema.get(one) == pl.String))
 
 
 def no_amounts(columns: Sequence[str]) -> list[Rule]:

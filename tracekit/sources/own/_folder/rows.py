@@ -18,10 +18,9 @@ from tracekit.sources.own._folder.checks import (
 )
 from tracekit.sources.own._folder.columns import LABEL, LIMIT, Measure, columns_of, further
 from tracekit.sources.own._folder.containers import kept_containers, known_containers
-from tracekit.sources.own._folder.earlier import Earlier
 from tracekit.sources.own._folder.measured import check_units
 from tracekit.sources.own._folder.nodes import kept_nodes, known_nodes, timed
-from tracekit.sources.own._folder.repeats import Repeats
+from tracekit.sources.own._folder.repeats import Earlier, Repeats
 from tracekit.sources.own._folder.stored import Stored
 from tracekit.sources.own._folder.units import (
     check_arrivals,

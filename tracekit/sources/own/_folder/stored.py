@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened
-from tracekit.sources._stood import row_text
-from tracekit.sources.own._folder.columns import Measure
-from tracekit.sources.own._folder.repeats import differs, told_again
-from tracekit.sources.own._folder.terms import in_terms_of
-from tracekit.units import EPOCH_FROM_MS
+from tracekit.sources._stood import as_it_stands, row_text
+from tracekit.sources.own._folder.columns import LABEL, LIMIT, Measure
+from tracekit.sources.own._folder.repeats import WHOLE, differs, told_again
+from tracekit.units import EPOCH_FROM_MS, in_stored_unit
 
 #: The columns of each table that say what its rows are about, the entity first; beside the time.
 _ABOUT: Mapping[str, Sequence[str]] = {
@@ -22,8 +22,6 @@ _ABOUT: Mapping[str, Sequence[str]] = {
     "container": ("container",),
     "container_resource": ("container", "resource", "unit"),
 }
-#: The tables of which nobody reads two rows that are about the same: a row can add nothing there.
-_WHOLE = frozenset({"container", "container_resource"})
 #: Where a row stands is no statement, and the time of a size is not one, but of a container is.
 _PASSED_OVER = frozenset({"line", "position"})
 _TIME = "time_ms"
@@ -124,7 +122,7 @@ def _differing(both: pl.DataFrame, name: str, table: str) -> pl.DataFrame:
     """The rows that say something else of a column, or more where nothing can be added."""
     now, first = pl.col(name), pl.col(name + _FIRST)
     other = differs(now.cast(pl.String), first.cast(pl.String))
-    if table in _WHOLE:
+    if table in WHOLE:
         other |= first.is_null() & now.is_not_null() & (now.cast(pl.String) != "")
     found = both.filter(other)
     if name not in _DOCUMENTS or not found.height:
@@ -193,3 +191,65 @@ def _as_texts(rows: pl.DataFrame, about: Iterable[str]) -> pl.DataFrame:
     lines = rows["line"] if "line" in rows.columns else pl.lit(0).alias("line")
     whole = values.with_columns(*lacking, lines)
     return whole.with_columns(pl.col(one).fill_null("") for one in about)
+
+
+#: When a container is there, which both of its tables have, and what a folder's file calls it.
+_ARRIVAL = {"time_ms": "arrival_ms"}
+_SINCE = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def in_terms_of(
+    row: Mapping[str, object], found: Mapping[str, object], measures: Sequence[Measure] | None
+) -> tuple[str, object, object]:
+    """The column of the file, the value as it stands there, and what the store has as one of it.
+
+    Parameters
+    ----------
+    row : the row of the file
+    found : ``resource``, None for none; ``column`` of the table; its values ``now`` and ``first``
+    measures : the columns of a wide file that hold amounts; None of a table of the store's own
+    """
+    column, first = str(found["column"]), found["first"]
+    if found["resource"] is not None:
+        if measures is None:
+            return _with_unit(row, str(found["resource"]), column, first)
+        wanted = f"{found['resource']}{LIMIT if column == 'limit' else ''}"
+        measure = next(one for one in measures if one.resource == wanted)
+        kept = None if first is None else _plain(float(str(first)) * measure.per_unit)
+        return measure.column, as_it_stands(row, measure.column), kept
+    named = column if column in row else _ARRIVAL.get(column, column)
+    if named not in row and column == "labels":
+        return _label(row, json.loads(str(found["now"])), json.loads(str(first)))
+    if named not in row:
+        return named, found["now"], first
+    now = as_it_stands(row, named)
+    if first is None or not named.endswith("_ms"):
+        return named, now, first
+    return named, now, _dated(first) if now != row[named] else _plain(float(str(first)))
+
+
+def _label(
+    row: Mapping[str, object], now: Mapping[str, object], first: Mapping[str, object]
+) -> tuple[str, object, object]:
+    """The first label that is another one; further columns of texts of a wide file are labels."""
+    key = next(one for one in now if one in first and str(first[one]) != str(now[one]))
+    return (key if key in row else f"{LABEL}{key}"), now[key], first[key]
+
+
+def _with_unit(
+    row: Mapping[str, object], resource: str, column: str, first: object
+) -> tuple[str, object, object]:
+    """An amount and its unit, as the file states them."""
+    unit = str(as_it_stands(row, "unit"))
+    _, times, per = in_stored_unit(resource, unit) or (unit, 1, 1)
+    kept = None if first is None else f"{_plain(float(str(first)) * per / times)} {unit}"
+    return column, f"{as_it_stands(row, column)} {unit}", kept
+
+
+def _plain(value: float) -> str:
+    return f"{value:.15g}"
+
+
+def _dated(ms: object) -> object:
+    """A time as it is written out."""
+    return (_SINCE + timedelta(milliseconds=float(str(ms)))).isoformat().replace("+00:00", "Z")

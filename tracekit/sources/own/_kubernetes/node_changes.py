@@ -5,8 +5,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tracekit.node_labels import CORDON_TAINT
 from tracekit.sources.own._kubernetes.objects import Thing, latest_ms, time_ms
-from tracekit.sources.own._kubernetes.shape import CORDON_TAINT, Rows
+from tracekit.sources.own._kubernetes.shape import Rows
 
 #: What a row says of when and where, and not of the node.
 _PLACE = ("time_ms", "line")

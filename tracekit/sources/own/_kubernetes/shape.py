@@ -150,10 +150,6 @@ def _is_of_family(job: str, labels: Mapping[str, str]) -> bool:
     return stem != job and any(one and f"{stem}-".startswith(f"{one}-") for one in named)
 
 
-#: The taint of a node that takes nothing new, which it has as long as it is so.
-CORDON_TAINT = "node.kubernetes.io/unschedulable"
-
-
 def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The taints of a node, with the one that keeps pods away while it is not ready.
 

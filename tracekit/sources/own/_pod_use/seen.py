@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tracekit.node_labels import CORDON_TAINT
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources.own._kubernetes.requests import unit
 from tracekit.sources.own._kubernetes.shape import (
-    CORDON_TAINT,
     Rows,
     node_rows,
     over_time,

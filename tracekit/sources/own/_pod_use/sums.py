@@ -10,8 +10,8 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken
 from tracekit.sources.own._pod_use.parts import Parts, part_of
 from tracekit.sources.own._prometheus.grid import Distances, apart, heard, on_grid, summed
-from tracekit.sources.own._prometheus.increases import Increases
 from tracekit.sources.own._prometheus.metrics import Use
+from tracekit.sources.own._prometheus.seams import Increases
 from tracekit.sources.own._prometheus.series import Series
 from tracekit.words import counted
 

@@ -8,7 +8,7 @@ import polars as pl
 
 #: By what a part of an entity is known.
 PARTS = ("entity", "part", "sign")
-_STEP, _AT = pl.col("step_ms"), pl.col("at")
+_STEP = pl.col("step_ms")
 
 
 def cells(samples: pl.DataFrame) -> pl.DataFrame:

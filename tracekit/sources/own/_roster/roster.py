@@ -91,12 +91,9 @@ class Roster:
         """What the store calls a life."""
         return self._named.get((pod, uid), pod)
 
-    def container_at(self, pod: str, time_ms: int, uid: str = "") -> str:
+    def container_at(self, pod: str, time_ms: int) -> str:
         """The life of a pod at a time."""
         starts, names = self._order.get(pod, ([], []))
-        exact = f"{pod}@{uid}"
-        if exact in names:
-            return exact
         at = bisect.bisect_right(starts, time_ms) - 1
         return names[max(at, 0)] if names else pod
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracekit.replay.measures import find_measure, small
+from tracekit.replay.measures import find_measure, title_of
 from tracekit.replay.runs.thresholds import Threshold
 from tracekit.units import percent
 
@@ -98,9 +98,3 @@ def number(measure: str, value: float | None, digits: int = 1) -> str:
     known = find_measure(measure)
     share = known is not None and known.share
     return percent(value, digits) if share else plain(value, digits)
-
-
-def title_of(measure: str) -> str:
-    """What sentences call a measure."""
-    known = find_measure(measure)
-    return measure if known is None else small(known.title)

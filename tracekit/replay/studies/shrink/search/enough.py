@@ -25,8 +25,6 @@ from tracekit.replay.workload.workload import Workload
 MOST = 16
 _TIMES = (2, 4, 8, MOST)
 _WORDS = {2: "twice", 4: "four times", 8: "eight times", MOST: "sixteen times"}
-#: So many kinds of nodes are asked about by themselves.
-_KINDS = 3
 #: A limit that moves by less is not nearer.
 _LITTLE = 0.01
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.measures import find_measure, small
+from tracekit.replay.measures import find_measure, small, title_of
 from tracekit.replay.studies.shrink.frames import BREAKS_WITH_ALL, FAILS_HOW
-from tracekit.replay.studies.shrink.search.broken_limit import number, title_of
+from tracekit.replay.studies.shrink.search.broken_limit import number
 
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
