@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tracekit.report.drawing.labels import Label, box_of, placed
+from tracekit.report.drawing.labels import Box, Label, _box, placed
 
 WIDTH_PX, HEIGHT_PX = 560, 340
+
+
+def box_of(label: Label, drawn: dict[str, Any]) -> Box:
+    """The room that a label takes: left, top, right and bottom in pixels."""
+    at = label.x * WIDTH_PX, (1 - label.y) * HEIGHT_PX
+    return _box(label, at, (drawn["xanchor"], drawn["ax"], drawn["ay"]))
 
 
 def _twice(one: tuple[float, ...], other: tuple[float, ...]) -> float:
@@ -25,7 +32,7 @@ def test_nobody_is_covered(seed: int) -> None:
     labels = [Label(text="n" * int(rng.integers(3, 20)), x=x, y=y) for x, y in at]
     found = placed(labels, at, width_px=WIDTH_PX, height_px=HEIGHT_PX, most=8)
     assert len(found) <= 8
-    boxes = [box_of(one, drawn, WIDTH_PX, HEIGHT_PX) for one, drawn in found]
+    boxes = [box_of(one, drawn) for one, drawn in found]
     assert all(_twice(one, other) == 0 for one, other in combinations(boxes, 2))
     marks = [(x * WIDTH_PX, (1 - y) * HEIGHT_PX) for x, y in at]
     for left, top, right, bottom in boxes:
@@ -38,7 +45,7 @@ def test_three_marks_on_one_spot_have_three_names() -> None:
     labels = [Label(text=name, x=0.95, y=0.02, must=True) for name in ("observed", "one", "two")]
     spots = [(0.95, 0.02)] * 3
     found = placed(labels, spots, width_px=WIDTH_PX, height_px=HEIGHT_PX, most=8)
-    boxes = [box_of(one, drawn, WIDTH_PX, HEIGHT_PX) for one, drawn in found]
+    boxes = [box_of(one, drawn) for one, drawn in found]
     assert [one.text for one, _ in found] == ["observed", "one", "two"]
     assert all(_twice(one, other) == 0 for one, other in combinations(boxes, 2))
 

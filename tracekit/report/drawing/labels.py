@@ -73,12 +73,6 @@ def placed(
     return found
 
 
-def box_of(label: Label, drawn: dict[str, Any], width_px: int, height_px: int) -> Box:
-    """The room that a label takes: left, top, right and bottom in pixels."""
-    at = label.x * width_px, (1 - label.y) * height_px
-    return _box(label, at, (drawn["xanchor"], drawn["ax"], drawn["ay"]))
-
-
 def _around(x: float, y: float) -> Box:
     return x - _MARK_PX, y - _MARK_PX, x + _MARK_PX, y + _MARK_PX
 
