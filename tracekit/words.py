@@ -107,8 +107,12 @@ def short_ids(texts: Sequence[str]) -> list[str]:
     return [one if len(meant[one]) == 1 else text for text, one in zip(texts, short, strict=True)]
 
 
-def few(names: Sequence[str]) -> str:
+def few(names: Sequence[str], most: int = _NAMED) -> str:
     """The first of some names; the others are counted."""
-    if len(names) <= _NAMED:
-        return listed(names)
-    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return listed(names) if len(names) <= most else and_more(names[:most], len(names))
+
+
+def and_more(names: Sequence[str], of: int) -> str:
+    """Names in a row, and how many more there are where they are fewer than ``of``."""
+    more = f" and {of - len(names):,} more" if of > len(names) else ""
+    return f"{', '.join(names)}{more}"

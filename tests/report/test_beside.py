@@ -22,7 +22,7 @@ from tracekit.report.contents import answer, beside, pair, replay
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
 from tracekit.report.measures import NEITHER
-from tracekit.report.words import percent
+from tracekit.words import percent
 
 #: Means of two policies and of production; of the last the orders say nothing beyond chance.
 MEANS = {

@@ -77,10 +77,6 @@ def test_settings_that_differ_are_one_table() -> None:
     assert not any("The runs differ in" in said for said in page.sentences(data))
 
 
-def test_many_names_are_counted() -> None:
-    assert page.some([f"p{at}" for at in range(8)]) == "p0, p1, p2, p3, p4, p5 and 2 more"
-
-
 def test_the_first_page_says_it_too(data: Data) -> None:
     said = answer(data)
     assert said.sentence == page.lead(data)

@@ -9,7 +9,9 @@ import pytest
 from report_queries_support import queries
 from report_results_support import results
 
-from tracekit.report.contents import analysis
+from tracekit import registry
+from tracekit.report import contents as package
+from tracekit.report.contents import analysis, contents
 from tracekit.report.data import Data
 from tracekit.report.pages import all_pages
 from tracekit.report.render import render_data
@@ -85,3 +87,11 @@ def test_a_published_trace_with_calls_has_them() -> None:
 def test_a_page_about_rows_that_are_not_there_is_left_out(page: str, query: str) -> None:
     assert page in shown(store("alibaba18"))
     assert page not in shown(store("alibaba18", (query,)))
+
+
+def test_what_a_page_shows_is_found_by_the_name_of_its_file() -> None:
+    every = [name for name in registry.module_names(package) if name != "contents"]
+    found = [getattr(contents, name).__name__ for name in every]
+    assert found == [f"{package.__name__}.{name}" for name in every]
+    with pytest.raises(AttributeError, match="contents has no part 'nothing'"):
+        getattr(contents, "nothing")  # noqa: B009 - a type checker knows no such part

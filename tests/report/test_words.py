@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tracekit.report import words
+from tracekit import words
 from tracekit.report.cells import size_text, table
 from tracekit.report.contents.assumed import assumed_text
-from tracekit.words import agreeing, counted
+from tracekit.words import agreeing, and_more, counted, few
 
 PERCENT = [
     (0, None, "0 %"),
@@ -113,3 +113,18 @@ def test_columns_of_a_query_are_explained_by_its_header() -> None:
 def test_sizes() -> None:
     assert size_text(0).replace(words.NBSP, " ") == "0 B"
     assert size_text(3 * 2**30).replace(words.NBSP, " ") == "3 GiB"
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "said", "in_a_row"),
+    [
+        ([], 3, "", ""),
+        (["a"], 3, "a", "a"),
+        (["a", "b", "c"], 3, "a, b and c", "a, b, c"),
+        (["a", "b", "c"], 2, "a, b and 1 more", "a, b and 1 more"),
+        ([f"p{at}" for at in range(1003)], 2, "p0, p1 and 1,001 more", "p0, p1 and 1,001 more"),
+    ],
+)
+def test_many_names_are_counted(names: list[str], most: int, said: str, in_a_row: str) -> None:
+    assert few(names, most) == said
+    assert and_more(names[:most], len(names)) == in_a_row

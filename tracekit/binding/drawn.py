@@ -96,9 +96,9 @@ _SAME = 0.05
 
 
 def unlike_recorded(vcpus: Mapping[str, float]) -> str:
-    """Why what is lost as recorded is not of the load of the others; empty where it is.
+    """Why the recorded binding has another load than the other ways; empty where it has the same.
 
-    Other ways bind as many vCPUs as a container requests; the recorded sets may be of other sizes.
+    The other ways bind as many vCPUs as a container requests. Recorded sets may have other sizes.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
+from tracekit.words import counted
 
 
 def room_of(
@@ -53,8 +54,8 @@ def assumed_told(workload: Workload, *, sockets: int, threads_per_core: int) -> 
         else ""
     )
     return (
-        f"nodes are assumed to have {sockets} socket{'s' * (sockets != 1)} of cores with"
-        f" {threads_per_core} thread{'s' * (threads_per_core != 1)}{lost}: --topology says how they"
+        f"nodes are assumed to have {counted(sockets, 'socket')} of cores with"
+        f" {counted(threads_per_core, 'thread')}{lost}: --topology says how they"
         " are built"
     )
 

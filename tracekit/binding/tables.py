@@ -67,7 +67,7 @@ def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
 def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """The first policy less each other one, paired by repeat.
 
-    What is told is beyond chance for all of them together: see ``replay.runs.student.judge``, with
+    What is told is beyond chance for all of them together: see ``chance.student.judge``, with
     lost vCPUs as what answers the question. Of one repeat there are no limits.
     """
     many = repeated["repeat"].n_unique()

@@ -22,7 +22,7 @@ from tracekit.callgraph.chains import (
 from tracekit.callgraph.declared import CHAINS
 from tracekit.callgraph.frames import calls_frame
 from tracekit.callgraph.graph import rebuild
-from tracekit.callgraph.names import Names
+from tracekit.callgraph.names import StoreNames
 from tracekit.callgraph.parts import Part, chunks, open_parts
 from tracekit.callgraph.totals import Tally
 from tracekit.errors import TracekitError
@@ -101,7 +101,7 @@ def simulation_frames(
         members = _members(chosen, hosts)
         sampled = _call_table(parts, chosen, members, hosts["service_key"].unique(), task)
     table = rated_calls(store, sampled, STEP_MS)
-    return _printed(Names(store), table, _states(store, members["container_key"]), members)
+    return _printed(StoreNames(store), table, _states(store, members["container_key"]), members)
 
 
 def _graphs(parts: list[Part], task: Task) -> Iterator[pl.DataFrame]:
@@ -174,7 +174,7 @@ def _call_table(
 
 
 def _printed(
-    names: Names, table: pl.DataFrame, states: pl.DataFrame, members: pl.DataFrame
+    names: StoreNames, table: pl.DataFrame, states: pl.DataFrame, members: pl.DataFrame
 ) -> dict[str, pl.DataFrame]:
     """The files, with original ids and the column names of the study."""
     containers, services = names.of("container"), names.of("service")

@@ -15,7 +15,7 @@ _ENTITY = {
 }
 
 
-class Names:
+class StoreNames:
     """The ids of a store's services and interfaces, and those of ranges of its traces."""
 
     def __init__(self, store: Store) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tracekit.callgraph import frames
 from tracekit.callgraph.declared import Mode
 from tracekit.callgraph.graph import rebuild
-from tracekit.callgraph.names import Names
+from tracekit.callgraph.names import StoreNames
 from tracekit.callgraph.parts import Part, read
 from tracekit.crew.crew import OnProgress
 
@@ -57,7 +57,7 @@ class Folder:
     path : where to write; None: nothing is written
     """
 
-    def __init__(self, path: Path | None, names: Names) -> None:
+    def __init__(self, path: Path | None, names: StoreNames) -> None:
         self._path, self._names = path, names
         self._writers: dict[str, pq.ParquetWriter] = {}
 

@@ -121,7 +121,7 @@ class Records:
     traces : int64, shape (traces,)
         Keys of the traces, sorted; ``trace`` is a place in it.
     types : list of str
-        Types of call, in the order of ``kinds.in_order``; ``kind`` is a place in it, and
+        Types of call, in the order of ``in_order``; ``kind`` is a place in it, and
         ``len(types)`` stands for a missing type.
     remote, twice, store : bool, shape (types + 1,)
         Whether calls of a type are made over the network, are recorded by either end, are to a

@@ -15,7 +15,7 @@ import polars as pl
 from tracekit._version import VERSION
 from tracekit.callgraph.declared import MODE, MODES, Mode
 from tracekit.callgraph.ledger import UNITS
-from tracekit.callgraph.names import Names
+from tracekit.callgraph.names import StoreNames
 from tracekit.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges
 from tracekit.callgraph.pieces import Folder, Piece, PieceTask
 from tracekit.callgraph.totals import Totals
@@ -87,7 +87,7 @@ def callgraph(
     """
     chosen = _known(mode)
     parts = open_parts(store)
-    names, totals = Names(store), Totals()
+    names, totals = StoreNames(store), Totals()
     pieces = ranges(parts, rows_at_once)
     with _folder(out, store, chosen) as path, Folder(path, names) as folder:
         with progress.task("callgraph", len(pieces), "pieces") as task:
@@ -163,7 +163,7 @@ def _take(piece: Piece, totals: Totals, folder: Folder) -> None:
         folder.append(name, frame)
 
 
-def _result(mode: Mode, totals: Totals, names: Names) -> CallGraphs:
+def _result(mode: Mode, totals: Totals, names: StoreNames) -> CallGraphs:
     units = pl.DataFrame({"defect": list(UNITS), "unit": list(UNITS.values())})
     ledger = totals.ledger().with_columns(pl.col("defect", "action").cast(pl.String))
     return CallGraphs(

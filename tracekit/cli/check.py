@@ -10,6 +10,7 @@ from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._streams import visible
+from tracekit.words import counted
 
 PANEL = Panel.look
 
@@ -84,8 +85,7 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
         rows = [
             [_named(row), row["rows"], percent(row["share"], 3), row["action"]] for row in ledger
         ]
-        many = "s" * (counts["rows"] != 1)
-        title = f"{table}: {counts['rows']:,} row{many} in {store}"
+        title = f"{table}: {counted(counts['rows'], 'row')} in {store}"
         if rows:
             print_table(title, ["defect", "rows", "share", "what was done"], rows)
             _first_of(ledger)

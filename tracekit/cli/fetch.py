@@ -3,6 +3,7 @@
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_table
+from tracekit.words import counted
 
 PANEL = Panel.data
 
@@ -27,7 +28,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
         files = [dataclasses.asdict(file) for file in summary.files]
         print_json({"schema": "tracekit/fetch/1", **document, "files": files})
         return
-    many = f"{len(summary.files)} archive{'s' * (len(summary.files) != 1)}"
+    many = counted(len(summary.files), "archive")
     print_table(
         f"{many}, {units.size(size)}, in {summary.out}",
         ["file", "size", "outcome"],

@@ -7,6 +7,7 @@ from typing import Any
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.words import counted
 
 PANEL = Panel.look
 
@@ -47,9 +48,7 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     for sentence in document["doubts"]:
         print_sentence(sentence)
     files = {one["file"] for one in document["sources"] if one["release"] != "derived"}
-    print(
-        f"{len(files)} source file{'s' * (len(files) != 1)}; data quality: tracekit check {store}"
-    )
+    print(f"{counted(len(files), 'source file')}; data quality: tracekit check {store}")
 
 
 def _span(table: Mapping[str, Any]) -> str:

@@ -133,8 +133,8 @@ def _policy(study: Requests, name: str) -> list[object]:
 
 def _changed(rows: pl.DataFrame, what: str) -> None:
     """Services with the request of one now and then, and what all of them free."""
-    from tracekit.report.words import short_hash
     from tracekit.sizing.requests import told as words
+    from tracekit.words import short_hash
 
     cut = f"; the first{NBSP}{words.TOLD}" if rows.height > words.TOLD else ""
     _output.print_table(
@@ -165,8 +165,8 @@ def _changed(rows: pl.DataFrame, what: str) -> None:
 
 def _services(study: Requests) -> None:
     """The services that need more, those that free most, and those at risk."""
-    from tracekit.report.words import short_hash
     from tracekit.sizing.requests import told as words
+    from tracekit.words import short_hash
 
     for rows, what in (
         (words.needing_more(study), words.needing_told(study)),

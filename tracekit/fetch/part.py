@@ -27,7 +27,7 @@ class Part:
 
     @property
     def size_bytes(self) -> int:
-        """How much of the file is here; nothing when it is not known what of."""
+        """The number of bytes that are here; 0 where it is not known which file they are of."""
         return self.path.stat().st_size if self.path.exists() and self.remote is not None else 0
 
     @property

@@ -49,7 +49,7 @@ def said(summary: IngestSummary) -> str:
         if rejected
         else ""
     )
-    return f"{counted(rows, 'row')} of {files:,} new file{'s' * (files != 1)} are stored{broken}"
+    return f"{counted(rows, 'row')} of {counted(files, 'new file')} are stored{broken}"
 
 
 def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
@@ -74,7 +74,7 @@ def failure(summary: IngestSummary) -> TracekitError:
     lacks = f"; the store lacks {', '.join(summary.lacks)}" if summary.lacks else ""
     if len(summary.failed) == 1:
         done = len({entry.file for entry in summary.ingested})
-        kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
+        kept = f"; {counted(done, 'other file')} went in" if done else ""
         return TracekitError(f"{first.what}{kept}{lacks}", hint=first.hint)
     names = ", ".join(name for name, _ in summary.failed[:5])
     if {error.what for _, error in summary.failed} == {first.what}:

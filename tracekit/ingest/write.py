@@ -37,6 +37,7 @@ from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.store.quantities import absent_use
 from tracekit.store.stored_rows import LISTS, OWN
 from tracekit.units import percent, size
+from tracekit.words import counted
 
 #: Less than this is done before a second process has started.
 _PARALLEL_FROM_BYTES = 64 << 20
@@ -135,8 +136,7 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
                 " --out DIR",
             )
         found = discover(where, release=release)
-    many = "s" * (len(found.files) != 1)
-    progress.told(f"{len(found.files):,} file{many} of {size(found.size_bytes)}")
+    progress.told(f"{counted(len(found.files), 'file')} of {size(found.size_bytes)}")
     return found
 
 

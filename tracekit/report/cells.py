@@ -10,9 +10,9 @@ import polars as pl
 
 from tracekit.replay.measures import find_measure, words_of
 from tracekit.report.heads import head
-from tracekit.report.words import MINUS, NBSP, number, percent, short_hash
 from tracekit.sqlfiles import get_query
 from tracekit.units import duration, memory
+from tracekit.words import MINUS, NBSP, number, percent, short_hash
 
 Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 

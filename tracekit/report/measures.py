@@ -14,7 +14,7 @@ from tracekit.replay.measures import RESOURCES, Measure, of_demand
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.policies import tested
-from tracekit.report.words import number, percent
+from tracekit.words import number, percent
 
 #: Of a measure that is no better at either end.
 NEITHER = "neither"

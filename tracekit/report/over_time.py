@@ -1,6 +1,7 @@
 """Lines over time, one per policy: what the figures of a replay's measures share."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 import polars as pl
@@ -30,6 +31,8 @@ _MOST_POLICIES = 2
 NARROW_POINTS = 48
 #: What the time is shaded with in which containers still arrive.
 FILLING = "rgba(128,140,155,0.14)"
+#: Shares that differ by less are shown as one number.
+_ALIKE = 0.0005
 _AMOUNTS = {"least": pl.Float64, "mean": pl.Float64, "most": pl.Float64, "samples": pl.Int64}
 
 
@@ -147,6 +150,28 @@ def amounts(frame: pl.DataFrame, amount: str) -> dict[str, float]:
     """``least``, ``mean`` or ``most`` of each policy, without those where it is not known."""
     rows = frame.group_by("policy", maintain_order=True).agg(pl.col(amount).first())
     return {name: value for name, value in rows.iter_rows() if value is not None}
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The highest values of the policies under test: by policy, and who reaches least and most."""
+
+    reached: dict[str, float]
+    low: str
+    high: str
+
+    @property
+    def alike(self) -> bool:
+        """Whether the least and the most are shown as one number."""
+        return self.reached[self.high] - self.reached[self.low] < _ALIKE
+
+
+def peaks(frame: pl.DataFrame) -> Peaks | None:
+    """Of the policies under test where one is known, else of all; None where none is known."""
+    known = amounts(frame, "most")
+    reached = {name: known[name] for name in tested(frame) if name in known} or known
+    ordered = sorted(reached, key=lambda name: (reached[name], name))
+    return Peaks(reached, ordered[0], ordered[-1]) if ordered else None
 
 
 def summary_table(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:

@@ -18,10 +18,13 @@ with an underscore are parts that pages share.
 """
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+import jinja2
 
 from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
@@ -141,4 +144,28 @@ def _read(path: Path) -> Page:
         group=group,
         order=int(order),
         needs=needs,
+    )
+
+
+#: What a fault in a page's own code raises; damage and refusals of the system have other types.
+FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    jinja2.TemplateError,
+)
+
+
+def page_fault(page: Page, error: Exception) -> str:
+    """What is said of a page that has a fault of tracekit's; raises it with TRACEKIT_DEBUG."""
+    if os.environ.get("TRACEKIT_DEBUG"):
+        raise error
+    reason = next(iter(str(error).splitlines()), "")
+    return (
+        f"The page '{page.title}' could not be made: {type(error).__name__}: {reason}. The other"
+        " pages are whole. This is a bug; run 'tracekit --debug report ...' and report what it"
+        " prints."
     )

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.inference.estimate import NORMAL_95
-from tracekit.report.words import MINUS
+from tracekit.words import MINUS
 
 #: Fewer pairs tell nothing.
 _FEWEST = 10

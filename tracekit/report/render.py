@@ -23,14 +23,13 @@ from tracekit.query.database import Database
 from tracekit.replay.policy.own_files import FILES
 from tracekit.report.blocks import SIZE, block
 from tracekit.report.computed import folders_of
-from tracekit.report.contents import contents
+from tracekit.report.contents import answer, contents
 from tracekit.report.data import Data, load, open_source, read_run
 from tracekit.report.drawing import palette
-from tracekit.report.faults import FAULTS, page_fault
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
 from tracekit.report.libraries import inline, plotly, tables, tables_style
-from tracekit.report.pages import GROUPS, Page, all_pages
+from tracekit.report.pages import FAULTS, GROUPS, Page, all_pages, page_fault
 from tracekit.report.paths import paths
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
@@ -128,7 +127,7 @@ def _findings(data: Data) -> tuple[str, ...]:
 def _answers(data: Data) -> tuple[str, ...]:
     """What was asked for; nothing where its page has a fault."""
     try:
-        return tuple(plain(one) for one in contents.answer.told(data))
+        return tuple(plain(one) for one in answer.told(data))
     except FAULTS:
         if os.environ.get("TRACEKIT_DEBUG"):
             raise

@@ -38,13 +38,13 @@ class Studies:
 def read_studies(
     source: Path, given: Sequence[Path], *, load: Mapping[str, Any] | None = None
 ) -> Studies:
-    """Studies by name; of two of one name the given one counts, the last if several.
+    """Studies by name, one of each name.
 
-    Of several beside the source that one counts that assumes what the run assumed, and of these
-    one of the load as recorded, which the run asked for itself; then that of more orders of
-    arrival; else the first by its folder. Of a
-    run those count, too, that lie in the folder that it lies in. Those of a cluster
-    that do not say that they are of the run's workload are left out.
+    A study that is given goes before one that lies beside the source; of several given the last
+    counts. Of several beside the source, the first by these rules counts: it assumes what the run
+    assumed; it is of the load as recorded; it met more orders of arrival; its folder is the first
+    by name. The folder that a run lies in is searched, too. A study of a cluster is left out where
+    it does not say that it is of the run's workload.
 
     Parameters
     ----------

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.advice import sentence
-from tracekit.replay.answer.overload import OVERLOAD, most_overload, node_steps
-from tracekit.replay.answer.preferred import NODES, USUAL
+from tracekit.replay.answer.overload import most_overload, node_steps
+from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import Standing, Standings, difference
 from tracekit.replay.chance.material import too_near
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import NODES, OVERLOAD, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.measures import named
@@ -153,8 +153,8 @@ def _missing(used: Standings) -> str:
 def _fewer(data: Data, rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> dict[str, str]:
     """The policies that use fewer nodes than the chosen one, and how sure that is.
 
-    Every mark to the left of it is one, as a title speaks of what is drawn; those so near that it
-    does not count are none.
+    A title speaks of what is drawn, so every mark to the left counts, unless the difference is too
+    small to count.
     """
     ours = next((one for one in rows if one["policy"] in chosen), None)
     measure = find_measure(NODES)

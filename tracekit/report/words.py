@@ -1,35 +1,6 @@
-"""Numbers and lists as a sentence of the report says them: those of ``tracekit.words``."""
+"""Sentences that figures and findings share."""
 
-from tracekit.words import (
-    MINUS,
-    NBSP,
-    count,
-    few,
-    listed,
-    number,
-    percent,
-    short_hash,
-    short_id,
-    short_ids,
-    signed,
-    spaced,
-)
-
-__all__ = [
-    "MINUS",
-    "NBSP",
-    "count",
-    "few",
-    "listed",
-    "not_recorded",
-    "number",
-    "percent",
-    "short_hash",
-    "short_id",
-    "short_ids",
-    "signed",
-    "spaced",
-]
+from tracekit.words import count
 
 
 def not_recorded(nodes: int) -> str:

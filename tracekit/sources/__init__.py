@@ -37,6 +37,7 @@ from tracekit.sources._release import (
 )
 from tracekit.sources._stood import STOOD, row_text
 from tracekit.tables import all_tables
+from tracekit.words import plural
 
 __all__ = [
     "STOOD",
@@ -149,7 +150,7 @@ def _no_table(head: Head, file: ClusterFile, missing: tuple[str, ...]) -> Missin
             hint="write the names of its columns as its first line",
         )
     return MissingColumnError(
-        f"{of}, for want of the column{'s' * bool(missing[1:])} {', '.join(missing)};"
+        f"{of}, for want of the {plural(len(missing), 'column')} {', '.join(missing)};"
         f" found: {found}",
         hint="rename or add them: docs/sources/folder.md says which there are; or give the file"
         " another name",

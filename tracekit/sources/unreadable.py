@@ -1,6 +1,6 @@
-"""How reasons begin that documents of a cluster are rejected for before it is known what they are.
+"""How reasons begin for documents of a cluster that are rejected before their kind is known.
 
-Readers write them; who counts rejects by what they are of tells by them that these are of nothing.
+Readers write them. The count of rejects by kind recognises by them the rejects of no kind.
 """
 
 NO_JSON = "is no JSON"

@@ -8,6 +8,7 @@ import polars as pl
 from tracekit.store.folder import Store
 from tracekit.store.views import read
 from tracekit.units import EPOCH_FROM_MS, MS_PER_S, memory
+from tracekit.words import counted, plural
 
 #: The source whose lists say of every pod whether it has a node.
 _SAYS_SO = "kubernetes"
@@ -55,7 +56,7 @@ def told_of(rows: pl.DataFrame, resources: pl.DataFrame) -> str:
     parts = [_service_text(one, asked) for one in of.head(_NAMED).to_dicts()]
     if of.height > _NAMED:
         parts.append(f"{of['pods'][_NAMED:].sum():,} of other services")
-    pods = f"{rows.height:,} pod{'s' * (rows.height != 1)}"
+    pods = counted(rows.height, "pod")
     together = f"; together they request {_requests(asked)}" if of.height > 1 else ""
     return f"{pods} never had a node: {'; '.join(parts)}{together}"
 
@@ -85,5 +86,5 @@ def _amount(amount: float, unit: str | None, resource: str) -> str:
     if unit == "bytes":
         return memory(amount) if resource == "memory" else f"{memory(amount)} {resource}"
     if unit == "cores":
-        return f"{amount:,.6g} core{'s' * (amount != 1)}"
+        return f"{amount:,.6g} {plural(amount, 'core')}"
     return f"{amount:,.6g} {resource}"

@@ -16,6 +16,7 @@ from tracekit.store.node_states import (
     unready,
 )
 from tracekit.store.views import read
+from tracekit.words import and_more
 
 #: What a replay assumes of nodes that state none of it.
 _ASSUMED = {"cpu": "node_cpu_cores", "memory": "node_memory_bytes"}
@@ -144,8 +145,7 @@ def are(names: pl.Series, what: str) -> str:
 
 def named(names: pl.Series, what: str) -> str:
     """One by its name; several by their count and the first names."""
-    shown = ", ".join(names.head(_NAMED))
-    more = f" and {names.len() - _NAMED:,} more" if names.len() > _NAMED else ""
+    shown = and_more(names.head(_NAMED).to_list(), names.len())
     if names.len() == 1:
         return f"{what} {shown}"
-    return f"{names.len():,} {what}s ({shown}{more})"
+    return f"{names.len():,} {what}s ({shown})"

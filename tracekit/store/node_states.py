@@ -39,11 +39,11 @@ def nodes_of(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The nodes as they are at the start, without what is gone, with the size they have at the end.
 
-    The start is when use begins, where that is given: what changed before counts, what changes
-    later does not. Of what is first spoken of after that, and without such a time, the first row
-    counts. What is decided is about the nodes there are, so that the last amount is their size; of
-    one that is 0 then, as where a device plugin restarts, the last that is not. So it is with the
-    price: the last one stated. A field that a row does not state is as it was last stated.
+    The start is the time when use begins, where that is given. Changes before it count, later ones
+    do not. The first row counts for a node that is first spoken of later, and where no time is
+    given. The size is the last amount stated, as decisions are about the nodes that there are. An
+    amount of 0 does not count as the last one: a device plugin that restarts states it. The price
+    is the last one stated. A field that a row leaves out keeps its last value.
 
     A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
     Of a node that is gone at the start and comes back, it is the row with which it comes back.

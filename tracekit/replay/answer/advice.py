@@ -13,15 +13,15 @@ from tracekit.replay.answer.amounts import difference_text, standing_text
 from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.left_waiting import leaves, left
 from tracekit.replay.answer.may_answer import CONDITIONS
-from tracekit.replay.answer.overload import OVERLOAD, SLIGHT, node_steps
+from tracekit.replay.answer.overload import SLIGHT, node_steps
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.prices import cost, gains, price, verb
 from tracekit.replay.answer.standings import Standing, difference, standings
-from tracekit.replay.measures import RESOURCES, Measure, find_measure, small
+from tracekit.replay.measures import OVERLOAD, RESOURCES, Measure, find_measure, small
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.units import percent
-from tracekit.words import counted, few, listed, spaced
+from tracekit.words import counted, few, listed, plural, spaced
 
 #: What a policy is called where production is kept: it is no choice.
 NEAREST = "comes nearest"
@@ -56,13 +56,13 @@ def sentence(found: Results, told: Decision) -> str:
 
 
 def without_advice(said: str) -> str:
-    """The answer as what is so under its policy, without what to do about it."""
+    """What the answer's policy comes to, without the advice to use it."""
     use = re.match(r"Use ([^:,]+): ", said)
     return f"Under {use[1]} {said[use.end() :]}" if use else said.removeprefix(f"{_WEIGH}. ")
 
 
 def overloads(found: Results, policy: str) -> float:
-    """In which share of all node-steps nodes are overloaded; 0 where it is ``SLIGHT`` or unknown.
+    """The share of node-steps that are overloaded; 0 where it is ``SLIGHT`` or unknown.
 
     A policy that overloads less than production may be the answer, and yet no cure.
     """
@@ -153,12 +153,12 @@ def _any_of(told: Decision) -> str:
         f"No policy is better than another: {len(told.chosen)} of {len(told.chosen) + others} place"
         " every container without overloading nodes, and nothing that may decide tells these apart"
         f" beyond chance. Keep {first}, {why}."
-        f" The other{'s' * (others != 1)} {do} not hold the load."
+        f" The {plural(others, 'other')} {do} not hold the load."
     )
 
 
 def _beside(found: Results, told: Decision) -> str:
-    """How far that is from the runner-up, a clause; empty where there is none."""
+    """How far the choice is from the runner-up, a clause; empty where there is none."""
     rival, measure = runner_up(found, told), find_measure(told.criterion)
     if not rival or measure is None:
         return ""

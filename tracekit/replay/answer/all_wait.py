@@ -1,4 +1,4 @@
-"""Where every policy leaves containers waiting: who leaves the fewest, and who is alike in that."""
+"""Which policy leaves the fewest containers waiting, where every policy leaves some."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ def all_wait(found: Results, policies: Sequence[str]) -> str:
 
 
 def fewest_waiting(found: Results, measure: str) -> tuple[list[str], list[str]]:
-    """The policy that leaves fewest waiting and those within chance of it, and those that are not.
+    """The policies within chance of the fewest waiting, the best first; and those that leave more.
 
     Both are empty where too few orders of arrival were met, or nothing tells policies apart.
     """
@@ -55,7 +55,7 @@ def _beside(found: Results, measure: str) -> str:
 
 
 def told(alike: Sequence[str], worse: Sequence[str]) -> str:
-    """Who else is alike, and who is worse, clauses after what is said of the first."""
+    """The policies that are alike and those that are worse, as clauses after the first one."""
     near = f"; within chance of that: {_names(alike)}" if alike else ""
     return f"{near}; more, beyond chance: {_names(worse)}" if worse else near
 

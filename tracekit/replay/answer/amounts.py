@@ -6,7 +6,7 @@ A difference of two percentages is in percentage points (pp).
 import math
 
 from tracekit.replay.answer.standings import Difference, Standing
-from tracekit.replay.measures import Measure
+from tracekit.replay.measures import COST_PER_HOUR, Measure
 from tracekit.replay.runs.shown import decimals as allowed
 from tracekit.replay.runs.shown import most_decimals
 from tracekit.units import duration
@@ -14,11 +14,11 @@ from tracekit.words import MINUS, NBSP, number
 
 #: Decimals of a percentage without an interval, and the most that one gets.
 _PLAIN, _MOST = 1, 2
-#: What nodes that hold a container cost, which people pay; on every page with as many decimals.
-COST, _OF_MONEY = "cost_per_hour", 2
-#: So many decimals an end of an interval gets that would be shown as 0 and is not.
+#: Decimals of money, on every page.
+_OF_MONEY = 2
+#: The most decimals of an end of an interval that is not 0, and would be shown as 0 with fewer.
 _FINEST = 4
-#: What rounds to nothing at so many decimals is called smaller than this.
+#: A share [%] below this is shown as "under" it.
 LEAST = 0.01
 #: What a difference of nothing is called.
 SAME = "none"
@@ -68,7 +68,7 @@ def _of(measure: Measure, reach: float | None, value: float | None = None) -> in
         return decimals(factor * reach, most=most)
     if measure.share:
         return _PLAIN
-    if measure.name == COST:
+    if measure.name == COST_PER_HOUR:
         return _OF_MONEY
     whole = value is not None and float(value).is_integer()
     return 0 if whole or (value is not None and abs(value) >= 1000) else None
@@ -155,10 +155,10 @@ def places_of_difference(
 
 
 def texts_apart(measure: Measure, one: Standing, other: Standing) -> tuple[str, str]:
-    """Two standings as texts of which a reader sees which is the larger.
+    """Two standings as texts with enough digits to show which is the larger.
 
-    Orders of arrival are compared one by one, so that two may differ beyond chance by less than
-    what either of them may be off by.
+    Orders of arrival are compared one by one. So two policies may differ beyond chance by less than
+    the interval of either.
     """
     said = standing_text(measure, one), standing_text(measure, other)
     factor = scale(measure)
@@ -184,9 +184,9 @@ ON_AVERAGE = "worse, maybe chance"
 def way(measure: Measure, found: Difference | None, *, average: bool = False) -> str:
     """``better`` or ``worse`` for a difference beyond chance that matters; empty for any other.
 
-    This alone says so of two policies, on every page.
-    With ``average`` it is ``ON_AVERAGE`` where the mean alone is worse: see ``Difference``.
-    Whoever changes something wants to know it before it is proven.
+    Every page takes this verdict on two policies from here. With ``average`` it is ``ON_AVERAGE``
+    where the mean alone is worse: see ``Difference``. A reader wants to know of a possible loss
+    before it is proven.
     """
     if found is None or measure.better is None or not found.mean or found.slight:
         return ""

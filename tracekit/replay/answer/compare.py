@@ -86,7 +86,7 @@ def _families(found: Results, one: str, other: str) -> list[str | None]:
 
 
 def _part(found: Results, one: str, other: str) -> Compared:
-    """How two policies differ by each measure; not at all where they place alike."""
+    """The difference of two policies by each measure; no rows where they place alike."""
     many = len(found.measures)
     if one == other:
         none, unknown = np.zeros(many), np.full(many, np.nan)
@@ -126,8 +126,8 @@ def with_intervals(found: Results) -> pl.DataFrame:
 def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     """Per measure that is spoken of: the best policy, and those within chance of it.
 
-    Of a measure of which neither end is better it is said who has the lowest; of one that tells
-    nothing, why.
+    For a measure with no better end the sentence names the lowest. For a measure that tells nothing
+    it gives the reason.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
 def _barred(found: Results, rivals: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The rivals that may not be chosen; none if fewer than two would be left.
 
-    Little of what may go wrong is left to comparisons with them, so they would hardly ever be told
-    from the best, and stand "within chance" of it wherever they are.
+    A decision leaves little of what may go wrong to comparisons with them. So they would nearly
+    always stand "within chance" of the best, wherever they are.
     """
     may = may_be_chosen(found)
     fit = [names for names in rivals if names in may]

@@ -50,7 +50,7 @@ _QUESTION = "Which policy should place these containers?"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class MeasureTold:
     """A measure under the chosen policy, beside production.
 
     Parameters
@@ -74,16 +74,16 @@ class Decision:
     answer : str
         The answer in one sentence; if nothing can be concluded, it says so, and why.
     chosen : tuple of str
-        Policies that may be chosen: the best by ``criterion`` and those within chance of it, by
-        that and by the other measures that may answer, in the order of ``runs.preferred``. Empty if
-        nothing can be concluded.
+        Policies that may be chosen: the best by ``criterion``, and those within chance of it by
+        that and by the other measures that may answer. They stand in the order of
+        ``answer.preferred``. Empty if nothing can be concluded.
     why_first : str
         Why the first of them is that, a clause; empty where it is the best by ``criterion``.
     criterion : str
         The measure that decided, also that production is kept; empty where none did.
     nearest : str
         Where production is kept, the policy that comes nearest to it; else empty.
-    measures : tuple of Told
+    measures : tuple of MeasureTold
         What the first of the chosen comes to.
     simple : str
         The best simple rule; empty where none was replayed, or one of them came first.
@@ -108,7 +108,7 @@ class Decision:
     why_first: str
     criterion: str
     nearest: str
-    measures: tuple[Told, ...]
+    measures: tuple[MeasureTold, ...]
     simple: str
     left_out: tuple[LeftOut, ...]
     unjudged: tuple[str, ...]
@@ -175,8 +175,8 @@ def _judged_of(found: Results, barred: Sequence[LeftOut]) -> tuple[LeftOut, ...]
 def runner_up(found: Results, told: Decision) -> str:
     """The policy that the choice is compared with if production is unknown; empty for none.
 
-    The best simple rule; where one of them is the choice, the next best that may be chosen; where
-    none other may be chosen, the next best that may not.
+    It is the best simple rule. Where the choice is a simple rule itself, it is the next best policy
+    that may be chosen. Where no other may be chosen, it is the next best of the barred ones.
     """
     if told.simple or not told.criterion:
         return told.simple
@@ -203,10 +203,10 @@ def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) 
     return next((one for one in ranked if one in fit), "")
 
 
-def _measures(found: Results, policy: str) -> tuple[Told, ...]:
+def _measures(found: Results, policy: str) -> tuple[MeasureTold, ...]:
     beside = OBSERVED in found.policies and policy != OBSERVED
     return tuple(
-        Told(
+        MeasureTold(
             measure=one.name,
             against_production=difference(found, policy, OBSERVED, one.name) if beside else None,
         )

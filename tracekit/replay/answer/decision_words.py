@@ -16,14 +16,14 @@ from tracekit.replay.measures import Measure, small, words_of
 from tracekit.replay.runs.results import Results, too_few
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.shown import few, shown
-from tracekit.words import counted
+from tracekit.words import and_more, counted
 
 #: Less of a resource than this share is the containers' own: no policy can move more.
 SMALL_SHARE = 0.2
 
 #: How many policies the answer names.
 _LISTED = 5
-#: So many measures are named by which who is ahead is worse.
+#: The most measures that are named against the policy with the best mean.
 _NAMED = 2
 
 
@@ -42,7 +42,8 @@ def answer(
         The policies that are recommended, the first choice first; empty where there are none.
     measure : str
         The measure that decided.
-    barred, fit : sequences The barred policies, and those that may be chosen.
+    barred, fit : sequences
+        The barred policies, and those that may be chosen.
     """
     chosen = [name for row in best for name in row.names]
     count = sum(len(names) for names in fit if judged(found, names[0]))
@@ -73,7 +74,7 @@ def _surely_better(found: Results, policy: str, measure: str) -> bool:
 def _leading(
     found: Results, best: Sequence[Standing], measure: str, among: str, top: Standing | None
 ) -> str:
-    """A clause: the value of the first, beside the best mean if that is another's, the ``top``."""
+    """A clause with the value of the first, and with the best mean where ``top`` has it."""
     one, first = found.measures[measure], best[0]
     end = "lowest" if one.first == "low" else "highest"
     about, value = f"{', '.join(first.names)}: {small(one.title)}", value_of(one, first)
@@ -107,7 +108,7 @@ def ahead(
 
 
 def why_not(found: Results, first: Standing, other: Standing, measure: str) -> str:
-    """Why who is ahead is not chosen, a clause; empty where no measure tells."""
+    """Why the policy with the best mean is not chosen, a clause; empty where no measure tells."""
     worse = [
         small(one.title)
         for one in may_answer(found)
@@ -119,8 +120,7 @@ def why_not(found: Results, first: Standing, other: Standing, measure: str) -> s
     if not worse:
         return ""
     value = shown(found.measures[measure], other.mean, other.reach, below=other.below, unit=True)
-    more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
-    by = f"{', '.join(worse[:_NAMED])}{more}" if more else listed(worse)
+    by = and_more(worse[:_NAMED], len(worse))
     return f"{other.names[0]}, at {value} within chance of it, is worse by {by}"
 
 
@@ -146,7 +146,7 @@ def value_of(measure: Measure, row: Standing) -> str:
 def _holding(
     found: Results, chosen: Sequence[str], fit: Sequence[tuple[str, ...]], count: int, why: str
 ) -> str:
-    """Policies that nothing tells apart but that others do not hold the load."""
+    """The policies that hold the load, where nothing else sets them apart from the others."""
     others = sum(len(names) for names in fit) - len(chosen)
     once = sum(1 for name in found.policies if not judged(found, name))
     do = "holds" if len(chosen) == 1 else "hold"
@@ -168,8 +168,7 @@ def _holding(
 def listed(names: Sequence[str]) -> str:
     """The names, of many the first."""
     shown_names = names if len(names) <= _LISTED else names[: _LISTED - 1]
-    more = f" and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
-    return ", ".join(shown_names) + more
+    return and_more(shown_names, len(names))
 
 
 def _none_fits(found: Results, barred: Sequence[LeftOut]) -> str:

@@ -6,13 +6,12 @@ from typing import Any
 from tracekit.replay.answer.fitness import left_out
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.chance.material import too_near
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import NODES, NODES_AT_END, NODES_MOST, find_measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.store.quantities import ABSENT
 from tracekit.words import agreeing
 
-_MEAN, _MOST, END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
 #: Of times of departure that were recorded.
 _SET_ASIDE = " (assumed: departures=none; with departures=recorded far fewer are busy)"
 #: So many policies are named, those of the fewest nodes first.
@@ -22,22 +21,26 @@ _NAMED = 3
 def filled(found: Results) -> str:
     """A sentence on nodes that fill until the end; empty otherwise.
 
-    Where containers never leave, a mean over time is far below what they need in the end. Where
-    every order is the recorded one there is no interval, but the counts are what they are.
+    Where containers never leave, a mean over time is far below the nodes they need in the end.
+    Where every order is the recorded one there is no interval, and the counts are exact.
     """
     load = found.manifest.get("workload", {})
-    if stay(load) and _known(found, END) and _each(found, END):
+    if stay(load) and _known(found, NODES_AT_END) and _each(found, NODES_AT_END):
         less = " No container leaves here, so that nodes used, a mean over the time, are fewer"
-        few = fewer_at_the_mean(found, _fit(found, END))
+        few = fewer_at_the_mean(found, _fit(found, NODES_AT_END))
         said = f"{less}{_SET_ASIDE * _set_aside(load)}." if few else ""
         return (
             f"Nodes that hold a container at the end, of {load['nodes']:,}:"
-            f" {_each(found, END)}.{said}"
+            f" {_each(found, NODES_AT_END)}.{said}"
         )
-    if found.manifest.get("repeats_none") and _known(found, _MOST) and _each(found, _MOST):
+    if (
+        found.manifest.get("repeats_none")
+        and _known(found, NODES_MOST)
+        and _each(found, NODES_MOST)
+    ):
         return (
             f"In the one order that there is, at most so many of {load['nodes']:,} nodes hold"
-            f" containers in any step: {_each(found, _MOST)}{_waiting(found)}."
+            f" containers in any step: {_each(found, NODES_MOST)}{_waiting(found)}."
         )
     return ""
 
@@ -63,11 +66,11 @@ def fewer_at_the_mean(found: Results, among: Sequence[str] = ()) -> bool:
     among : sequence of str
         The policies that are spoken of; all when empty.
     """
-    measure = find_measure(_MEAN)
+    measure = find_measure(NODES)
     both = [
-        [float(found.of(one, name).mean()) for name in (_MEAN, END)]
+        [float(found.of(one, name).mean()) for name in (NODES, NODES_AT_END)]
         for one in among or _ours(found)
-        if found.known(one, END) and found.known(one, _MEAN)
+        if found.known(one, NODES_AT_END) and found.known(one, NODES)
     ]
     return measure is not None and any(
         mean < end and not too_near(measure, [mean, end]) for mean, end in both
@@ -79,9 +82,9 @@ def _ours(found: Results) -> list[str]:
 
 
 def _fit(found: Results, name: str) -> Sequence[str]:
-    """The policies that are spoken of: those that leave nobody waiting where there are such.
+    """The policies to speak of: those that leave nobody waiting, where there are such.
 
-    None where each overloads nodes.
+    Empty where each overloads nodes.
     """
     out = {policy for one in left_out(found) for policy in one.names}
     known = [policy for policy in _ours(found) if found.known(policy, name)]
@@ -90,7 +93,7 @@ def _fit(found: Results, name: str) -> Sequence[str]:
 
 
 def _each(found: Results, name: str) -> str:
-    """What each of those that are spoken of needs, the fewest nodes first; empty for none."""
+    """The nodes that each policy to speak of needs, the fewest first; empty for none."""
     fit = set(_fit(found, name))
     alike = [some for names in found.groups if (some := [one for one in names if one in fit])]
     ordered = sorted(alike, key=lambda some: float(found.of(some[0], name).mean()))

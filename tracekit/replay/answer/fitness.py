@@ -10,7 +10,6 @@ import numpy as np
 from tracekit.replay.answer.left_waiting import OF_WHAT, left, may_wait, waits_too_much
 from tracekit.replay.answer.overload import (
     FULL,
-    OVERLOAD,
     PEAK,
     limits_of,
     more_than_with_all,
@@ -20,18 +19,19 @@ from tracekit.replay.answer.overload import (
     within,
 )
 from tracekit.replay.chance.student import apart, compare
+from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.units import percent
 
-#: What a policy is that is there to compare others with.
+#: What sentences call a policy that only serves to compare others with.
 STICK = "a yardstick, which no scheduler runs"
 #: Why it is not chosen.
 YARDSTICK = f"it is {STICK}"
-#: What overload is where the mean alone is above what is allowed: as it stands it does not hold.
+#: What sentences call overload of which the mean is above the limit, though not beyond chance.
 IN_DOUBT = "too much to be recommended, too little to be barred"
-#: What may differ from production by chance alone, but not by this much.
+#: Chance does not explain more than so many times production's value.
 _FAR = 2.0
 #: In more than this share of the orders.
 _MOSTLY = 0.5
@@ -89,7 +89,7 @@ def production_overloads(found: Results) -> bool:
 
 
 def above_on_average(found: Results, policy: str) -> bool:
-    """Whether it may be chosen, though its mean is above a limit: chance may explain as much."""
+    """Whether its mean is above a limit; it may still be chosen, as chance may explain that."""
     return policy != OBSERVED and any(
         found.known(policy, name) and _mean(found, policy, name) > most
         for name, most in limits(found).items()
@@ -127,18 +127,18 @@ def _measuring(found: Results, names: Sequence[str]) -> str:
 
 
 def judged(found: Results, policy: str) -> bool:
-    """Whether it met as many orders as any, or those that it met bar it for good.
+    """Whether it met as many orders as any policy, or is barred for good by those that it met.
 
-    If some met more orders, a single order does not judge the others.
+    Where some policies met more orders, a single order does not judge the others.
     """
     return found.orders(policy) == found.most_orders or barred_for_good(found, policy)
 
 
 def barred_for_good(found: Results, policy: str) -> bool:
-    """Whether it may not be chosen, whatever the orders would bring that others met and it did not.
+    """Whether it may not be chosen, whatever it would come to in the orders that only others met.
 
-    Containers that waited have waited. Overload is never below 0, so that what a policy comes to
-    in the orders that it met is, shared out over all of them, the least that its mean can be.
+    Containers that waited in one order bar it. Overload is never below 0, so the overload of the
+    orders that it met, divided by the number of all orders, is the least that its mean can be.
     """
     most = max(found.most_orders, *found.manifest.get("repeats_looks") or (), 1)
     share = found.orders(policy) / most
@@ -187,8 +187,8 @@ def _breach(found: Results, policy: str) -> str:
 def _worse(found: Results, policy: str, name: str, most: float) -> bool:
     """Whether a measure is above a limit, and above production's beyond chance or by far.
 
-    Far is what most orders of arrival are above the limit in: of equal policies one would else be
-    struck out for a single order.
+    It is above by far where most orders of arrival are above the limit. With a single order in its
+    place, one of two equal policies would be struck out.
     """
     if policy == OBSERVED or not found.known(policy, name):
         return False
@@ -202,7 +202,7 @@ def _worse(found: Results, policy: str, name: str, most: float) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def _beyond_chance(found: Results) -> frozenset[tuple[str, str]]:
-    """By which measures of overload a policy differs from production, all of these one family."""
+    """The measures of overload by which a policy differs from production; they are one family."""
     if OBSERVED not in found.policies:
         return frozenset()
     names = [one for one in (OVERLOAD, *FULL) if found.known(OBSERVED, one)]

@@ -12,6 +12,8 @@ from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.words import counted
 
+#: Above the command that asks for them.
+MORE_ORDERS = "Let the policies meet more orders of arrival:"
 #: How many meet the other orders, where it is known by which measure they will be judged.
 MOST = 3
 #: How many where that is not known: the best by each measure that may answer.
@@ -19,7 +21,7 @@ MOST_BY_EACH = 5
 #: Containers times nodes up to which all of them do whom the first order does not bar for good: a
 #: few seconds each.
 SMALL = 1_000_000
-#: Those that follow may change what decides: then the best by that follow too, and no more.
+#: Those that follow may change the measure that decides. Then the best by the new one follow too.
 ROUNDS = 2
 #: Ratios from here on are told without decimals.
 _WHOLE = 10
@@ -43,14 +45,14 @@ def how_large(containers: int, nodes: int) -> str:
 def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
     """The best of those that met one order and may be chosen by it, best first.
 
-    Where the workload is no larger than ``SMALL`` it is all whom that order does not bar for good
-    (``runs.fitness``): then every policy of the run is judged. Else they are chosen by the measure
-    that tells those apart that met all orders. Where none does, it is the best by each of the
-    measures that may answer.
+    A workload no larger than ``SMALL`` gives all that the order does not bar for good
+    (``answer.fitness``), so that every policy of the run is judged. A larger one gives the best by
+    the measure that tells apart the policies that met all orders. Where no measure does that, it
+    gives the best by each measure that may answer.
 
-    They are chosen by the first of the orders that they are then judged by. Of six orders that
-    makes their mean better than it is by about a quarter of its spread over orders, where many are
-    chosen from; a difference has to be several times that to be told.
+    The order that chooses them is one of the orders that judge them. Where many are chosen from,
+    that makes a mean over six orders look better, by about a quarter of its spread over orders. A
+    difference is told only where it is several times as large.
 
     Parameters
     ----------
@@ -64,8 +66,8 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     Returns
     -------
     list of Entrant
-        Of a workload beyond ``SMALL`` at most ``MOST`` or ``MOST_BY_EACH``; beyond ``LARGEST`` none
-        of those that are slow, and none a second time; beyond ``LARGEST_SCORED`` none at all.
+        At most ``MOST`` or ``MOST_BY_EACH`` for a workload beyond ``SMALL``; beyond ``LARGEST`` no
+        slow ones, and none a second time; beyond ``LARGEST_SCORED`` none at all.
     """
     size = run.workload.containers * run.workload.nodes
     quick = [one for one in alone if not _slow(one)]

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.answer.may_answer import asked
 from tracekit.replay.chance.student import FEWEST, Compared, Means, apart, compare, means
-from tracekit.replay.measures import SHARES
+from tracekit.replay.measures import NODES, SHARES
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import FILTERED
@@ -20,14 +20,13 @@ from tracekit.replay.runs.varying import SEED
 SEED_ALONE = "repeats differ by their random seed alone"
 #: How measures end that are a share of a whole.
 _OF_A_WHOLE = "_share"
-_NODES = "nodes_used_mean"
 
 
 @functools.lru_cache(maxsize=4)
 def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared]:
     """Every pair of policies that place differently, by every measure, corrected for all.
 
-    What a decision asks for is a family of its own: see ``runs.may_answer``.
+    What a decision asks for is a family of its own: see ``answer.may_answer``.
 
     Returns
     -------
@@ -47,10 +46,10 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
 
 
 def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
-    """Differences that end where they must: each of two values is above 0, or a proven bound.
+    """Differences cut off at what is possible: no value is below 0, or below a proven bound.
 
-    Production need not keep to what a bound rests on, as it may hold more than was requested. What
-    is the same in every order, under both, has no interval.
+    Production need not keep to a bound, as its nodes may hold more than was requested. A value that
+    is the same in every order under both policies has no interval.
     """
     if not pairs:
         return tested
@@ -93,14 +92,14 @@ def _least(found: Results) -> FloatArray:
 
 
 def _most(found: Results, policy: str) -> FloatArray:
-    """How far the interval of each mean goes upwards; endless of what may be below 0."""
+    """How far the interval of each mean goes upwards; infinite for measures that may be below 0."""
     below = np.any([(values < 0).any(axis=0) for values in found.values.values()], axis=0)
     high = interval_of(found, policy).high
     return np.where(below | np.isnan(high), np.inf, high)
 
 
 def _testable(found: Results, one: str, other: str) -> FloatArray:
-    """Differences, NaN where repeats that could not differ would make them look sure."""
+    """Differences; NaN where the repeats could not differ, as they would look certain."""
     values = apart(found.values[one], found.values[other])
     if found.covers != (SEED,):
         return values
@@ -136,7 +135,7 @@ def ceiling(found: Results, measure: str) -> float:
 def _ceilings(found: Results) -> FloatArray:
     """The highest possible value by measure: 1 for a share of a whole.
 
-    So are all shares where use is what is requested, and no node can be asked for more than it has.
+    Where requests stand for use and are respected, all shares have this limit.
     """
     most = np.max([values.max(axis=0) for values in found.values.values()], axis=0)
     ending = SHARES if _requests_are_use(found) else (_OF_A_WHOLE,)
@@ -153,7 +152,7 @@ def any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:
 
 
 def untested(found: Results, measure: str, names: Sequence[str]) -> bool:
-    """Whether no pair of these was tested, as nothing that differs between repeats moves either."""
+    """Whether no pair of these was tested, as both are the same in every repeat."""
     pairs, tested = differences_of(found)
     known = tested.mean[list(found.measures).index(measure) :: len(found.measures)]
     ours = [known[number] for pair, number in pairs.items() if set(pair) <= set(names)]
@@ -169,6 +168,6 @@ def _requests_are_use(found: Results) -> bool:
         return False
     # a bound on nodes used is told only where requests can be respected
     bound = found.summary.filter(policy=BOUND)
-    told = bound[_NODES].drop_nulls() if _NODES in bound.columns else ()
+    told = bound[NODES].drop_nulls() if NODES in bound.columns else ()
     others = (one for one in found.manifest["policies"] if one["policy"] != OBSERVED)
     return len(told) > 0 and all(one.get(FILTERED, True) for one in others)

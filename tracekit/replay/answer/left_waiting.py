@@ -1,10 +1,11 @@
 """How many containers a policy may leave waiting, and how many it does: one rule for every verb.
 
-A replay places everything anew, in an order of arrival that nobody recorded. So a handful may find
-no node that ran in production: small ones came first and took the room. That says little against a
-policy. A policy that leaves more than ``runs.may_wait`` allows carries less load than production
-did. What it allows to wait is so little of each resource that this makes no mean of use better;
-the highest use it can make better, so no measure of use is compared with who placed all.
+A replay places everything anew, in an order of arrival that nobody recorded. A few containers that
+ran in production may then find no node, as small ones came first and took the room. That says
+little against a policy. A policy that leaves more than ``runs.may_wait`` allows carries less load
+than production did. The few that may wait request too little of each resource to make a mean of use
+better. They can make the highest use better. So by measures of use, a policy that left some waiting
+is not compared with those that placed all.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,8 +37,8 @@ def placed_all(production: Mapping[str, Any] | None) -> bool:
 def may_wait(found: Results) -> int:
     """How many containers a policy of a run may leave waiting.
 
-    Never placed in any order of arrival, and at the mean of the steps. A run of an earlier version
-    does not say what its containers request: then none.
+    The number holds for containers never placed in any one order of arrival, and for the mean over
+    the steps. It is 0 for a run of an earlier version, which does not say what containers request.
     """
     if OBSERVED not in found.policies or found.waited(OBSERVED):
         return 0
@@ -45,7 +46,7 @@ def may_wait(found: Results) -> int:
 
 
 def carries_less(found: Results, policy: str, measure: Measure) -> bool:
-    """Whether a measure is of less load under a policy: of use, and the policy left some waiting.
+    """Whether a measure of use is of less load under a policy, as that left containers waiting.
 
     It is not better for that than where all are placed.
     """
@@ -97,7 +98,7 @@ def leaves(found: Results, policy: str) -> str:
 
 
 def waits_in_others(found: Results, policies: Iterable[str]) -> list[str]:
-    """Of whom nobody waits in the first order of arrival, and somebody in another; sentences.
+    """Policies under which containers wait in some order of arrival, not in the first; sentences.
 
     Who waits is noted of the first order alone.
     """

@@ -1,9 +1,9 @@
 """The measures and comparisons that may decide which policy is best.
 
-Of some 30 policies by some 40 measures there are thousands of comparisons. If each of them had its
-share of what may go wrong, little were left to the few that a decision hangs on. So nearly all of
-it goes to these: policies that may be chosen, by measures that may answer and by overload, which
-ranks those that overload at all; and production beside each of them, by all measures of the answer.
+Some 30 policies and 40 measures make thousands of comparisons. With an equal share of what may go
+wrong for each, little would be left to the few that a decision hangs on. So nearly all of it goes
+to two kinds of comparison: between policies that may be chosen, by measures that may answer and by
+overload; and of each such policy with production, by all measures of the answer.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,13 @@ import polars as pl
 from tracekit.arrays import BoolArray
 from tracekit.replay.answer.fitness import LeftOut, left_out
 from tracekit.replay.answer.left_waiting import WAITING
-from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.chance.material import too_near
-from tracekit.replay.measures import RESOURCES, Measure, measures_in, of_use
+from tracekit.replay.measures import OVERLOAD, RESOURCES, Measure, measures_in, of_use
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.workload.facts_told import ASSUMED
 
-#: What a policy must not do is asked first; it does not rank those that do not.
+#: What a policy must not do; it is asked first, and does not rank policies that do not do it.
 CONDITIONS = (OVERLOAD, "pending")
 
 
@@ -64,10 +63,10 @@ def placing_all(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[st
 def broken_condition(
     found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]
 ) -> str:
-    """The condition by which those that may be chosen differ from others; empty if none is known.
+    """The condition that sets those that may be chosen apart; empty if none is known.
 
-    The first by which each of the others comes to more than all of these, else by which one does,
-    else the first that is known.
+    It is the first by which every other policy comes to more than all of these; else the first by
+    which one does; else the first that is known.
     """
     known = [name for name in CONDITIONS if all(found.known(one[0], name) for one in fit)]
     others = [one.names[0] for one in barred if one.names != (OBSERVED,)]

@@ -35,8 +35,8 @@ def moved(summary: pl.DataFrame, *, orders: int = 1) -> list[str]:
 def bought(found: Results) -> list[str]:
     """The effect of each rebalancer that is replayed beside its policy alone.
 
-    Beyond chance, of the measures that may answer and of those that keep a policy from being
-    chosen. Empty where too few orders were met to tell, or no such pair was replayed.
+    It names differences beyond chance, by measures that may answer and by those that bar a policy.
+    It is empty where too few orders were met to tell, or no such pair was replayed.
     """
     pairs = [
         (alone, name)
@@ -66,7 +66,7 @@ def _bought(found: Results, alone: str, name: str) -> str:
 def _differences(
     found: Results, alone: str, name: str, asked: Sequence[Measure]
 ) -> list[tuple[Measure, Difference]]:
-    """By each measure, corrected for those of this pair alone: it is a question of its own."""
+    """Differences by each measure, corrected for this pair alone: it is a question of its own."""
     known = [one for one in asked if found.known(name, one.name) and found.known(alone, one.name)]
     if not known:
         return []

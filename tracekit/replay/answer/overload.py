@@ -7,16 +7,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.measures import RESOURCES
+from tracekit.replay.measures import OVERLOAD, RESOURCES
+from tracekit.words import plural
 
-OVERLOAD = "overloaded_node_steps"
-#: The limit of who asks for nodes that carry the load, whatever production does.
+#: The limit for nodes that carry the load without overload, whatever production does.
 WITHOUT = f"{OVERLOAD} <= 0"
 #: The use of the 99th of 100 nodes; of other resources only requests are known.
 FULL = tuple(f"{name}_p99_fraction" for name in RESOURCES)
 #: The highest use of any node at any time, which few node-steps of overload do not bound.
 PEAK = tuple(f"{name}_max_fraction" for name in RESOURCES)
-#: So many times what it has a node may use at a peak: what waits for it then takes twice as long.
+#: The most that a node may use at a peak, in times of what it has: work then takes twice as long.
 TWICE = 2.0
 #: Overload of this share of all node-steps ends no policy's chances by itself.
 SLIGHT = 1e-4
@@ -36,8 +36,8 @@ def node_steps(load: Mapping[str, Any]) -> float:
 def most_overload(production: float | None, node_steps: float) -> float:
     """The number of node-steps in which nodes may be overloaded.
 
-    As in production, or in ``SLIGHT`` of all, whichever is more; never where production is not
-    known, as nothing says then that any overload is bearable.
+    It is the number of production, or ``SLIGHT`` of all, whichever is more. Where production is not
+    known it is 0, as nothing says then that overload is bearable.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def _slight(node_steps: float) -> float:
 def more_than_with_all(production: float | None, node_steps: float) -> float | None:
     """How many more node-steps may be overloaded on fewer nodes than on all, by one policy.
 
-    Where production overloads often, to do as it does would give up all that a policy gains. None
-    where it overloads in no more than ``SLIGHT``: then that many alone are the limit.
+    Where production overloads often, its overload as the limit would give up all that a policy
+    gains. None where production overloads in no more than ``SLIGHT``: then that alone is the limit.
     """
     slight = _slight(node_steps)
     return None if production is None or production <= slight else slight
@@ -99,11 +99,11 @@ def limits_of(production: Mapping[str, Any] | None, node_steps: float) -> dict[s
 
 
 def within(production: float | None, node_steps: float) -> str:
-    """The same as a sentence goes on with it: while nodes ..."""
+    """The same as the end of a sentence: while nodes ..."""
     if production is None:
         return "no node is ever overloaded"
     most = most_overload(production, node_steps)
-    steps = f"{most:,.0f} node-step{'s' * (most != 1)}"
+    steps = f"{most:,.0f} {plural(most, 'node-step')}"
     if most == production:
         return f"nodes are overloaded no more often than in production ({steps})"
     return f"nodes are overloaded in at most {steps} ({SLIGHT:.2%}; production: {production:,.0f})"

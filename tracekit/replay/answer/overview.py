@@ -21,6 +21,7 @@ from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import (
     FULLEST,
+    NODES,
     Measure,
     find_measure,
     not_asked_for,
@@ -35,7 +36,7 @@ from tracekit.words import counted, listed
 #: Columns beside the policies that 80 characters bear.
 COLUMNS = 5
 #: What every run shows where it is known, so that two runs are read in the same way.
-ALWAYS = ("nodes_used_mean", *FULLEST)
+ALWAYS = (NODES, *FULLEST)
 #: Stands behind the name of a policy that may not be chosen.
 BARRED = "*"
 #: What cells with an interval have.
@@ -52,8 +53,9 @@ class Overview:
         Of the columns, the policies' first; the unit in brackets.
     rows : tuple of tuples
         Production first, then the best by the measure that decides first, then those that met
-        fewer orders than others; the lower bound last. Who leaves more containers waiting than a
-        policy may comes after who does not, the fewest first: the other measures are of less load.
+        fewer orders than others; the lower bound last. Policies that leave more containers waiting
+        than they may come after the others, the fewest first, as the load of their other measures
+        is smaller.
         Policies that place alike are one row; one that may not be chosen has a mark.
     note : tuple of str
         What the +- covers, what the heads mean, what is the same under every policy.
@@ -122,7 +124,7 @@ def _named(names: Sequence[str], barred: AbstractSet[str]) -> str:
 def _place(stand: Standings, decides: Standings | None, *, waits: bool) -> int:
     """Orders columns: the deciding measure, those that every run shows, then the others.
 
-    Where too many wait the rows are in the order of who waits, so that it stands among the first.
+    Where too many wait, the number that waits orders the rows, so its column is among the first.
     """
     if stand is decides:
         return -2
@@ -170,7 +172,7 @@ def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...
 
 
 def _too_many_wait(found: Results) -> list[str]:
-    """Under whom more containers wait than a policy may leave waiting."""
+    """The policies that leave more containers waiting than a policy may."""
     return [name for name in found.policies if name != OBSERVED and waits_too_much(found, name)]
 
 

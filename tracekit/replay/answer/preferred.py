@@ -7,7 +7,6 @@ of those would be to read what the orders do not tell.
 import dataclasses
 from collections.abc import Sequence
 
-from tracekit.replay.answer.amounts import COST
 from tracekit.replay.answer.fitness import (
     LeftOut,
     above_on_average,
@@ -18,18 +17,15 @@ from tracekit.replay.answer.fitness import (
 from tracekit.replay.answer.intervals import interval_of
 from tracekit.replay.answer.left_waiting import PENDING, carries_less, left
 from tracekit.replay.answer.may_answer import broken_condition, may_answer, placing_all
-from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import Standing, Standings, difference, standings
 from tracekit.replay.chance.material import MATERIAL, too_near
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import Measure
+from tracekit.replay.measures import COST_PER_HOUR, NODES, OVERLOAD, Measure
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.may_wait import WAITING_SHARE
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
-#: Decides where no policy is better than production by a measure that has a better end.
-NODES = "nodes_used_mean"
 #: What clusters run already: to keep it costs nobody anything.
 USUAL = "default_scheduler"
 #: Rules that need no knowledge of use: what anything cleverer has to be better than.
@@ -42,17 +38,17 @@ SIMPLE = (
 def preferred(found: Results, rows: Sequence[Standing]) -> tuple[Standing, ...]:
     """The rows, the first choice first, without those that another one beats.
 
-    Those go first for which chance rules out more overload than a policy may cause, of the others
-    the least overloaded; of these those that leave the fewest waiting, then ``USUAL``, then simple
-    rules, then as they stand by the measure. Of equal ones the better by the other measures that
-    may answer goes first, one after another, then the first by name: never as they were asked for.
+    These rules put them in order, one after the other. Rows for which chance rules out too much
+    overload go first, then the less overloaded ones. Then the fewest waiting, then ``USUAL``, then
+    simple rules, then the better by the measure that decides, then the better by the other measures
+    that may answer, then the name. The order in which policies were asked for does not count.
 
     Parameters
     ----------
     rows : sequence of Standing
-        Which chance does not tell apart by the measure that decides, the best mean first. A row
-        goes that one of no more risk is better than beyond chance by another measure that may
-        answer, and that is better than that one by none.
+        Rows that chance does not tell apart by the measure that decides, the best mean first. A row
+        is removed where another of no more risk is better, beyond chance, by another measure that
+        may answer, and is worse by none.
 
     Returns
     -------
@@ -162,7 +158,7 @@ def _worse(found: Results, policy: str, other: str) -> bool:
 
 
 def _matters(found: Results, measure: Measure, policy: str, other: str) -> bool:
-    """Whether the two differ by more than nothing hangs on."""
+    """Whether the two differ by more than is as good as equal."""
     return not too_near(measure, [found.of(one, measure.name).mean() for one in (policy, other)])
 
 
@@ -188,8 +184,8 @@ def best_of(
 
     Where production is known, the best has to be better than production by it. Where none is,
     those come first that need fewer nodes than production, if nodes without containers are free.
-    Where nothing tells, but others may not be chosen, what they must not do tells them apart. Who
-    places all goes before who leaves some waiting.
+    Where no measure tells them apart and others are barred, the condition that bars those decides.
+    Policies that place all go before those that leave some waiting.
     """
     for among in (placing_all(found, fit), fit):
         tells = telling(found, among)
@@ -199,7 +195,7 @@ def best_of(
             (OVERLOAD, _relieving(found, among)),
             *((one.name, _first(found, stand.best, one.name)) for one, stand in tells),
             _alike_and_better(found, held(found, among), apart=bool(tells)),
-            *((name, _fewer(found, among, name)) for name in (NODES, COST)),
+            *((name, _fewer(found, among, name)) for name in (NODES, COST_PER_HOUR)),
         ):
             if rows:
                 return by, rows

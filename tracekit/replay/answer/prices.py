@@ -3,15 +3,26 @@
 import dataclasses
 from collections.abc import Sequence
 
-from tracekit.replay.answer.amounts import COST, difference_text, standing_text, value_text, way
+from tracekit.replay.answer.amounts import (
+    difference_text,
+    standing_text,
+    value_text,
+    way,
+)
 from tracekit.replay.answer.decision import Decision, runner_up
-from tracekit.replay.answer.filled import END, fewer_at_the_mean, stay
+from tracekit.replay.answer.filled import fewer_at_the_mean, stay
 from tracekit.replay.answer.left_waiting import carries_less
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
-from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.answer.standings import Difference, difference, standings
-from tracekit.replay.measures import Measure, find_measure, small
+from tracekit.replay.measures import (
+    COST_PER_HOUR,
+    NODES,
+    NODES_AT_END,
+    OVERLOAD,
+    Measure,
+    find_measure,
+    small,
+)
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
@@ -26,10 +37,10 @@ _MOSTLY = 0.5
 
 
 def price(found: Results, told: Decision) -> tuple[str, bool]:
-    """By what the first of the chosen is worse than production, a clause; whether it is a trade.
+    """What the first of the chosen makes worse than production, a clause; whether it is a trade.
 
-    It is one where something is worse beyond chance or in each order: a correction for all
-    comparisons guards against gains that are none, and shall not hide a cost that every order has.
+    It is a trade where a measure is worse beyond chance, or in each order. The correction for all
+    comparisons guards against false gains; it must not hide a cost that every order has.
     """
     costs = _beside_production(found, told, "worse")
     sure = [one for one in costs if one[1].apart]
@@ -51,7 +62,7 @@ def _perhaps(
 ) -> str:
     """What is worse than in production, though chance may explain it, a sentence; or nothing.
 
-    Production is one draw: what lies beyond all orders of a policy may lie within those of its own.
+    Production is one draw. A value beyond all orders of a policy may be usual for production.
     """
     if not costs:
         return ""
@@ -88,11 +99,11 @@ def _overload(found: Results, told: Decision) -> str:
 
 def _more(found: Results, told: Decision) -> str:
     """That its nodes cost much more than those of production; a clause."""
-    first, by = told.chosen[0], _much_more(found, told, COST)
-    measure, row = found.measures.get(COST), None
+    first, by = told.chosen[0], _much_more(found, told, COST_PER_HOUR)
+    measure, row = found.measures.get(COST_PER_HOUR), None
     if by is None or measure is None:
         return ""
-    row, title = standings(found, COST).row(first), small(measure.title)
+    row, title = standings(found, COST_PER_HOUR).row(first), small(measure.title)
     much = "" if row is None else f" {standing_text(measure, row)},"
     return f"; {title} {verb(title)}{much} {difference_text(measure, by)} against production"
 
@@ -120,14 +131,14 @@ def _more_nodes(found: Results, told: Decision) -> str:
 def nodes_told(found: Results) -> str:
     """The measure of nodes that counts: at the end where containers never leave, else the mean."""
     fill = stay(found.manifest.get("workload", {})) and fewer_at_the_mean(found)
-    return END if END in found.measures and fill else NODES
+    return NODES_AT_END if NODES_AT_END in found.measures and fill else NODES
 
 
 def _at_more(measure: Measure, by: Difference, than: str = "") -> str:
     """A clause: at 88 more nodes at the end (82 to 94)."""
     said = difference_text(measure, by).removeprefix("+")
     much, _, interval = said.partition(" (")
-    when = "at the end" if measure.name == END else "on average"
+    when = "at the end" if measure.name == NODES_AT_END else "on average"
     beside = f" than {than}" if than else ""
     return f", at {much} more nodes{beside} {when}{f' ({interval}' if interval else ''}"
 
@@ -161,10 +172,10 @@ def _named(costs: Sequence[tuple[Measure, Difference]], most: int, *, alone: boo
 
 
 def cost(found: Results, told: Decision) -> str:
-    """By what others that may be chosen are better than the first beyond chance, a clause; or "".
+    """What others that may be chosen do better than the first, beyond chance, a clause; or "".
 
-    More nodes count where those that hold no container are free: neither end is better of them, but
-    whoever pays for them wants to know.
+    More nodes count, too, where empty nodes are free. Neither end of that measure is better, but a
+    reader who pays for nodes wants to know.
     """
     first, costs = told.chosen[0], []
     asked = [one for one in may_answer(found) if one.name != told.criterion]
@@ -218,7 +229,7 @@ def _beside_production(
 ) -> list[tuple[Measure, Difference]]:
     """Other measures by which the first of the chosen is better beyond chance, or worse.
 
-    Those that may answer, and what no policy may do; how requests lie is neither.
+    They are the measures that may answer, and those that bar a policy. How requests lie is neither.
     """
     asked = {*CONDITIONS, *(one.name for one in may_answer(found))}
     beside = []

@@ -75,10 +75,10 @@ def repeat_replay(
         Those of ``policies`` that meet the other orders too; all of them if not given. The others
         are replayed once and have no intervals.
     follow : bool
-        Whether the best of those others meet the other orders as well: see ``runs.followed``.
+        Whether the best of those others meet the other orders as well: see ``answer.followed``.
     up_to : int, optional
         Where ``repeats`` orders leave open which policy is best, all that met them meet more, up
-        to so many: see ``runs.undecided``. Differences are then held to half of what may go wrong,
+        to so many: see ``undecided``. Differences are then held to half of what may go wrong,
         whether or not orders are added.
 
     Returns

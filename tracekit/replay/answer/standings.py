@@ -115,7 +115,7 @@ class Difference:
         Whether the interval of the policy's mean, or all its orders, leave out the other's mean.
         Against production, which is one draw, that is less than ``apart``.
     slight : bool
-        Whether it is too small to count, however sure it is; see ``material.too_near``.
+        Whether it is too small to count, however sure it is; see ``chance.material.too_near``.
     """
 
     policy: str
@@ -169,9 +169,9 @@ def standings(
 def _carry_less(
     found: Results, measure: str, groups: Sequence[tuple[str, ...]]
 ) -> dict[tuple[str, ...], bool]:
-    """Which policies are not compared by a measure, as they left containers waiting.
+    """The policies that are not compared by a measure, as they left containers waiting.
 
-    Too many of them, or any where the measure is of use and somebody placed all.
+    They left too many; or the measure is of use, they left some, and another policy placed all.
     """
     if measure == PENDING:
         return dict.fromkeys(groups, False)
@@ -270,7 +270,7 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
 
 
 def _of_which(found: Results, measure: str, same: float) -> str:
-    """Which policies those are that have the same by a measure, a clause; empty if all have it."""
+    """The policies with the same value of a measure, a clause; empty if all have it."""
     firsts = [names[0] for names in found.groups if OBSERVED not in names]
     known = [name for name in firsts if found.known(name, measure)]
     every = all(float(found.of(name, measure).mean()) == same for name in known)
@@ -278,7 +278,7 @@ def _of_which(found: Results, measure: str, same: float) -> str:
 
 
 def _told_from(found: Results, measure: str, names: Sequence[str]) -> str:
-    """From which difference on so many orders tell two policies apart, a clause.
+    """The least difference of two policies that so many orders tell, a clause.
 
     Half the width of the interval of a difference, of the pair in the middle.
     """

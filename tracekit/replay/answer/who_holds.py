@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import IN_DOUBT, YARDSTICK, above_on_average, limits, yardstick
 from tracekit.replay.answer.left_waiting import waits_too_much
-from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
@@ -20,7 +20,7 @@ _BY = f"which chance may explain: {IN_DOUBT}."
 
 
 def who_holds(found: Results, told: Decision) -> str:
-    """What bars ``USUAL`` or does not, who else may be chosen, and why the others may not.
+    """Whether ``USUAL`` is barred and by what, who else may be chosen, and why the others may not.
 
     Empty where nothing bars a policy.
     """
@@ -55,7 +55,7 @@ def _search(found: Results, policy: str) -> bool:
 
 
 def _above(found: Results, names: list[str]) -> str:
-    """Who is above a limit by the mean alone, and in how many orders; a sentence for each limit."""
+    """The policies above a limit by the mean alone, in how many orders; a sentence a limit."""
     by: dict[str, list[str]] = {}
     most = limits(found)
     for name in names:

@@ -38,7 +38,7 @@ from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.bounds.pools import pool_bounds, pool_costs
 from tracekit.replay.bounds.requests import further_bounds, least_cost, requested_at
-from tracekit.replay.measures import RESOURCES, measures_in, part_column
+from tracekit.replay.measures import COST_PER_HOUR, RESOURCES, measures_in, part_column
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
 from tracekit.replay.workload.series import settled_steps
@@ -88,7 +88,7 @@ def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
 
 
 def _least(fewer: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """The lower of two bounds; of whom they are it says what the first does."""
+    """The lower of two bounds; columns that say what a bound is of are those of the first."""
     return {
         name: value if value is None or name in ("placed", *_SAID) else min(value, whole[name])
         for name, value in fewer.items()
@@ -110,7 +110,7 @@ def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
             {
                 **_row(workload, step, parts, int(nodes.by_volume[step])),
                 **{name: _down(float(values[step])) for name, values in further.items()},
-                **({} if cost is None else {"cost_per_hour": _down(float(cost[step]))}),
+                **({} if cost is None else {COST_PER_HOUR: _down(float(cost[step]))}),
             }
         )
     for step, needed in nodes.by_program():

@@ -30,9 +30,14 @@ from tracekit.replay.view.room import measured_names
 from tracekit.replay.workload.workload import Workload
 
 __all__ = [
+    "COST_PER_HOUR",
     "ENDS",
     "FIRST",
     "FULLEST",
+    "NODES",
+    "NODES_AT_END",
+    "NODES_MOST",
+    "OVERLOAD",
     "RESOURCES",
     "SHARES",
     "Finished",
@@ -60,16 +65,19 @@ RESOURCES = {"cpu": "CPU", "memory": "memory"}
 _WORDS = {**RESOURCES, "gpu": "GPU", "nvidia_com_gpu": "GPU (nvidia.com)", "net": "network"}
 #: What the heads of narrow columns call those with long names.
 _HEADS = {"memory": "mem", "network": "net"}
+#: Measures that answers ask for by their name.
+OVERLOAD, COST_PER_HOUR = "overloaded_node_steps", "cost_per_hour"
+NODES, NODES_MOST, NODES_AT_END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
 #: How full the fullest node gets, and how often one needed more than it has.
-FULLEST = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+FULLEST = ("cpu_max_fraction", "memory_max_fraction", OVERLOAD)
 #: What the words of measures say of a further resource beyond CPU and memory.
 DEMAND = "; demand is the use where it is recorded, else what is requested"
 #: The few that every answer begins with, as far as they are known, the most asked for first.
 FIRST = (
-    "overloaded_node_steps",
+    OVERLOAD,
     "pending",
-    "nodes_used_mean",
-    "cost_per_hour",
+    NODES,
+    COST_PER_HOUR,
     "cpu_max_fraction",
     "memory_max_fraction",
     "moves",

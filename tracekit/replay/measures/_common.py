@@ -6,6 +6,8 @@ from tracekit.replay.measures import Measure, Step
 
 #: Ends the formula of every measure over all nodes.
 EMPTY = "; a node that is lost, or not yet there, counts as an empty one"
+#: Why load that lies evenly is better.
+EVEN = "load that is spread leaves every node the same room for a peak"
 #: Who found no other node, of those that lost theirs: see ``engine.displaced``.
 NOT_AGAIN = "did not run again before they departed or the replay ended"
 
@@ -33,6 +35,7 @@ def of_nodes_used(**said: Any) -> Measure:
             whole=True,
             drawn="Nodes used [nodes]",
         ),
+        falls=True,
         because="no policy is better for merely using fewer nodes: they save only where nodes can"
         " be switched off, and the load they hold is denser",
         **said,

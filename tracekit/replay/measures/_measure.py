@@ -106,6 +106,8 @@ class Measure:
         told: of all containers anyhow, or where requests are respected. None: no gap is told.
     compared : bool
         Whether policies and runs are compared by it, on the page and with intervals.
+    falls : bool
+        Whether fewer nodes bring it down.
     spoken : bool
         Whether a sentence says which policy is at its end.
     short : str
@@ -130,6 +132,7 @@ class Measure:
     needs: str = ""
     bound: Literal["any", "requests"] | None = None
     compared: bool = True
+    falls: bool = False
     spoken: bool = False
     short: str = ""
     name: str = ""

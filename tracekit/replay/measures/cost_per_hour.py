@@ -27,6 +27,7 @@ MEASURE = Measure(
     step=Step(column="cost_per_hour", held=_held, drawn="Cost [1/h]"),
     needs="prices",
     bound="requests",
+    falls=True,
     spoken=True,
     short="cost/h",
 )

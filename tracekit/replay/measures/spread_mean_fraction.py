@@ -2,7 +2,7 @@
 
 from tracekit.metrics.spread import spread
 from tracekit.replay.measures import Measure, Step
-from tracekit.replay.measures._common import EMPTY
+from tracekit.replay.measures._common import EMPTY, EVEN
 
 MEASURE = Measure(
     title="Spread of {resource} use",
@@ -12,7 +12,7 @@ MEASURE = Measure(
     group="resource",
     unit="0..1",
     better="low",
-    because="load that is spread leaves every node the same room for a peak",
+    because=EVEN,
     order=54,
     per_resource=True,
     step=Step(column="spread_fraction", at=lambda sampled: spread(sampled.fractions)),

@@ -1,7 +1,7 @@
 """Standard deviation of use over the nodes, its mean over the steps."""
 
 from tracekit.replay.measures import Measure, Step
-from tracekit.replay.measures._common import EMPTY
+from tracekit.replay.measures._common import EMPTY, EVEN
 
 MEASURE = Measure(
     title="Standard deviation of {resource} use",
@@ -11,7 +11,7 @@ MEASURE = Measure(
     group="resource",
     unit="0..1",
     better="low",
-    because="load that is spread leaves every node the same room for a peak",
+    because=EVEN,
     order=52,
     per_resource=True,
     step=Step(column="std_fraction", at=lambda sampled: sampled.by_resource.std(axis=-1).T),

@@ -9,7 +9,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import in_the_first
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration
-from tracekit.words import agreeing, counted, few
+from tracekit.words import agreeing, and_more, counted, few
 
 #: So many are named.
 _NAMED = 5
@@ -43,14 +43,13 @@ def lost_told(lost: Lost) -> str:
     if not lost:
         return ""
     named = [f"{one['node']} after {duration(one['after_ms'])}" for one in lost]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     drawn = sum(bool(one["drawn"]) for one in lost)
     every = (
         ", which the seed drew" if drawn == len(lost) else f"; the seed drew {few(_drawn(lost))}"
     )
     return (
-        f"{agreeing(len(lost), '[node is|nodes are] lost')}: {', '.join(named[:_NAMED])}{more}"
-        f"{every if drawn else ''}"
+        f"{agreeing(len(lost), '[node is|nodes are] lost')}:"
+        f" {and_more(named[:_NAMED], len(named))}{every if drawn else ''}"
     )
 
 

@@ -279,9 +279,9 @@ def _shut(name: str, nodes: int) -> str:
 
 
 def _why(name: str, nodes: int, kind: Mapping[str, Any]) -> tuple[int, str]:
-    """On how many nodes something is in the way, and what; what is free at most where it is less.
+    """The number of nodes that lack something, and what; the most that is free where that is less.
 
-    No more is told of what one of the nodes has enough of.
+    What is free is told only of a resource of which no node has enough.
     """
     have = "has" if nodes == 1 else "have"
     room = room_words(name, nodes)

@@ -22,6 +22,7 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.constraints import documents
 from tracekit.sources.own._kubernetes.rules import BUDGET
+from tracekit.words import and_more
 
 _HUNDRED = 100
 
@@ -132,7 +133,7 @@ class Budgets:
 
 def _listed(names: Iterable[str]) -> str:
     every = sorted(names)
-    return ", ".join(every[:5]) + (f" and {len(every) - 5} more" if len(every) > 5 else "")
+    return and_more(every[:5], len(every))
 
 
 def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:

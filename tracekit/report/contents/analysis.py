@@ -11,7 +11,7 @@ from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.computed import ANALYSIS, CALLGRAPH
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
-from tracekit.report.words import MINUS, NBSP, count, percent, spaced
+from tracekit.words import MINUS, NBSP, count, percent, spaced
 
 #: Queries that the tables with intervals take counts from.
 _QUERIES = (

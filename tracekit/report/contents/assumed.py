@@ -15,8 +15,8 @@ from tracekit.report.cells import Table, size_text, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.commands import assumptions_of
 from tracekit.report.data import Data
-from tracekit.report.words import NBSP, listed, percent
 from tracekit.units import duration
+from tracekit.words import NBSP, listed, percent
 
 #: What it means how a replay started.
 _STARTS = {

@@ -13,9 +13,9 @@ from tracekit.replay.measures import Measure, find_measure
 from tracekit.report.data import Data
 from tracekit.report.drawing.plot import numbers
 from tracekit.report.measures import NEITHER, Beside, present, side
-from tracekit.report.words import count
+from tracekit.words import count
 
-#: The measures that may answer are told before those of one resource, and these before others.
+#: Measures that may answer come first, then those of one resource, then the others.
 _TOLD_FIRST = ("answer", "resource", "detail")
 
 
@@ -50,10 +50,10 @@ def _part(row: Beside) -> float:
 
 
 def differences(data: Data, names: list[str]) -> list[list[Any]]:
-    """Two policies, measure, low, high, which is better, decimals, their texts; where known.
+    """Each known difference: two policies, measure, low, high, which is better, decimals, texts.
 
-    The first is better at -1 and the second at 1; texts are those of two of which one is better,
-    where each by itself has too few digits to show it.
+    The first policy is better at -1, the second at 1. The two texts are there where one policy is
+    better and the usual digits of both look alike.
     """
     frame = data.replay("differences")
     if frame.is_empty():

@@ -5,7 +5,7 @@ import polars as pl
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import search, sizing
 from tracekit.report.data import Data
-from tracekit.report.words import count, number, percent
+from tracekit.words import count, number, percent
 
 _TRACE = "analysis/published_claims"
 

@@ -1,6 +1,6 @@
 """What the page on two compared runs says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -19,7 +19,7 @@ from tracekit.replay.measures import find_measure, small
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.words import listed
+from tracekit.words import few, listed
 
 STUDY = "comparison"
 #: So many names are told, the others are counted.
@@ -60,8 +60,8 @@ def same(data: Data) -> str:
     by_policy, by_measure = (_alike(changes, by) for by in ("policy", "measure"))
     titles = [small(one.title) for name in by_measure if (one := find_measure(name)) is not None]
     said = [
-        f"{some(by_policy)}, by every measure" if by_policy else "",
-        f"{some(titles)}, under every policy" if titles else "",
+        f"{few(by_policy, _SHOWN)}, by every measure" if by_policy else "",
+        f"{few(titles, _SHOWN)}, under every policy" if titles else "",
     ]
     told = "; ".join(text for text in said if text)
     how = "The same or alike" if ALIKE in changes["verdict"] else "The same"
@@ -72,13 +72,6 @@ def _alike(changes: pl.DataFrame, by: str) -> list[str]:
     """Policies, or measures, of which no row changed."""
     alike = changes.group_by(by, maintain_order=True).agg(pl.col("verdict").is_in(UNCHANGED).all())
     return alike.filter("verdict")[by].to_list()
-
-
-def some(names: Sequence[str]) -> str:
-    """The names, the first of them where they are many."""
-    if len(names) <= _SHOWN:
-        return listed(names)
-    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
 
 
 def sentences(data: Data) -> list[str]:

@@ -1,80 +1,41 @@
-"""What the page templates show beside figures: titles, tables and lists made from the data."""
+"""What the page templates show beside figures: titles, tables and lists made from the data.
 
+Every other file of the folder is a part of it, by its name: ``contents.vary``.
+"""
+
+import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tracekit import registry
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.report import contents as package
+from tracekit.report import measures
 from tracekit.report.cells import Table, table
-from tracekit.report.contents import (
-    analysis,
-    answer,
-    assumed,
-    claims,
-    commands,
-    comparison,
-    fewest,
-    fewest_others,
-    gaps,
-    method,
-    pair,
-    quantities,
-    replay,
-    requests_to_change,
-    search,
-    sizing,
-    sources,
-    vary,
-    words,
-)
+from tracekit.report.contents import analysis, sizing
 from tracekit.report.data import Data
-from tracekit.report.measures import binding
 from tracekit.report.pages import GROUPS, Page
 from tracekit.report.studies import made_otherwise
-from tracekit.report.words import count, spaced
 from tracekit.report.zones import Zone, all_zones
 from tracekit.sources import all_sources
 from tracekit.units import MS_PER_MINUTE, covered_ms, duration, of_two_beginnings
-from tracekit.words import counted
-
-__all__ = [
-    "analysis",
-    "answer",
-    "assumed",
-    "availability_zones",
-    "binding",
-    "claims",
-    "commands",
-    "comparison",
-    "facts",
-    "fewest",
-    "fewest_others",
-    "gaps",
-    "grouped",
-    "ingested",
-    "ledger",
-    "method",
-    "otherwise",
-    "pair",
-    "quantities",
-    "replay",
-    "requests_alone",
-    "requests_to_change",
-    "search",
-    "sizing",
-    "source_files",
-    "sources",
-    "title",
-    "vary",
-    "words",
-    "zone_table",
-    "zones",
-]
+from tracekit.words import count, counted, spaced
 
 #: The release of tables that somebody wrote by hand, or that come with a made-up trace.
 _OWN = "folder"
 _ENTITIES = ("nodes", "containers", "services", "traces", "interfaces")
+
+#: Which resource is scarcest.
+binding = measures.binding
+
+if not TYPE_CHECKING:  # a type checker that saw this would take any name for a part
+
+    def __getattr__(name: str) -> object:
+        if name not in registry.module_names(package):
+            raise AttributeError(f"contents has no part '{name}'")
+        return importlib.import_module(f"{package.__name__}.{name}")
 
 
 def grouped(sections: Sequence[tuple[Page, object]]) -> list[tuple[str, list[Page]]]:

@@ -4,6 +4,7 @@ import polars as pl
 
 from tracekit.replay.answer.fitness import above_on_average, left_out
 from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.measures import NODES, NODES_MOST
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.report.cells import Table, table
@@ -14,13 +15,13 @@ from tracekit.report.policies import replayed
 from tracekit.report.studies import of_another
 from tracekit.words import count
 
-_USED = ("nodes_used_mean", "nodes_used_max")
+_USED = (NODES, NODES_MOST)
 
 
 def unasked(data: Data) -> list[str]:
     """Policies of the run that the search did not try: who surely holds the load first.
 
-    Of these the usual one; those that are barred come last.
+    Among these the usual policy comes first. Barred policies come last.
     """
     study = data.studies.get(NAME)
     if study is None or data.run is None or of_another(study, data.run["workload"]):

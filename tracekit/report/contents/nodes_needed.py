@@ -27,15 +27,15 @@ from tracekit.replay.studies.shrink.words.next import (
     called,
     may_be_cheaper,
 )
-from tracekit.replay.studies.shrink.words.overloaded import with_all
+from tracekit.replay.studies.shrink.words.there import with_all
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
 from tracekit.report.fewest import known
 from tracekit.report.studies import assumed_otherwise, of_another
-from tracekit.report.words import listed, percent, spaced
 from tracekit.store.quantities import RECORDED
 from tracekit.study import Study
+from tracekit.words import listed, percent, spaced
 
 #: Below this use of a node nobody has to relieve it.
 _RELIEF = 0.8
@@ -55,9 +55,9 @@ def said(data: Data, told: Decision) -> str:
 
 
 def lead(data: Data, told: Decision) -> tuple[str, str]:
-    """Where the nodes are what can be saved: how many are enough, and that none needs relief.
+    """How many nodes are enough, and that none needs relief, where nodes can be saved.
 
-    Both are empty where production's nodes are used far, or hardly any can go.
+    Both are empty where production's nodes are well used, or hardly any can go.
     """
     study = data.studies.get(NAME)
     found = None if study is None or of_another(study, _load(data)) else shrink_told.told(study)
@@ -83,7 +83,7 @@ def lead(data: Data, told: Decision) -> tuple[str, str]:
 
 
 def _cure(data: Data) -> tuple[str, Study] | None:
-    """The study of how many nodes carry the load, where those there are do not; or None."""
+    """The study of how many nodes carry the load, where the present ones do not; or None."""
     found = shrink_told.told(data.studies[NAME])
     if found is None or not with_all(found.study, found.best):
         return None
@@ -160,7 +160,7 @@ def _whole(data: Data) -> str:
 
 
 def _first(data: Data) -> list[str]:
-    """What stands beside the answer; where another study leads, how it does, and the run's own."""
+    """The sentences beside the answer; where another study leads, also those of the run's own."""
     said, first = _said(data), known.ahead(data)
     if first is None:
         # how sure the count is stands with what else is known of it
@@ -190,7 +190,7 @@ def _answer(data: Data, study: Study) -> str:
     said = shrink_told.short(study)
     policy = study.about.get("subject") or next(iter(study.about["policies"]), "")
     if data.asked_already.shrunk(policy, study.about, least=COST):
-        # who has asked which are cheapest is not told how to ask
+        # a reader who has asked for the cheapest nodes is not told how to ask
         said = said.replace(NOT_CHEAPER, "")
     return spaced(f"{given}{said}")
 

@@ -36,8 +36,8 @@ from tracekit.report.drawing.script import script_json
 from tracekit.report.measures import headline, present
 from tracekit.report.over_time import FILLING
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.words import short_ids
 from tracekit.units import MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S, duration
+from tracekit.words import short_ids
 
 #: Over time the page opens with it: spikes of rare events tell little at a glance.
 _OPENS = "cpu_max_fraction"
@@ -114,7 +114,7 @@ def _names(data: Data) -> list[str]:
 
 
 def _first(data: Data, names: list[str]) -> list[str]:
-    """What the page opens with: production, or the first policy, against what page one is about."""
+    """The two policies that the page opens with: production or the first, and that of page one."""
     policies = [name for name in tested(data.replay("summary")) if name != OBSERVED]
     ranked = headline(data)
     rows = data.standings(ranked.name).rows if ranked else ()
@@ -242,9 +242,9 @@ def _ends(column: str) -> pl.Expr:
 def _counts(data: Data, names: list[str], first: list[str], by: str) -> dict[str, Any]:
     """Per node its containers, per service its nodes, under each policy.
 
-    All of them, as far as the page can carry so many; else those that differ most between any
-    policy and one of the two in ``first``, so that what is drawn of such a pair is right. Of
-    other pairs the page says how many it knows.
+    The page carries all of them where it can. Else it carries those that differ most between any
+    policy and one of the two in ``first``, so that drawings of such a pair are right. For other
+    pairs the page says how many it knows.
     """
     placements = data.replay("placements")
     if by not in placements.columns:

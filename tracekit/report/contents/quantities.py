@@ -9,8 +9,8 @@ from tracekit.replay.measures import words_of
 from tracekit.replay.workload.facts_told import ASSUMED, SET_ASIDE
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
-from tracekit.report.words import count, few
 from tracekit.units import covered_ms, duration
+from tracekit.words import count, few
 
 #: What the name of a resource may end in.
 _UNITS = ("_milli", "_bytes", "_kbit")
@@ -60,7 +60,7 @@ def grounds(load: Mapping[str, Any], *, made_up: bool) -> str:
 
 
 def _named(kind: str, names: Sequence[str]) -> str:
-    """What is known in one way: counted where the data say it, else named, for somebody chose it.
+    """The quantities known in one way: counted where data say them, named where somebody chose.
 
     What is inferred is named where that is short.
     """
@@ -87,13 +87,13 @@ def of_replay(data: Data) -> Table | None:
 
 
 def known_of(load: Mapping[str, Any]) -> dict[str, str]:
-    """How what a replay rests on is known, with the time that it gives those of the beginning.
+    """How the quantities of a replay are known, and the time that containers at the beginning get.
 
     Empty where nothing is said of any quantity, as in the run of an earlier version.
     """
     known, given = dict(load.get("quantities") or {}), load.get("assumptions", {})
     span_ms = given.get("arrival_span_used_ms", given.get("arrival_span_ms", 0))
-    # arrivals that nobody knows are among what is assumed, and whoever stays in place does not come
+    # unknown arrivals are assumptions, and a container that stays in place does not arrive
     if not known or known.get("arrivals") == ASSUMED or given.get("start") != "empty":
         return known
     whole = load.get("span_ms")

@@ -27,8 +27,8 @@ from tracekit.report.heads import capital
 from tracekit.report.measures import headline, present
 from tracekit.report.policies import label, tested
 from tracekit.report.ranks import RISKY, UNJUDGED
-from tracekit.report.words import count, listed, spaced
 from tracekit.units import MS_PER_MINUTE, duration
+from tracekit.words import count, listed, spaced
 
 _CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
 
@@ -114,7 +114,7 @@ def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
 
 
 def _verdict(names: Sequence[str], first: str, data: Data, *, kept: bool) -> Cell:
-    """What the answer says of a row: that it is the first choice, or why it is none."""
+    """The answer's verdict on a row: that it is the first choice, or why it is not chosen."""
     said = [(NEAREST if kept else _CHOSEN) if first in names else "", _against(names[0], data)]
     text = "; ".join(filter(None, said))
     return Cell(text=text, sort=text)

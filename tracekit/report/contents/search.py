@@ -10,7 +10,7 @@ from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.policies import ended
-from tracekit.report.words import count, few, listed, percent
+from tracekit.words import count, few, listed, percent
 
 _FUNCTIONS, _PLACEMENT = "search_functions", "search_placement"
 _OWN = "tbesk"
@@ -45,7 +45,7 @@ def answer(data: Data) -> Answer:
 
 
 def _evenest(data: Data) -> str:
-    """Whose imbalance is the least with all containers placed, and whose is within its interval."""
+    """The policy of least imbalance with all containers placed, and those within its interval."""
     rows = ended(data.result(f"{_PLACEMENT}/imbalance")).to_dicts()
     first, *others = rows
     near = [row["policy"] for row in others if row["imbalance_low"] <= first["imbalance_high"]]

@@ -11,8 +11,8 @@ from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
 from tracekit.report.sizing_run import SizingRun
-from tracekit.report.words import MINUS, NBSP, count, percent, spaced
 from tracekit.sizing.measures import MEASURES
+from tracekit.words import MINUS, NBSP, count, percent, spaced
 
 _FULL = "container_cpu_fraction"
 #: Measures of the sensitivity table.
@@ -24,7 +24,7 @@ _SHARES = {name for name, measure in MEASURES.items() if measure.unit == "0..1"}
 
 
 def answer(data: Data) -> Answer:
-    """Whom the agent beats; without it, which policy serves best and what it keeps reserved."""
+    """The policies that the agent beats; without it, the best policy and what that reserves."""
     told = verdict(data)
     if data.sizing is None or data.sizing.manifest["verdict"]:
         return Answer(
@@ -41,7 +41,7 @@ def answer(data: Data) -> Answer:
 
 
 def _best_served(run: SizingRun) -> str:
-    """Who falls short least and how full its limits are, beside the one with the fullest limits."""
+    """The policy that falls short least, beside the one with the fullest limits."""
     summary = run.frames["summary"]
     means = {(row["policy"], row["measure"]): row["mean"] for row in summary.to_dicts()}
     names = [name for name in dict.fromkeys(summary["policy"]) if not name.startswith("oracle")]

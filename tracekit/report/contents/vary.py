@@ -6,8 +6,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import OVERLOAD, find_measure
 from tracekit.replay.studies.vary import told as vary_told
 from tracekit.replay.studies.vary.answers import NOTHING, SAME, Answered, answered, stands
 from tracekit.replay.studies.vary.study import NAME
@@ -15,8 +14,7 @@ from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise
-from tracekit.report.words import spaced
-from tracekit.words import few
+from tracekit.words import few, spaced
 
 #: What the columns of the table are called; the answer comes before ranks by one measure.
 _CHANGES = {
@@ -61,7 +59,7 @@ def _load(data: Data) -> Mapping[str, Any]:
 def untried(data: Data, told: Decision) -> str:
     """That the policy that a run names was not among those that were tried; a sentence, or empty.
 
-    What is said of others is then no word on the run's answer.
+    What the study says of others then says nothing of the run's answer.
     """
     tried = data.studies[NAME].about["policies"] if of_the_run(data) else ()
     if not tried or not told.subject or told.subject in tried:
@@ -75,7 +73,7 @@ def untried(data: Data, told: Decision) -> str:
 def hangs(data: Data, told: Decision) -> str:
     """What the answer of a run hangs on, where that was tried of it: a sentence, or empty.
 
-    Where the study, of fewer policies, answers otherwise than the run, it says of what it speaks.
+    The study may be of fewer policies and have another answer than the run. Then it names its own.
     """
     if not of_the_run(data) or data.results is None:
         return ""

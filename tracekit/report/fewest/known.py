@@ -18,10 +18,10 @@ from tracekit.replay.studies.shrink.frames import ADDED, BY_NODES
 from tracekit.replay.studies.shrink.search.trials import NODES
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.added import rank
+from tracekit.replay.studies.shrink.words.nodes import rank
 from tracekit.report.data import Data
-from tracekit.report.words import spaced
 from tracekit.study import Study
+from tracekit.words import spaced
 
 #: So much of the nodes is worth to be saved before anything else.
 SAVES = 0.1

@@ -8,7 +8,8 @@ from tracekit.replay.answer.amounts import SAME
 from tracekit.replay.measures import RESOURCES, words_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.policies import label
-from tracekit.report.words import count, listed, not_recorded, percent
+from tracekit.report.words import not_recorded
+from tracekit.words import count, listed, percent
 
 #: Above this a node has no room for a burst; below the other it could be emptied.
 HOT, IDLE = 0.9, 0.2

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracekit.replay.answer.intervals import ceiling, together
-from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.chance.student import DECIMALS, DUST, FEWEST, errors_of
+from tracekit.replay.measures import NODES
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND
 from tracekit.report.data import Data

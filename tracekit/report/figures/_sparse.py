@@ -12,7 +12,7 @@ from tracekit.replay.measures import words_of
 from tracekit.report.data import Data
 from tracekit.report.measures import ALLOCATED
 from tracekit.report.policies import label
-from tracekit.report.words import listed, percent
+from tracekit.words import listed, percent
 
 #: Under this part of the most there is hardly any load; such time is most of it beyond the other.
 _HARDLY, _MOSTLY = 0.1, 0.5

@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 
 from tracekit.report.trade_off import CHANCE, CHOSEN, FEW_ORDERS, FEWEST, PRODUCTION, RIVAL
-from tracekit.report.words import count, percent
-from tracekit.report.words import few as few_of
+from tracekit.words import count, percent
+from tracekit.words import few as few_of
 
 #: What is said of fewer nodes that are not beyond chance.
 _UNSURE = {

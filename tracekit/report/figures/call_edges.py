@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, blank, log_axis, numbers, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent, short_ids
+from tracekit.words import count, percent, short_ids
 
 _RESULT = "callgraph/edges"
 _SHOWN = 15

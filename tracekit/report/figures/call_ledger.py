@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank
 from tracekit.report.figures import Figure
-from tracekit.report.words import count
+from tracekit.words import count
 
 _RESULT = "callgraph/ledger"
 _MENDED = {

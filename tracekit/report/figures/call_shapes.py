@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import blank, evenly, log_axis, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, listed
+from tracekit.words import count, listed
 
 _RESULT = "callgraph/shapes"
 _SAID = {"calls": "calls", "depth": "levels", "fan_out": "calls made by one call"}

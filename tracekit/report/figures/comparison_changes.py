@@ -20,7 +20,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import count
+from tracekit.words import count
 
 _RESULT = "comparison/changes"
 _MOST = 20

@@ -8,7 +8,7 @@ from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import MOST_POINTS, axis, blank, percents
 from tracekit.report.figures import Figure
 from tracekit.report.relation import Relation, relation
-from tracekit.report.words import count
+from tracekit.words import count
 
 _QUERY = "usage/containers_per_node"
 _SCHEMA = {

@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent
+from tracekit.words import count, percent
 
 _QUERY = "quality/ledger"
 _MOST = 12

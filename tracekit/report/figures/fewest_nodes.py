@@ -9,8 +9,8 @@ import polars as pl
 from tracekit.replay.studies.shrink.frames import ADDED, COST_KEPT
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.cautions import named
+from tracekit.replay.studies.shrink.words.nodes import added, gone
 from tracekit.replay.studies.shrink.words.told import span, told
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
@@ -18,7 +18,7 @@ from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis
 from tracekit.report.fewest import known
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent
+from tracekit.words import count, percent
 
 _ROW_PX, _EDGES_PX = 40, 90
 _SCHEMA = {

@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, evenly, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, number, short_id
+from tracekit.words import count, number, short_id
 
 _SOURCE = "fit/coefficients"
 _MOST = 80

@@ -14,8 +14,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis, whisker
 from tracekit.report.figures import Figure
-from tracekit.report.words import number, percent
-from tracekit.words import counted
+from tracekit.words import counted, number, percent
 
 _SOURCE = "bind/repeats"
 _SCHEMA = {

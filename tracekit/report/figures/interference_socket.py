@@ -9,7 +9,7 @@ from tracekit.report.drawing.palette import POLICY_SLOTS, color
 from tracekit.report.drawing.plot import axis, blank
 from tracekit.report.figures import Figure
 from tracekit.report.figures.interference_inflation import FITTED, NOT_BOUND
-from tracekit.report.words import count, short_id
+from tracekit.words import count, short_id
 
 _SOURCE = "bind/socket"
 _SCHEMA = {

@@ -9,8 +9,8 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color, zone_color
 from tracekit.report.drawing.plot import MOST_POINTS, axis, blank, evenly, percents
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent, short_id
 from tracekit.report.zones import all_zones, zone_label
+from tracekit.words import count, percent, short_id
 
 _SCHEMA = {
     "node": pl.String,

@@ -11,9 +11,8 @@ from tracekit.report import over_time
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.measures import side
-from tracekit.report.policies import FULLEST, label, tested
-from tracekit.report.words import listed, percent
-from tracekit.words import counted
+from tracekit.report.policies import FULLEST, label
+from tracekit.words import counted, listed, percent
 
 _AXIS = "CPU of the fullest node [%]"
 
@@ -66,30 +65,26 @@ def _who(policy: str) -> str:
 
 def _named(frame: pl.DataFrame) -> list[str]:
     """Production, and the policies whose fullest nodes reach least and most; none if all alike."""
-    known = over_time.amounts(frame, "most")
-    peaks = {name: known[name] for name in tested(frame) if name in known} or known
-    if not peaks:
+    found = over_time.peaks(frame)
+    if found is None:
         return []
-    low = min(peaks, key=lambda name: (peaks[name], name))
-    high = max(peaks, key=lambda name: (peaks[name], name))
-    usual = [OBSERVED] if OBSERVED in known else []
-    return list(dict.fromkeys([*usual, low, high]))
+    usual = [OBSERVED] if OBSERVED in over_time.amounts(frame, "most") else []
+    return list(dict.fromkeys([*usual, found.low, found.high]))
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    known = over_time.amounts(frame, "most")
-    peaks = {name: known[name] for name in tested(frame) if name in known} or known
-    if not peaks:
+    known, found = over_time.amounts(frame, "most"), over_time.peaks(frame)
+    if found is None:
         return f"CPU of the fullest node is not known for any of {counted(frame.height, 'sample')}."
-    low = min(peaks, key=lambda name: (peaks[name], name))
-    high = max(peaks, key=lambda name: (peaks[name], name))
-    if peaks[high] - peaks[low] < 0.0005:
-        return f"The fullest node reaches {percent(peaks[low], 1)} CPU whatever the policy."
+    low, high = found.low, found.high
+    least, most = (percent(found.reached[name], 1) for name in (low, high))
+    if found.alike:
+        return f"The fullest node reaches {least} CPU whatever the policy."
     usual = f"{percent(known[OBSERVED], 1)} CPU in production, " if OBSERVED in known else ""
     cpu = "" if usual else " CPU"
     return (
-        f"The fullest node reaches {usual}{percent(peaks[low], 1)}{cpu} under {label(low)} and"
-        f" {percent(peaks[high], 1)} under {label(high)}, once the cluster is"
+        f"The fullest node reaches {usual}{least}{cpu} under {label(low)} and"
+        f" {most} under {label(high)}, once the cluster is"
         f" filled, in the first order of arrival{frame['chance'][0]}."
     )
 

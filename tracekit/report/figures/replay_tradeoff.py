@@ -1,21 +1,23 @@
 """Nodes in use against the risk of overload: what one gives up for the other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.answer.overload import node_steps
 from tracekit.replay.chance.material import MATERIAL
+from tracekit.replay.measures import OVERLOAD
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
-from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
+from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._marks import EDGE, Room, lay_out, mark, names
+from tracekit.report.figures._run_sql import Shown, beside_nodes
 from tracekit.report.figures._sparse import of_nodes
-from tracekit.report.figures._trade_off_sql import sql
 from tracekit.report.figures._trade_off_title import takeaway
 from tracekit.report.policies import label
 from tracekit.report.trade_off import (
@@ -27,7 +29,6 @@ from tracekit.report.trade_off import (
     PRODUCTION,
     RIVAL,
     TITLED,
-    name_of,
     points,
     why_none,
 )
@@ -52,14 +53,11 @@ _NAMED = (*TITLED, PRODUCTION)
 _BEYOND = 1.6
 #: Ticks of the upright axis are at least such a part of it apart; its top [%] if nobody overloads.
 _TICKS, _LEAST = 7, 1.0
-#: Where in the height of the figure those stand.
-_EDGE = 0.97
-#: The room between the axes in a narrow window of each form.
-_WIDE_PX, _NARROW_PX = (560, 340), (300, 400)
-_MOST_LABELS, _MOST_NARROW = 8, 4
+#: The room between the axes in a narrow window of each form, and how many names it has.
+_WIDE, _NARROW = (560, 340, 8), (300, 400, 4)
 
 
-def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure:
+def _plot(frame: pl.DataFrame, room: Room) -> go.Figure:
     figure = blank(420)
     x, y = _across(frame["nodes"]), _up(frame)
     above = frame.filter(_root("overload_share") > y[1])
@@ -69,24 +67,20 @@ def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure
         for one in part.partition_by("shade", maintain_order=True):
             _marks(figure, one, kind, look)
     if not above.is_empty():
-        edge = pl.lit((y[1] * _EDGE) ** 2 / 100)
+        edge = pl.lit((y[1] * EDGE) ** 2 / 100)
         top = above.with_columns(overload_share=edge, shade=pl.lit(_PLAIN))
         _marks(figure, top, "overloads more than is shown", _BEYOND_LOOK, above["overload_share"])
     if _shows_allowed(frame):
         allowed = sqrt(_allowed(frame))
         figure.add_hline(y=allowed, line={"color": color("warn"), "width": 1, "dash": "dash"})
-    figure.update_layout(
-        margin={"l": 62, "r": 24, "t": 16, "b": 56},
-        xaxis=axis("Nodes in use, mean over time [nodes]", range=x, zeroline=False),
-        yaxis=axis(
-            "Node-steps that are overloaded [% of all]",
-            range=y,
-            zeroline=False,
-            tickvals=[sqrt(tick) for tick in _ticks(y[1] ** 2)],
-            ticktext=[_numeral(tick) for tick in _ticks(y[1] ** 2)],
-        ),
-        annotations=_labels(frame, x, y, most, room_px),
+    up = axis(
+        "Node-steps that are overloaded [% of all]",
+        range=y,
+        zeroline=False,
+        tickvals=[sqrt(tick) for tick in _ticks(y[1] ** 2)],
+        ticktext=[_numeral(tick) for tick in _ticks(y[1] ** 2)],
     )
+    lay_out(figure, x, up, _labels(frame, x, y, room))
     return figure
 
 
@@ -98,21 +92,16 @@ def _marks(
     shares: pl.Series | None = None,
 ) -> None:
     """The marks of one kind; ``shares`` are told where they are not where the mark stands."""
-    symbol, size = look
-    shade = color(part["shade"][0])
-    line = {"width": 2, "color": shade}
     told = part["overload_share"] if shares is None else shares
-    named = part if kind in _NAMED else part.clear()
-    figure.add_scatter(
-        showlegend=kind not in (FRONT, BEATEN) or part["shade"][0] == _PLAIN,
-        x=numbers(part["nodes"]),
-        y=numbers(part.select(_root("overload_share")).to_series()),
-        mode="markers",
+    mark(
+        figure,
+        part,
+        look,
+        [_root(name) for name in ("overload_share", "overload_low", "overload_high")],
+        list(zip(map(label, part["policy"]), numbers(100 * told), strict=True)),
+        bars=kind in _NAMED,
         name=kind,
-        customdata=list(zip(map(label, part["policy"]), numbers(100 * told), strict=True)),
-        marker={"color": shade, "symbol": symbol, "size": size, "line": line},
-        error_x=_reach(named, "nodes", "nodes", pl.col),
-        error_y=_reach(named, "overload_share", "overload", _root),
+        showlegend=kind not in (FRONT, BEATEN) or part["shade"][0] == _PLAIN,
         hovertemplate="%{customdata[0]}<br>%{x:,.1f} nodes, %{customdata[1]:.3~f} % overloaded"
         "<extra></extra>",
     )
@@ -137,18 +126,6 @@ def _ticks(top: float) -> list[float]:
 def _numeral(tick: float) -> str:
     """A percentage as people write it: 0.0002, not 2e-04."""
     return f"{tick:.9f}".rstrip("0").rstrip(".")
-
-
-def _reach(
-    part: pl.DataFrame, mean: str, stem: str, place: Callable[[str], pl.Expr]
-) -> dict[str, Any] | None:
-    """The intervals of marks as lines; none where they met one order of arrival."""
-    if part.is_empty() or part[f"{stem}_low"].null_count() == part.height:
-        return None
-    ends = part.select(
-        high=place(f"{stem}_high") - place(mean), low=place(mean) - place(f"{stem}_low")
-    )
-    return whiskers(ends["high"], ends["low"])
 
 
 def _allowed(frame: pl.DataFrame) -> float:
@@ -183,41 +160,19 @@ def _up(frame: pl.DataFrame) -> list[float]:
 
 
 def _labels(
-    frame: pl.DataFrame, x: list[float], y: list[float], most: int, room_px: tuple[int, int]
+    frame: pl.DataFrame, x: list[float], y: list[float], room: Room
 ) -> list[dict[str, Any]]:
     """Names beside their marks: those of the title and production first, then those not beaten."""
     order = {kind: at for at, kind in enumerate((CHOSEN, *TITLED[1:], PRODUCTION, FRONT))}
-    # what is beyond the axis has a mark at its edge
-    every = [
-        (
-            (row["nodes"] - x[0]) / (x[1] - x[0]),
-            min((sqrt(100 * row["overload_share"]) - y[0]) / (y[1] - y[0]), _EDGE),
-        )
-        for row in frame.iter_rows(named=True)
-    ]
-    rows = [
-        (row, at)
-        for row, at in zip(frame.iter_rows(named=True), every, strict=True)
-        if _inside(row, y) and (row["kind"] in order or row["also"])
-    ]
-    rows.sort(key=lambda one: (_rank(one[0], order), one[0]["nodes"], one[0]["policy"]))
-    labels = [
-        Label(
-            text=name_of(row), x=at[0], y=at[1], must=row["kind"] in _NAMED or row["also"],
-            bold=row["kind"] == CHOSEN,
-        )
-        for row, at in rows
-    ]  # fmt: skip
-    spots = placed(labels, every, width_px=room_px[0], height_px=room_px[1], most=most)
-    where = {id(one): row for one, (row, _) in zip(labels, rows, strict=True)}
-    return [
-        {"x": where[id(one)]["nodes"], "y": sqrt(100 * where[id(one)]["overload_share"]), **drawn}
-        for one, drawn in spots
-    ]
+    every = frame.to_dicts()
+    rows = [row for row in every if _height(row) <= y[1] and (row["kind"] in order or row["also"])]
+    rows.sort(key=lambda row: (_rank(row, order), row["nodes"], row["policy"]))
+    shown = [(row, row["kind"] in _NAMED or row["also"]) for row in rows]
+    return names(every, shown, _height, (x, y), room)
 
 
-def _inside(row: dict[str, Any], y: list[float]) -> bool:
-    return sqrt(100 * row["overload_share"]) <= y[1]
+def _height(row: Mapping[str, Any]) -> float:
+    return sqrt(100 * row["overload_share"])
 
 
 def _rank(row: dict[str, Any], order: Mapping[str, int]) -> float:
@@ -229,7 +184,7 @@ def _rank(row: dict[str, Any], order: Mapping[str, int]) -> float:
 
 def _narrow(frame: pl.DataFrame) -> go.Figure:
     """Fewer names, and the title of the upright axis above it; high beside five lines of legend."""
-    figure = _plot(frame, _MOST_NARROW, _NARROW_PX)
+    figure = _plot(frame, _NARROW)
     title = {
         "text": "Overloaded node-steps [% of all]",
         "x": 0,
@@ -273,6 +228,13 @@ def _note(frame: pl.DataFrame) -> str:
     return " ".join(filter(None, [line, frame["missing"][0], edge]))
 
 
+def _sql(data: Data) -> list[tuple[str, str]]:
+    """What a mark shows; nothing where the run does not know it."""
+    samples = max(node_steps((data.run or {}).get("workload", {})), 1.0)
+    columns = {"mean": "overload_share", "low": "overload_low", "high": "overload_high"}
+    return beside_nodes(data, Shown(measure=OVERLOAD, **columns, divided_by=samples))
+
+
 FIGURE = Figure(
     title="Nodes in use against overload",
     question="How many nodes does a policy save, and at what risk?",
@@ -286,10 +248,10 @@ FIGURE = Figure(
     " on every node is not in use. Counts that differ by less than"
     f" {MATERIAL:.0%} are as good as equal.",
     reads=("replay/summary", "replay/repeats"),
-    sql=sql,
+    sql=_sql,
     prepare=_prepare,
     note=_note,
-    draw=lambda frame: _plot(frame, _MOST_LABELS, _WIDE_PX),
+    draw=lambda frame: _plot(frame, _WIDE),
     narrow=_narrow,
     takeaway=takeaway,
     table=lambda frame: frame.select("policy", "same", "nodes", "overload_share", "kind"),

@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, number, percent, short_id
+from tracekit.words import count, number, percent, short_id
 
 _QUERY = "services/requests"
 _MOST = 15

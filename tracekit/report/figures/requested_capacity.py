@@ -8,7 +8,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, listed, percent
+from tracekit.words import count, listed, percent
 
 _QUERY = "usage/requested_capacity"
 _ROW_PX, _NARROW_ROW_PX, _EDGES_PX = 40, 56, 96

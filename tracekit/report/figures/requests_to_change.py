@@ -8,11 +8,10 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.words import short_id
 from tracekit.sizing.requests.at_risk import KEPT
 from tracekit.sizing.requests.rows import amount
 from tracekit.sizing.requests.study import NAME
-from tracekit.words import counted
+from tracekit.words import counted, short_id
 
 _ROWS, _ROW_PX, _EDGES_PX = 12, 44, 100
 _SCHEMA = {

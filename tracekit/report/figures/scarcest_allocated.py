@@ -8,8 +8,8 @@ from tracekit.report import over_time
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.measures import ALLOCATED, allocated, binding
-from tracekit.report.policies import label, tested
-from tracekit.report.words import listed, percent
+from tracekit.report.policies import label
+from tracekit.words import listed, percent
 
 
 def _prepare(data: Data) -> pl.DataFrame:
@@ -55,15 +55,13 @@ def _narrow(frame: pl.DataFrame) -> go.Figure:
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    known = over_time.amounts(frame, "most")
-    peaks = {name: known[name] for name in tested(frame) if name in known} or known
-    words, others = frame["resource"][0], frame["others"][0]
-    high = max(peaks, key=lambda name: (peaks[name], name))
+    found, words, others = over_time.peaks(frame), frame["resource"][0], frame["others"][0]
+    assert found is not None  # noqa: S101 - every row has a share
     rest = f"; no policy has more than {others} requested" if others else ""
-    said = f"up to {percent(peaks[high], 1)} of all {words} is requested under {label(high)}"
-    low = min(peaks, key=lambda name: (peaks[name], name))
-    if peaks[high] - peaks[low] >= 0.0005:
-        said += f", {percent(peaks[low], 1)} under {label(low)}"
+    most = percent(found.reached[found.high], 1)
+    said = f"up to {most} of all {words} is requested under {label(found.high)}"
+    if not found.alike:
+        said += f", {percent(found.reached[found.low], 1)} under {label(found.low)}"
     return f"{words} is the scarcest resource: {said}{rest}."
 
 

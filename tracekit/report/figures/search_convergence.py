@@ -8,7 +8,7 @@ from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.figures.search_ranks import COLORS, NOT_RUN
-from tracekit.report.words import count
+from tracekit.words import count
 
 _RESULT = "search_functions/curves"
 _SIDES = ("original", "shifted")

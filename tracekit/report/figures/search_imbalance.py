@@ -8,7 +8,7 @@ from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.policies import colours, ended
-from tracekit.report.words import few, number
+from tracekit.words import few, number
 
 _RESULT = "search_placement/imbalance"
 #: What stands in its place where the study was not made.

@@ -12,7 +12,7 @@ from tracekit.report.figures import Figure
 from tracekit.report.figures.search_imbalance import NOT_RUN
 from tracekit.report.heads import capital
 from tracekit.report.policies import colours, ended
-from tracekit.report.words import percent
+from tracekit.words import percent
 
 _RESULT, _IMBALANCE = "search_placement/nodes", "search_placement/imbalance"
 #: One panel below the other, which a narrow screen has room for.

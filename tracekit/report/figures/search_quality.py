@@ -7,7 +7,7 @@ from tracekit.report.data import Data, in_columns
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import number
+from tracekit.words import number
 
 _RESULT = "search_placement/quality"
 _LEAST_GAP = 1e-5

@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import listed, number
+from tracekit.words import listed, number
 
 _RESULT = "search_functions/summary"
 #: What stands in its place where the study was not made.

@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, evenly, log_axis, numbers, percents
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent, short_id
+from tracekit.words import count, percent, short_id
 
 _QUERY = "services/demand"
 _WELL = 0.5

@@ -8,8 +8,8 @@ from tracekit.report.drawing.palette import zone_color
 from tracekit.report.drawing.plot import axis, blank, evenly, percents
 from tracekit.report.figures import Figure
 from tracekit.report.relation import relation
-from tracekit.report.words import count, percent, short_id
 from tracekit.report.zones import all_zones, zone_label
+from tracekit.words import count, percent, short_id
 
 _QUERY = "services/placement"
 _MOST = 600

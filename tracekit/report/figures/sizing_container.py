@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import SINCE_START, axis, blank, hours, lines, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import number, percent
+from tracekit.words import number, percent
 
 _SCHEMA = {
     "line": pl.String,

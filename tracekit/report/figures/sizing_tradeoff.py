@@ -7,8 +7,8 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, percents
 from tracekit.report.figures import Figure
-from tracekit.report.words import listed, percent
 from tracekit.sizing.intervals import is_agent
+from tracekit.words import listed, percent
 
 _X, _Y = "container_memory_fraction", "qos"
 _KEPT = (_X, "container_cpu_fraction", _Y)

@@ -7,7 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, evenly, numbers, percents
 from tracekit.report.figures import Figure
-from tracekit.report.words import number, percent
+from tracekit.words import number, percent
 
 _SCHEMA = {
     "seed": pl.Int64,

@@ -18,9 +18,9 @@ from tracekit.report.drawing.plot import (
     percents,
 )
 from tracekit.report.figures import Figure
-from tracekit.report.words import listed, signed
 from tracekit.report.zones import all_zones, zone_label
 from tracekit.sqlfiles import get_query
+from tracekit.words import listed, signed
 
 _SCHEMA = {
     "zone": pl.String,

@@ -7,9 +7,9 @@ from tracekit.report.data import Data, in_columns
 from tracekit.report.drawing.palette import zone_color
 from tracekit.report.drawing.plot import axis, blank, numbers, percents
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent
 from tracekit.report.zones import all_zones, zone_label
 from tracekit.sqlfiles import get_query
+from tracekit.words import count, percent
 
 _QUERY = "usage/util_diff_by_zone"
 _SCHEMA = {

@@ -7,8 +7,8 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color, zone_color
 from tracekit.report.drawing.plot import MOST_POINTS, blank, evenly, log_axis, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, number, percent
 from tracekit.report.zones import all_zones, zone_label
+from tracekit.words import count, number, percent
 
 ALL = "all"
 #: Fewer nodes than this in the tail say nothing of how it falls.

@@ -8,19 +8,18 @@ import polars as pl
 
 from tracekit.replay.answer.all_wait import fewest_waiting
 from tracekit.replay.answer.left_waiting import PENDING
-from tracekit.replay.answer.preferred import NODES
+from tracekit.replay.measures import NODES
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
-from tracekit.report.drawing.labels import Label, placed
-from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import axis, blank, numbers, whiskers
+from tracekit.report.drawing.plot import axis, blank
 from tracekit.report.figures import Figure
+from tracekit.report.figures._marks import Room, lay_out, mark, names
 from tracekit.report.figures._run_sql import Shown, beside_nodes
 from tracekit.report.figures._sparse import of_nodes
 from tracekit.report.policies import label
-from tracekit.report.trade_off import in_use, name_of
-from tracekit.report.words import count, number
+from tracekit.report.trade_off import in_use
+from tracekit.words import count, number
 
 FRONT, BEATEN, PRODUCTION = "beaten by none", "beaten by another", "production"
 #: Symbol and size of each kind.
@@ -105,36 +104,23 @@ def _kind(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     return BEATEN if any(x <= at[0] and y <= at[1] and (x, y) != at for x, y in points) else FRONT
 
 
-def _plot(frame: pl.DataFrame, room: tuple[int, int, int]) -> go.Figure:
+def _plot(frame: pl.DataFrame, room: Room) -> go.Figure:
     figure = blank(420)
     x, y = _range(frame, "nodes"), _range(frame, "waiting")
-    for kind, (symbol, size) in _LOOKS.items():
+    for kind, look in _LOOKS.items():
         for part in frame.filter(kind=kind).partition_by("shade", maintain_order=True):
-            shade = color(part["shade"][0])
-            figure.add_scatter(
-                x=numbers(part["nodes"]),
-                y=numbers(part["waiting"]),
-                mode="markers",
+            mark(
+                figure,
+                part,
+                look,
+                list(map(pl.col, ("waiting", "waiting_low", "waiting_high"))),
+                [label(name) for name in part["policy"]],
                 name=kind,
                 showlegend=kind == PRODUCTION,
-                customdata=[label(name) for name in part["policy"]],
-                marker={
-                    "color": shade,
-                    "symbol": symbol,
-                    "size": size,
-                    "line": {"width": 2, "color": shade},
-                },
-                error_x=_reach(part, "nodes"),
-                error_y=_reach(part, "waiting"),
                 hovertemplate="%{customdata}<br>%{x:,.1f} nodes, %{y:,.1f} containers left"
                 " without a node<extra></extra>",
             )
-    figure.update_layout(
-        margin={"l": 62, "r": 24, "t": 16, "b": 56},
-        xaxis=axis("Nodes in use, mean over time [nodes]", range=x, zeroline=False),
-        yaxis=axis(_UP, range=y, zeroline=False),
-        annotations=_labels(frame, x, y, room),
-    )
+    lay_out(figure, x, axis(_UP, range=y, zeroline=False), _labels(frame, x, y, room))
     return figure
 
 
@@ -150,33 +136,13 @@ def _known(frame: pl.DataFrame, *columns: str) -> list[float]:
     return [one for name in columns for one in frame[name].drop_nulls().to_list()]
 
 
-def _reach(part: pl.DataFrame, column: str) -> dict[str, Any] | None:
-    """The intervals of marks as lines; none where they met one order of arrival."""
-    low, high = part[f"{column}_low"], part[f"{column}_high"]
-    if high.null_count() == part.height:
-        return None
-    return whiskers(high - part[column], part[column] - low)
-
-
 def _labels(
-    frame: pl.DataFrame, x: list[float], y: list[float], room: tuple[int, int, int]
+    frame: pl.DataFrame, x: list[float], y: list[float], room: Room
 ) -> list[dict[str, Any]]:
     """Names beside their marks, those of the title first, then who leaves fewest waiting."""
     rows = sorted(frame.to_dicts(), key=lambda row: not row["named"])
-    every = [
-        ((row["nodes"] - x[0]) / (x[1] - x[0]), (row["waiting"] - y[0]) / (y[1] - y[0]))
-        for row in rows
-    ]
-    labels = [
-        Label(text=name_of(row), x=at[0], y=at[1], must=row["named"])
-        for row, at in zip(rows, every, strict=True)
-    ]
-    spots = placed(labels, every, width_px=room[0], height_px=room[1], most=room[2])
-    where = {id(one): row for one, row in zip(labels, rows, strict=True)}
-    return [
-        {"x": where[id(one)]["nodes"], "y": where[id(one)]["waiting"], **drawn}
-        for one, drawn in spots
-    ]
+    shown = [(row, bool(row["named"])) for row in rows]
+    return names(rows, shown, lambda row: float(row["waiting"]), (x, y), room)
 
 
 def _takeaway(frame: pl.DataFrame) -> str:

@@ -7,8 +7,8 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import zone_color
 from tracekit.report.drawing.plot import axis, blank, percents
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, percent
 from tracekit.report.zones import CONFIDENCE, all_zones, sure_nodes, zone_label
+from tracekit.words import count, percent
 
 _WIDTH = 0.05
 _SCHEMA = {

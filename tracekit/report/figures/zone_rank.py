@@ -9,8 +9,8 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color, zone_color
 from tracekit.report.drawing.plot import MOST_POINTS, axis, blank, evenly, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.words import count, short_id, signed
 from tracekit.report.zones import MOVES, all_zones, largest, limit, zone_label
+from tracekit.words import count, short_id, signed
 
 _SCHEMA = {
     "rank": pl.Int64,

@@ -5,7 +5,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures.util_diff import WIDE
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import percent
+from tracekit.words import percent
 
 
 def _find(data: Data) -> Said | None:

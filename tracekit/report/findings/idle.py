@@ -4,7 +4,8 @@ import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import count, not_recorded, percent
+from tracekit.report.words import not_recorded
+from tracekit.words import count, percent
 
 
 def _find(data: Data) -> Said | None:

@@ -6,8 +6,8 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.figures._node_distribution_title import HOT
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import count, percent
 from tracekit.store.quantities import INFERRED
+from tracekit.words import count, percent
 
 
 def _find(data: Data) -> Said | None:

@@ -4,9 +4,9 @@ import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import count, percent
 from tracekit.store.broken_rows import kept_of
 from tracekit.store.manifest import DERIVED
+from tracekit.words import count, percent
 
 
 def _find(data: Data) -> Said | None:

@@ -3,7 +3,7 @@
 from tracekit.analysis.plain import rising
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import count
+from tracekit.words import count
 
 
 def _find(data: Data) -> Said | None:

@@ -2,8 +2,8 @@
 
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import percent
 from tracekit.sizing.intervals import is_agent
+from tracekit.words import percent
 
 
 def _find(data: Data) -> Said | None:

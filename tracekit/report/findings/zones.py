@@ -4,8 +4,8 @@ import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import NBSP, count, percent
 from tracekit.report.zones import MOVES, largest, min_samples, sure_nodes
+from tracekit.words import NBSP, count, percent
 
 #: A memory that moves by less, as a standard deviation over time, decides nothing.
 _LITTLE = 0.01

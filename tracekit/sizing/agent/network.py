@@ -67,6 +67,6 @@ def _names() -> tuple[str, ...]:
 
 
 def layers_of(network: Any) -> dict[str, Float32Array]:
-    """Weights and biases by the names of ``weights.layer_shapes``."""
+    """Weights and biases by the names of ``network.weights.layer_shapes``."""
     found = zip(_names(), network.parameters(), strict=True)
     return {name: np.array(value.detach().numpy(), dtype=np.float32) for name, value in found}

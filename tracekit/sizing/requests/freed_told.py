@@ -11,7 +11,7 @@ from tracekit.sizing.requests.rows import (
     row,
 )
 from tracekit.study import Study
-from tracekit.words import few, short_hash
+from tracekit.words import counted, few, short_hash
 
 
 def both_ways(study: Study) -> str:
@@ -23,10 +23,10 @@ def both_ways(study: Study) -> str:
             what, unit, _ = UNITS[name]
             freed, added = (amount(abs(float(one.sum())), name) for one in (less, more))
             said.append(
-                f"{freed} {unit} of {what} are freed of {_many(len(less))} and {added} added to"
-                f" {_many(len(more))}: net {_net(found['freed'], name)}"
+                f"{freed} {unit} of {what} are freed of {counted(len(less), 'service')} and {added}"
+                f" added to {counted(len(more), 'service')}: net {_net(found['freed'], name)}"
                 if len(less)
-                else f"{added} {unit} of {what} are added to {_many(len(more))}"
+                else f"{added} {unit} of {what} are added to {counted(len(more), 'service')}"
             )
     if not said:
         return ""
@@ -56,14 +56,11 @@ def stays(study: Study) -> str:
     ]
     many = rows["service"].n_unique()
     return (
-        f"Init containers and overhead keep part of what is reserved for {_many(many)}, whatever"
-        f" containers request; no sum here counts it as freed: {'; '.join(named)}."
+        f"Init containers and overhead keep part of what is reserved for"
+        f" {counted(many, 'service')}, whatever containers request; no sum here counts it as"
+        f" freed: {'; '.join(named)}."
     )
 
 
 def _net(freed: float, resource: str) -> str:
     return f"{amount(abs(freed), resource)} {'freed' if freed >= 0 else 'added'}"
-
-
-def _many(services_: int) -> str:
-    return f"{services_:,} service{'' if services_ == 1 else 's'}"

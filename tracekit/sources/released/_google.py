@@ -12,6 +12,8 @@ from tracekit.sources.released._lines import without_labels
 
 #: What a user should know of these times.
 BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
+OF_ATTRIBUTES = "attributes of machines, which become labels of machine_events beside it"
+FIRST_MACHINE = "its node is the first machine that an event of it names"
 AFTER = "events at 2^63-1 lie behind the trace and say nothing about it: they are left out"
 SAMPLED = "a sample stands at the beginning of its 300 s"
 

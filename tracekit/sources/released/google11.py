@@ -15,7 +15,9 @@ from tracekit.sources._shape import INTEGER, REAL, Shape
 from tracekit.sources.released._google import (
     AFTER,
     BEFORE,
+    FIRST_MACHINE,
     LABELS,
+    OF_ATTRIBUTES,
     SAMPLED,
     backwards,
     check_beside_machines,
@@ -218,7 +220,7 @@ SOURCE = ClusterSource(
         ),
         ClusterFile(
             word="attributes",
-            title="attributes of machines, which become labels of machine_events beside it",
+            title=OF_ATTRIBUTES,
             tables=("node",),
             recognises=ATTRIBUTES.fits,
             read=read_attributes,
@@ -254,7 +256,7 @@ SOURCE = ClusterSource(
     ),
     inferred=(
         "a task is one container from its first SUBMIT to the last end that no start follows",
-        "its node is the first machine that an event of it names",
+        FIRST_MACHINE,
         "different-machines: tasks of the job share no machine",
         LABELS,
     ),

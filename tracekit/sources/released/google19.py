@@ -18,7 +18,9 @@ from tracekit.sources.released import _google19_machines as machines
 from tracekit.sources.released._google import (
     AFTER,
     BEFORE,
+    FIRST_MACHINE,
     LABELS,
+    OF_ATTRIBUTES,
     SAMPLED,
     backwards,
     in_trace,
@@ -222,7 +224,7 @@ SOURCE = ClusterSource(
         ),
         ClusterFile(
             word="attributes",
-            title="attributes of machines, which become labels of machine_events beside it",
+            title=OF_ATTRIBUTES,
             tables=("node",),
             recognises=kinds.is_attributes,
             read=machines.read_attributes,
@@ -257,7 +259,7 @@ SOURCE = ClusterSource(
     ),
     inferred=(
         "an instance is one container from its first SUBMIT to the last end that no start follows",
-        "its node is the first machine that an event of it names",
+        FIRST_MACHINE,
         "an alloc instance reserves; a task in it requests 0 and stays together with it",
         "what a task in an alloc instance asks for is its limit",
         "max_per_machine and max_per_switch keep a collection apart; of both the first holds",

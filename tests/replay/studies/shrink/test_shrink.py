@@ -19,7 +19,7 @@ from store_support import tiny_store
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.replay.answer.overload import OVERLOAD
+from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.studies.shrink.search.bisection import fewest, fewest_around, fewest_from

@@ -16,8 +16,7 @@ from store_support import tiny_store
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.advice import sentence
 from tracekit.replay.answer.decision import decision
-from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import OVERLOAD, find_measure
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import (

@@ -21,6 +21,7 @@ from tracekit.replay.answer.left_waiting import WAITING
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.threshold_values import WORST, measure_of_base, worst_key
 from tracekit.replay.runs.thresholds import Threshold
+from tracekit.words import and_more
 
 #: What makes two runs comparable.
 SAME_POLICIES = "replay the same policies, with the same parameters"
@@ -87,13 +88,11 @@ def _check_compared(
 
 def _few(kept: ComparedRun, common: Sequence[str]) -> str:
     names = [name for name in kept.rows() if name not in common]
-    return (
-        ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or "none"
-    )
+    return and_more(names[:4], len(names)) or "none"
 
 
 def _judged(threshold: Threshold, common: Sequence[str]) -> list[str]:
-    """Whom a threshold judges: production, which no change moves, where it is named."""
+    """The policies that a threshold judges; production, which no change moves, only by its name."""
     return [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
 
 
@@ -106,8 +105,9 @@ def outcomes(
 ) -> pl.DataFrame:
     """What became of each threshold under each policy that it judges, and under those that are new.
 
-    A number is a number under a policy that is new in the run, too; where a threshold speaks of the
-    base, that it is not judged there is told, and so it is of what chance may explain.
+    A threshold that holds a measure to a number judges new policies, too. A threshold that speaks
+    of the base does not judge a new policy, and the outcome says so. The outcome also says where
+    chance may explain the change.
 
     Parameters
     ----------
@@ -157,10 +157,10 @@ def _outcome(
     placed_change: float,
     by_chance: Sequence[str],
 ) -> str:
-    """Whether it happened; it counts as failed where the containers are missing that would tell.
+    """Whether it happened; missing containers, without which nobody can tell, count as failed.
 
-    What is beside the base fails by a change beyond chance alone, where there are orders to tell.
-    Chance is known of means: a threshold of the worst order fails by what that order came to.
+    A threshold beside the base fails only by a change beyond chance, where there are enough orders
+    to tell. Chance is known of means alone, so a threshold of the worst order fails by its value.
     """
     if before is None and threshold.speaks_of("base"):
         return NO_BASE

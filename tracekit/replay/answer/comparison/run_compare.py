@@ -146,8 +146,8 @@ def _placed(
 ) -> dict[str, float]:
     """How many containers more the new run placed, by policy; 0 where chance may explain it.
 
-    ``pending`` is judged as every measure is, and this is read off its verdict. Who waits in one
-    run and was not in the other at all is missing in neither.
+    It follows from the verdict on ``pending``, which is judged as every measure is. A container
+    that waits in one run and does not exist in the other is missing in neither.
     """
     placed = {}
     for at, row in enumerate(rows):
@@ -185,7 +185,7 @@ def _sample(
 def _change(row: Mapping[str, Any], found: Compared, at: int, *, orders: int) -> dict[str, Any]:
     """The change with its interval; with fewer orders than one needs there is none.
 
-    Production (``orders`` 0) is where it was in every order: its change is what it is.
+    Production (``orders`` 0) is the same in every order, so its change is exact.
     """
     low, mean, high = (float(part[at]) for part in (found.low, found.mean, found.high))
     if not orders:

@@ -46,7 +46,7 @@ THE_RULE = (
     "a threshold is held against the mean of the orders of arrival; worst(MEASURE) is of the"
     " worst, and base beside it"
 )
-#: What is said of so many values of a verdict.
+#: How values of a verdict are counted in a sentence.
 _COUNTED = (
     ("better", "better"),
     ("worse", "worse"),
@@ -185,7 +185,7 @@ def judged_value(row: Mapping[str, Any], run: str) -> str:
 
 
 def base_told(row: Mapping[str, Any]) -> str:
-    """What it is held against in the base: of which measure and of the worst order, if so."""
+    """What a threshold is held against in the base: the measure, and whether the worst order."""
     said = judged_value(row, "base")
     other = f" ({_measure_of(row, 'base')})" if of_another(row) and row["base"] is not None else ""
     return f"{said}{other}{'' if said == value(row, 'base') else ' in the worst order'}"

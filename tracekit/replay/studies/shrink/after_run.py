@@ -52,7 +52,7 @@ def _searches(name: str) -> bool:
 
 
 def asked_of(found: Results, told: Decision) -> list[str]:
-    """The policies that nodes are counted for: what the run names, and what clusters run already.
+    """The policies to count nodes for: that which the run names, and that which clusters run now.
 
     Also the best simple rule, where the run names another policy. A very large run asks of the
     first alone: its search takes minutes in one order of arrival.
@@ -78,12 +78,12 @@ def nodes_after(
 ) -> tuple[Study | None, str]:
     """Search for the fewest nodes of the policy that a run names, and write the study.
 
-    Where production is kept that is the policy that comes nearest to it, where none can be
-    recommended what clusters run already. Beside it the same is asked of that, so that one knows
-    what a change of policy is worth in nodes.
+    Where production is kept, the policy that comes nearest to it is searched for. Where none can be
+    recommended, it is the policy that clusters run already. That one is searched for in any case,
+    so that the study shows what a change of policy is worth in nodes.
 
-    A study that an earlier run left there goes. Interrupted, the replays that are done are kept;
-    called again it goes on.
+    A study that an earlier run left there is removed. Where the search is interrupted, its replays
+    are kept, and the next call goes on from them.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.studies.shrink.search.trials import NODES
 from tracekit.study import Study
 
-#: What the studies are called: neither module of theirs can be read from both of them.
+#: The names of the studies, written here as both studies read this module.
 _SHRUNK, _VARIED = "fewest_nodes", "assumptions"
 
 
@@ -43,7 +43,7 @@ class AskedAlready:
 
 
 def load_of(about: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What tells one load of a cluster from another, before it is scaled."""
+    """The facts by which one load of a cluster differs from another, before it is scaled."""
     load = about.get("workload", {})
     return load.get("assumptions"), bool(load.get("gangs"))
 

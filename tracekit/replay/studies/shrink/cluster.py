@@ -17,11 +17,11 @@ class Cluster:
 
     Prices and budgets are None where they are not known; see
     ``tracekit.replay.workload.changed.on_nodes``.
-    ``left`` of them are gone by the end, and no frame counts or names these; ``cordoned`` are those
-    that take nothing new, None where all do. ``like`` has the name
-    of the node that each further one is like, None for those that are there. ``running`` is how
-    many containers production runs on each at the last step, without daemons, whom no drain moves;
-    None where its placement is not recorded.
+    ``left`` is the number of nodes that are gone by the end; no frame counts or names these.
+    ``cordoned`` marks the nodes that take nothing new, and is None where all do. ``like`` has, for
+    each further node, the name of the node that it is like; None for nodes that are there.
+    ``running`` is how many containers production runs on each node at the last step, and None where
+    its placement is not recorded. Daemons do not count, as no drain moves them.
     """
 
     node_ids: tuple[str, ...]

@@ -18,7 +18,7 @@ from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import open_store
-from tracekit.words import agreeing
+from tracekit.words import agreeing, counted
 
 #: What a count of nodes leaves out.
 _COUNTS = (
@@ -69,14 +69,10 @@ def _told(load: Workload) -> dict[str, Any]:
         "[node|nodes] left within the recorded time: no count has [it|them], and until then"
         " [it carries|they carry] load that those that stay might not carry alone",
     )
-    never = f"{_nodes(stay)} of the control plane {_stay(stay)}"
+    never = f"{counted(stay, 'node')} of the control plane {_stay(stay)}"
     pairs = ((gone, left), (counts_as_needed(found.get("lost", ())), lost), (never, stay))
     said = [text for text, many in pairs if many]
     return {**found, **({"told": [*found.get("told", ()), *said]} if said else {})}
-
-
-def _nodes(count: int) -> str:
-    return f"{count:,} node{'s' * (count != 1)}"
 
 
 def _stay(count: int) -> str:

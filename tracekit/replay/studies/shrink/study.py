@@ -97,7 +97,7 @@ def shrink_cluster(
         ``policies``: one row each, the fewest nodes first. ``of`` how many there are, ``bound``
         below which no placement gets (null: nothing is proven), ``nodes_low`` and ``nodes_high``
         the fewest over single orders of arrival, ``going`` which nodes went first or at last (see
-        ``studies.fewest``); highest use, overload and the measures that limits speak of, the worst
+        ``search.trials``); highest use, overload and the measures that limits speak of, the worst
         over the orders, from replays on exactly these nodes; ``tightest`` the limit that comes
         closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
         it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null

@@ -1,7 +1,7 @@
 """The effect of each changed assumption on the answer and on the ranks of policies.
 
-What decides is what a run says, ``decision`` and ``advice``: who is barred, who is chosen, and
-whether production is kept, also where a policy is a trade for it.
+Each change is judged as a run is, by ``decision`` and ``advice``: which policies are barred, which
+is chosen, and whether production is kept, also where a policy is a trade for it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,8 @@ from tracekit.replay.answer.advice import keeps_production, sentence
 from tracekit.replay.answer.decision import Decision, decision
 from tracekit.replay.answer.left_waiting import waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS
-from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import Standing, Standings, difference, standings
-from tracekit.replay.measures import find_measure, small
+from tracekit.replay.measures import OVERLOAD, find_measure, small
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 
@@ -105,7 +104,7 @@ def stands(usual: Answered, here: Answered) -> str:
 
 
 def _trade_alike(usual: Answered, here: Answered) -> bool:
-    """Whether the first trade for production is one here too, or none is one under either."""
+    """Whether the first trade for production is a trade here, too; or whether neither has one."""
     return set(usual.trades[:1]) <= set(here.trades) and bool(usual.trades) == bool(here.trades)
 
 
@@ -132,7 +131,7 @@ def _why_kept(usual: Answered, here: Answered) -> str:
 
 
 def decided_by(criterion: str) -> str:
-    """By what a policy was chosen, a clause."""
+    """The measure by which a policy was chosen, a clause."""
     measure = find_measure(criterion)
     if criterion in CONDITIONS or measure is None:
         return "as others do not hold the load"
@@ -216,7 +215,7 @@ def _mean(found: Results, policy: str, name: str) -> float | None:
 def _rank(found: Results, stand: Standings, row: Standing) -> float:
     """1 and one more for each policy that is better beyond chance; those that waited come last.
 
-    Whoever is within chance of the best has rank 1, also where a third differs from it.
+    A policy within chance of the best has rank 1, even where another policy differs from it.
     """
     if row in stand.best:
         return 1.0

@@ -26,7 +26,7 @@ from tracekit.seeds import order_seed
 
 @dataclass(frozen=True)
 class Met:
-    """The result of ``Orders``: a row per order, a hash of the placements, and of what they are.
+    """The result of ``Orders``: a row per order, a hash of the placements, and facts about them.
 
     Parameters
     ----------

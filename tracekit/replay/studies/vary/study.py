@@ -32,7 +32,7 @@ from tracekit.store import Store, open_store
 from tracekit.study import Study
 
 NAME = "assumptions"
-#: By these a report tells whether the study is of the run that it shows.
+#: A report compares these to know whether the study is of its run.
 _OF_LOAD = ("name", "nodes", "steps", "assumptions")
 #: What policies are ranked by where nothing tells them apart.
 USUAL = "cpu_max_fraction"
@@ -186,7 +186,7 @@ def vary_assumptions(
 
 
 def _with(assume: Sequence[str], change: str) -> list[str]:
-    """What is assumed under a change, or without one: the change counts for its name."""
+    """What is assumed under a change, or without one; the change counts for its name."""
     name = change.partition("=")[0]
     kept = [one for one in assume if one.partition("=")[0] != name]
     return [*kept, change] if change else kept
@@ -279,7 +279,7 @@ def _check(measure: str | None, settings: Sequence[str]) -> None:
 
 
 def that_decides(usual: Answered) -> str:
-    """The measure by which a policy was chosen; empty where that was who holds the load at all."""
+    """The measure by which a policy was chosen; empty where only holding the load decided."""
     return "" if usual.criterion in CONDITIONS else usual.criterion
 
 

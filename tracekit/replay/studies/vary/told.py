@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from tracekit.replay.answer.followed import MORE_ORDERS
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import find_measure, small
 from tracekit.replay.policy.own_files import FILES, as_given, by_name
@@ -132,7 +133,7 @@ def _turned(study: Study, most: int) -> list[str]:
 
 
 def _left(study: Study) -> list[str]:
-    """Of which changes nothing can be told, which alter nothing, and which were not replayed."""
+    """The changes that tell nothing, those that alter nothing, and those that were not replayed."""
     silent, same = ([row["change"] for row in _changes(study, how)] for how in (UNTOLD, NOTHING))
     failed = study.frames["changes"].filter(pl.col("problem").is_not_null())["change"].to_list()
     alter = "alters" if len(same) == 1 else "alter"
@@ -239,9 +240,8 @@ def following(
         return []
     if not about["answer"] or not _changes(study, *TURNED, SAME):
         more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
-        told = f"{base}{_tried(study)} --measure {about['measure']} --repeat {more}"
-        told += f" --out {to(f'assumptions-{more}-orders')}"
-        return [("Let the policies meet more orders of arrival:", f"tracekit vary {asked}{told}")]
+        told = f"{base}{_tried(study)} --measure {about['measure']} --repeat {more} --out"
+        return [(MORE_ORDERS, f"tracekit vary {asked}{told} {to(f'assumptions-{more}-orders')}")]
     turned = _changes(study, *TURNED)
     if not turned:
         if there is not None and there.shrunk(about["subject"], about, repeats=FEWEST):

@@ -174,7 +174,7 @@ class PodAntiAffinity(RulesAboutOthers):
         return self.related.of
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """Those whom a rule means that they state: of them each keeps all others away."""
+        """The classes that state a rule and are meant by it: each of them keeps all others away."""
         states, meant = self.related.states.rows(), self.related.meant.rows()
         classes: dict[int, list[int]] = {}
         for at, rules in enumerate(states):

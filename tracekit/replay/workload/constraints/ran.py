@@ -8,6 +8,7 @@ from tracekit.arrays import IntArray
 from tracekit.replay.workload.constraints.constraint import Constraint
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.reasons import told
+from tracekit.words import counted
 
 #: So many containers are named.
 _NAMED = 3
@@ -55,7 +56,7 @@ def barred_told(
     one = len(found) == 1
     return (
         (
-            f"{len(found):,} container{'' if one else 's'} ran where {'its' if one else 'their'}"
+            f"{counted(len(found), 'container')} ran where {'its' if one else 'their'}"
             f" selector or a taint closes the node now, and no policy places"
             f" {'it' if one else 'them'} there: {named}{more}"
         ),

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.constraints.labels import NAMES, Labels, Requirement, Taint
+from tracekit.words import and_more
 
 #: What is said of a node that takes nothing new.
 CORDONED = "are cordoned"
@@ -183,11 +184,10 @@ def told_of(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[str, 
     """A sentence that counts them and names the first; none where there are none."""
     if not found:
         return ()
-    named = ", ".join(f"{ids[at]} ({reason})" for at, reason in found[:_NAMED])
-    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    named = [f"{ids[at]} ({reason})" for at, reason in found[:_NAMED]]
     who, are = ("container", "is") if len(found) == 1 else ("containers", "are")
     sentence = (
         f"{len(found):,} {who} may run on no node, however empty, and {are} set aside:"
-        f" {named}{more}"
+        f" {and_more(named, len(found))}"
     )
     return (sentence,)

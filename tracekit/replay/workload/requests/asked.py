@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class RequestsTold:
     """An assumption's values for containers, in the same order; NaN where it has none.
 
     Parameters
@@ -94,7 +94,7 @@ def raised(request: IntArray, limit_factor: float) -> IntArray:
     return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
 
 
-def overlaid(asked: Asked, told: Told, limit_factor: float) -> Asked:
+def overlaid(asked: Asked, told: RequestsTold, limit_factor: float) -> Asked:
     """The requests with an assumption's values in place; the others stay.
 
     A container that is told a request and no limit has the limit that ``limit_factor`` gives.

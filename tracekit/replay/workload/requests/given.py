@@ -16,7 +16,7 @@ from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_text
 from tracekit.replay.workload.facts_told import CHOSEN, requests_rest_on
 from tracekit.replay.workload.request_choice import Choice, choice_of
-from tracekit.replay.workload.requests.asked import Asked, Told, of_nodes, overlaid, uniform
+from tracekit.replay.workload.requests.asked import Asked, RequestsTold, of_nodes, overlaid, uniform
 from tracekit.replay.workload.requests.inferred import inferred
 from tracekit.replay.workload.requests.reserved import Fixed, fixed_of
 from tracekit.replay.workload.requests.table import listed
@@ -47,7 +47,7 @@ def chosen(
     container_ids: Sequence[str],
     services: Sequence[str],
     full: FloatArray,
-) -> Told:
+) -> RequestsTold:
     """The requests that ``size`` chose for these containers; the limit is the request.
 
     Parameters
@@ -81,7 +81,7 @@ def chosen(
     )
     share = found.select(columns).to_numpy().astype(np.float64)
     amounts = share * full
-    return Told(
+    return RequestsTold(
         resources=BASE,
         request=amounts,
         limit=amounts,
@@ -100,7 +100,7 @@ def _recommended(
     container_ids: Sequence[str],
     services: Sequence[str],
     fixed: Fixed,
-) -> Told:
+) -> RequestsTold:
     """The requests that a study recommends, by its own choice of policy if none is named.
 
     What init containers and overhead keep of a request comes with it.
@@ -119,7 +119,7 @@ def _recommended(
     known = int((~np.isnan(amounts)).any(axis=1).sum())
     if not known:
         raise _sizes_none(folder)
-    return Told(
+    return RequestsTold(
         resources=BASE,
         request=fixed.reserved(amounts),
         limit=np.full(amounts.shape, np.nan),
@@ -229,7 +229,7 @@ def laid_over(
     TracekitError
         When the choice says nothing, or nonsense.
     """
-    told: Told
+    told: RequestsTold
     if choice.kind == "inferred":
         told = inferred(store, services, capacity, limit_factor, of_use=of_use)
     elif choice.kind == "sized":

@@ -17,7 +17,7 @@ from tracekit.inference.estimate import Estimate
 from tracekit.inference.sizes import inferred_sizes
 from tracekit.inference.sums import Sums
 from tracekit.replay.workload.doubt import LEAST_PART, SizeDoubt, allowed
-from tracekit.replay.workload.requests.asked import Told
+from tracekit.replay.workload.requests.asked import RequestsTold
 from tracekit.replay.workload.resources import BASE
 from tracekit.seeds import labelled
 from tracekit.store import Store
@@ -33,7 +33,7 @@ _FEWEST_TOLD = 4
 
 def inferred(
     store: Store, services: Sequence[str], capacity: IntArray, limit_factor: float, *, of_use: bool
-) -> Told:
+) -> RequestsTold:
     """The sizes of these services' containers, inferred from usage as ``analyze`` does.
 
     Parameters
@@ -86,7 +86,7 @@ def inferred(
     return _told(made)
 
 
-def _told(made: SizeDoubt) -> Told:
+def _told(made: SizeDoubt) -> RequestsTold:
     """The size of each container: that of its group."""
     amounts = made.size[made.group]
     told = made.told[made.group]
@@ -94,7 +94,7 @@ def _told(made: SizeDoubt) -> Told:
         f"containers_with_{name}_size_told": int(told[:, at].sum())
         for at, name in enumerate(_RESOURCES)
     }
-    return Told(
+    return RequestsTold(
         resources=BASE,
         request=amounts,
         limit=np.full(amounts.shape, np.nan),

@@ -17,8 +17,9 @@ from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError, nearest
 from tracekit.replay.workload.facts_told import CHOSEN
 from tracekit.replay.workload.request_choice import Choice
-from tracekit.replay.workload.requests.asked import Told
+from tracekit.replay.workload.requests.asked import RequestsTold
 from tracekit.replay.workload.resources import CPU, MEMORY
+from tracekit.words import and_more
 
 _KEYS = ("container", "service")
 #: Columns by the resource they give, and what one of them is there.
@@ -37,7 +38,7 @@ _MOST = 2.0**55
 
 def listed(
     choice: Choice, container_ids: Sequence[str], services: Sequence[str], *, whole: bool
-) -> Told:
+) -> RequestsTold:
     """The file's values for these containers.
 
     Parameters
@@ -86,7 +87,7 @@ def listed(
             axis=1,
         )
 
-    return Told(
+    return RequestsTold(
         resources=resources,
         request=columns(""),
         limit=columns("limit "),
@@ -105,12 +106,11 @@ def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tu
         return ()
     close = nearest(strange[0], known)
     near = f" (did you mean '{close}'?)" if close else ""
-    more = f" and {len(strange) - _NAMED} more" if len(strange) > _NAMED else ""
     one = len(strange) == 1
     said = (
         f"{len(strange):,} of {len(names):,} {key}s in {path.name} {'is' if one else 'are'} not"
         f" among those that are replayed, so {'its row changes' if one else 'their rows change'}"
-        f" nothing: {', '.join(strange[:_NAMED])}{more}{near}"
+        f" nothing: {and_more(strange[:_NAMED], len(strange))}{near}"
     )
     return (said,)
 

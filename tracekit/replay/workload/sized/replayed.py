@@ -28,6 +28,7 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store
 from tracekit.store.node_states import gone_for_good
 from tracekit.store.views import read
+from tracekit.words import and_more
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
 _KNOWN_SHARE = 0.5
@@ -189,9 +190,8 @@ def _came_ms(load: Workload, first_ms: IntArray, ran_from_ms: IntArray) -> IntAr
 
 
 def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
-    named = ", ".join(load.node_ids[at] for at in late[:_NAMED_LIVES].tolist())
-    more = f" and {len(late) - _NAMED_LIVES:,} more" if len(late) > _NAMED_LIVES else ""
-    count = f"{len(late):,} nodes ({named}{more})" if len(late) > 1 else f"node {named}"
+    named = and_more([load.node_ids[at] for at in late[:_NAMED_LIVES].tolist()], len(late))
+    count = f"{len(late):,} nodes ({named})" if len(late) > 1 else f"node {named}"
     sentence = f"{count} came within the recorded time; a replay places nothing there before"
     background = np.array(load.background)
     for node in late.tolist():

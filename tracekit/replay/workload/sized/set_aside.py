@@ -11,6 +11,7 @@ from tracekit.replay.workload.sized.tables import Sizes
 from tracekit.replay.workload.sized.times import Lives
 from tracekit.store import Store, never_ran
 from tracekit.store.never_ran import waits
+from tracekit.words import and_more
 
 #: Where no node states these, what nodes have is an assumption.
 _STATED = ("cpu", "memory", "pods")
@@ -128,12 +129,11 @@ def too_large_told(found: Sizes, amounts: Amounts, too_large: tuple[int, ...]) -
         have = most if room[column] else f"no node has {noun(resource)}"
         named.append(f"{names[at]} (requests {amount_text(asked[column], resource)}, {have})")
     count = len(too_large)
-    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
     what = "containers fit" if count > 1 else "container fits"
     return (
         (
             f"{count:,} {what} on no node, even an empty one, and"
-            f" {'are' if count > 1 else 'is'} set aside: {', '.join(named)}{more}"
+            f" {'are' if count > 1 else 'is'} set aside: {and_more(named, count)}"
         ),
     )
 
@@ -145,10 +145,9 @@ def lacking_told(found: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[st
     names = found.containers["container"]
     named = [f"{names[at]} (no node has {what})" for at, what in lacking[:_NAMED]]
     count = len(lacking)
-    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
     ask = (
         "containers ask for what no node has, and are"
         if count > 1
         else ("container asks for what no node has, and is")
     )
-    return (f"{count:,} {ask} set aside: {', '.join(named)}{more}",)
+    return (f"{count:,} {ask} set aside: {and_more(named, count)}",)

@@ -149,9 +149,10 @@ def sampled(
     step_ms: int,
     assumptions: SizedAssumptions,
 ) -> tuple[Float32Array, BoolArray]:
-    """Use of millicores and bytes at every step that has a sample, the last one; NaN elsewhere.
+    """The last sample of use in each step, in millicores and bytes, and which ids have rows at all.
 
-    Shape (2, steps, those spoken of), and of which ids a row speaks at all; see ``use_of``.
+    Use has the shape (2, steps, ids with rows), and is NaN where a step has no sample; see
+    ``use_of``.
     """
     column = positions_of(store, recorded, ids)
     spoken = np.zeros(len(ids), dtype=np.bool_)

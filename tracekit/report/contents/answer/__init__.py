@@ -20,9 +20,9 @@ from tracekit.report.contents.answer.next_steps import varied as varied
 from tracekit.report.contents.answer.of_run import of_run
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed
 from tracekit.sizing.requests import study as requests
 from tracekit.store.manifest import MADE_UP
+from tracekit.words import count, listed
 
 
 def answer(data: Data) -> Answer:
@@ -45,7 +45,7 @@ def answer(data: Data) -> Answer:
 def told(data: Data) -> tuple[str, ...]:
     """The answer, and how many nodes are enough where that was asked; what leads comes first.
 
-    Before both stands what counts as use where none is recorded.
+    Where no use is recorded, a sentence before both says what counts as use.
     """
     found = answer(data)
     return (*filter(None, [found.stands_in]), *_answers(data, found))

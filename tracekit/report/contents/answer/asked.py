@@ -8,8 +8,7 @@ from tracekit.replay.measures import RESOURCES, words_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.policies import replayed
-from tracekit.report.words import count, listed, percent, spaced
-from tracekit.words import agreeing
+from tracekit.words import agreeing, count, listed, percent, spaced
 
 
 def asked(data: Data, told: Decision) -> str:

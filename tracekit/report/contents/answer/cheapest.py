@@ -1,27 +1,31 @@
-"""Who takes the least of what nodes cost, where that is not whom the answer names."""
+"""The policy with the least cost of nodes, where the answer names another one."""
 
 from tracekit.replay.answer.advice import overloads
-from tracekit.replay.answer.amounts import COST, difference_text, standing_text, way
+from tracekit.replay.answer.amounts import (
+    difference_text,
+    standing_text,
+    way,
+)
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import above_on_average
 from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.answer.prices import nodes_told, verb
 from tracekit.replay.answer.standings import difference, standings
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import small
+from tracekit.replay.measures import COST_PER_HOUR, small
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.report.words import listed, spaced
+from tracekit.words import listed, spaced
 
 
 def cheapest(found: Results, told: Decision) -> str:
     """That a policy saves nodes, or what they cost, beyond chance, a sentence; or nothing.
 
-    No end of these is better where nodes without containers stay, so they decide nothing; whoever
-    can give nodes back wants to know.
+    Where nodes without containers stay, neither end of these measures is better, so they decide
+    nothing. A reader who can give nodes back wants to know.
     """
-    name = COST if COST in found.measures else nodes_told(found)
+    name = COST_PER_HOUR if COST_PER_HOUR in found.measures else nodes_told(found)
     free = not background(found.manifest.get("workload", {}))
     if not free or OBSERVED not in found.policies or name not in found.measures:
         return ""
@@ -52,7 +56,7 @@ def cheapest(found: Results, told: Decision) -> str:
 
 
 def _worse(found: Results, policy: str) -> list[str]:
-    """By what it is worse than production beyond chance, of what may decide."""
+    """The measures that may decide by which it is worse than production, beyond chance."""
     asked = {*CONDITIONS, *(one.name for one in may_answer(found))}
     return [
         small(one.title)

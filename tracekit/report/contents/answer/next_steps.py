@@ -9,6 +9,7 @@ from tracekit.replay.answer.advice import keeps_production, overloads, sentence
 from tracekit.replay.answer.all_wait import fewest_waiting
 from tracekit.replay.answer.decision import Decision, decision
 from tracekit.replay.answer.fitness import above_on_average
+from tracekit.replay.answer.followed import MORE_ORDERS
 from tracekit.replay.answer.left_waiting import PENDING, waits_too_much
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.answer.overload import WITHOUT
@@ -25,8 +26,8 @@ from tracekit.report.contents import commands, nodes_needed, requests_to_change,
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
 from tracekit.report.policies import replayed
-from tracekit.report.words import spaced
 from tracekit.store.quantities import RECORDED
+from tracekit.words import spaced
 
 #: Enough orders of arrival to tell small differences.
 ORDERS = 20
@@ -37,11 +38,11 @@ _NONE_LEAVES = "departures=none"
 #: Containers times nodes up to which a search for more nodes ends in minutes: one of 12 million
 #: had not after seven.
 _MINUTES = 1_000_000
-#: Below this share of the load that can move, it is what stays that decides.
+#: Where a smaller share of the load can move, the load that stays decides.
 _MOVES = 0.5
 #: So many sentences of another replay's answer are told.
 _TOLD = 2
-#: So many policies of a run are named in a command; of more those that are common.
+#: The most policies that a command names; with more it names ``common``.
 _NAMED = 12
 
 #: One of these is set beside a policy that was replayed alone.
@@ -86,7 +87,7 @@ def _following(data: Data, told: Decision) -> list[tuple[str, str]]:
         return [*others, *needed, *varied]
     needed = nodes_needed.following(data, told, told.chosen[0])
     if data.results is not None and overloads(data.results, told.subject):
-        # who carries no load as it should is not asked for more of it, nor which nodes can go
+        # a policy that does not carry its load is not asked for more load, nor which nodes can go
         needed = _without_overload(data, told)
     if data.results is not None and keeps_production(data.results, told):
         # whether the trade holds is asked before what it would need
@@ -106,7 +107,7 @@ def _all_wait(data: Data, told: Decision) -> bool:
 
 
 def _alike(data: Data, *, alone: bool) -> list[tuple[str, str]]:
-    """More orders of arrival, for those that the orders met do not tell from the best."""
+    """More orders of arrival, for policies that are not told from the best so far."""
     found = data.results
     best = [] if found is None or alone else fewest_waiting(found, PENDING)[0]
     if len(best) < 2 or (data.run or {}).get("repeats", 1) >= ORDERS:
@@ -217,13 +218,13 @@ def _more_orders(data: Data) -> tuple[str, str]:
     out = data.paths.beside("more-orders")
     # as many as the answer says are needed
     command = f"{commands.asked(data, 'replay')} {names} --repeat {FEWEST} --out {out}"
-    return "Let the policies meet more orders of arrival:", command
+    return MORE_ORDERS, command
 
 
 def _stays(data: Data, told: Decision) -> list[tuple[str, str]]:
     """To leave what runs where it is, where containers wait that production placed.
 
-    It is the new placing of everything that lets them wait.
+    They wait because everything is placed anew.
     """
     found, asked = data.results, [told.subject] if told.subject else in_turn(data)
     start = (data.run or {})["workload"].get("assumptions", {}).get("start")
@@ -240,9 +241,9 @@ def _stays(data: Data, told: Decision) -> list[tuple[str, str]]:
 def _rebalanced(data: Data) -> list[tuple[str, str]]:
     if any("+" in name for name in in_turn(data)):
         return []
-    # whoever moves containers already cannot be told to do so twice
+    # a policy that moves containers already cannot be told to do so twice
     names = [name for name in in_turn(data) if "+" not in name]
-    # who writes a policy asks about it, whatever else is common
+    # the author of a policy asks about it, whatever else is common
     own = [one["policy"] for one in (data.run or {}).get("policies", ()) if one.get(FILES)]
     ours = names if 0 < len(names) <= _NAMED else ["common", *own]
     policies = " ".join(f"--policy {data.paths.policy(name)}" for name in ours)

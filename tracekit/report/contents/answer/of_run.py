@@ -11,16 +11,20 @@ from tracekit.replay.answer.advice import (
     sentence,
     without_advice,
 )
-from tracekit.replay.answer.amounts import COST, difference_text, texts_apart, way
+from tracekit.replay.answer.amounts import (
+    difference_text,
+    texts_apart,
+    way,
+)
 from tracekit.replay.answer.decision import Decision, runner_up
 from tracekit.replay.answer.filled import filled
 from tracekit.replay.answer.left_waiting import waits_in_others, waits_too_much
-from tracekit.replay.answer.preferred import NODES, USUAL
+from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.prices import nodes_told
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.answer.who_holds import who_holds
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import FIRST, Measure, small
+from tracekit.replay.measures import COST_PER_HOUR, FIRST, NODES, OVERLOAD, Measure, small
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.results import Results
@@ -42,11 +46,11 @@ from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.measures import Beside, named
 from tracekit.report.policies import label, replayed
-from tracekit.report.words import count, listed, spaced
 from tracekit.store.manifest import MADE_UP
+from tracekit.words import count, listed, spaced
 
 #: Shown where they are 0 too.
-_ALWAYS = ("overloaded_node_steps", NODES)
+_ALWAYS = (OVERLOAD, NODES)
 #: So many rows are read at a glance.
 _MOST = 6
 #: So many measures that speak against the answer are named below them.
@@ -94,7 +98,7 @@ def _any(data: Data, measure: Measure, *policies: str) -> bool:
 
 
 def beyond(data: Data, told: Decision, policy: str, before: str) -> str:
-    """By how many measures either is better, as on the page of two, and what speaks against it."""
+    """By how many measures each of two policies is better, and what speaks against the answer."""
     if not before or not policy or data.results is None or told.orders < FEWEST:
         return ""
     every = beside.sides(data, policy, before)
@@ -114,11 +118,13 @@ def beyond(data: Data, told: Decision, policy: str, before: str) -> str:
 
 
 def _paid(every: Sequence[Beside]) -> str:
-    """Which measures differ of which neither end is better, but that people pay for; a clause."""
+    """Measures of what people pay that differ, though neither end is better; a clause."""
     apart = [
         f"{small(row.measure.title)} {difference_text(row.measure, row.difference)}"
         for row in every
-        if row.measure.name in (NODES, COST) and row.difference is not None and row.difference.apart
+        if row.measure.name in (NODES, COST_PER_HOUR)
+        and row.difference is not None
+        and row.difference.apart
     ]
     are = "are among these: they count" if len(apart) > 1 else "is among these: it counts"
     return f" ({listed(apart)} {are} where nodes can be given back)" if apart else ""
@@ -132,7 +138,7 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
     apart = difference(data.results, policy, before, measure.name)
     said = way(measure, apart, average=True)
     before_text, after_text = texts_apart(measure, other, one)
-    # who leaves more containers waiting than it may has less load to carry
+    # a policy that leaves more containers waiting than it may has less load to carry
     fewer = waits_too_much(data.results, policy)
     return Change(
         title=measure.title,
@@ -201,7 +207,7 @@ def _cheapest(data: Data, told: Decision) -> str:
 
 
 def _led(data: Data, told: Decision, better: bool, worse: str) -> tuple[str, str]:
-    """What is read first, and what follows it: the policy, or how few nodes are enough.
+    """What leads, and what follows: the policy, or how few nodes are enough.
 
     ``better`` is whether nothing is worse on so few; ``worse`` says what is.
     """
@@ -220,7 +226,7 @@ def _led(data: Data, told: Decision, better: bool, worse: str) -> tuple[str, str
 
 
 def _why_not(told: Decision, shown: str) -> str:
-    """Why the policy of the table is not recommended; a sentence, or empty."""
+    """Why the policy in the table is not recommended; a sentence, or empty."""
     whys = [one.why for one in told.left_out if shown in one.names]
     if not whys:
         return ""
@@ -243,7 +249,7 @@ def _left_out(load: Mapping[str, Any]) -> list[str]:
 
 
 def _what(found: Results, told: Decision, shown: str) -> str:
-    """What the table is of: the answer, what comes nearest, or what is asked about next."""
+    """What the table shows: the answer, the nearest policy, or the one that is asked about next."""
     if told.chosen and not keeps_production(found, told):
         return "What it would change"
     which = f", which {NEAREST}," if shown == told.subject else ""

@@ -4,25 +4,23 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from tracekit.replay.answer.advice import keeps_production
-from tracekit.replay.answer.amounts import COST, value_text
+from tracekit.replay.answer.amounts import value_text
 from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.filled import END
-from tracekit.replay.answer.preferred import NODES
 from tracekit.replay.chance.material import too_near
-from tracekit.replay.measures import Measure, small
+from tracekit.replay.measures import COST_PER_HOUR, NODES, NODES_AT_END, Measure, small
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.added import added
+from tracekit.replay.studies.shrink.words.nodes import added
 from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
 from tracekit.report.contents.first_screen import Change
 from tracekit.report.data import Data
 from tracekit.report.fewest import known
 from tracekit.report.studies import assumed_otherwise, of_another
-from tracekit.report.words import count, listed
+from tracekit.words import count, listed
 
-#: Less of them is better for whoever pays for nodes that can go.
-_PAID = (NODES, END, COST)
+#: Less of these is better for a reader who pays for nodes that can go.
+_PAID = (NODES, NODES_AT_END, COST_PER_HOUR)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,8 +79,8 @@ def nothing_worse(
 ) -> bool:
     """Whether on fewer nodes nothing of the table is worse than in production, on average.
 
-    Then a price is gone for which production was to be kept. Where it was not, some nodes more
-    have to go than a few.
+    Then the price is gone for which production was to be kept. Where production was not to be kept,
+    more than a few nodes have to go.
     """
     found = data.results
     if found is None or few is None or not told.chosen:

@@ -4,16 +4,15 @@ from tracekit.replay.answer.amounts import way
 from tracekit.replay.answer.decision import Decision
 from tracekit.replay.answer.fitness import allowed
 from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
-from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.answer.standings import difference
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import all_measures, find_measure, small
+from tracekit.replay.measures import OVERLOAD, all_measures, find_measure, small
 from tracekit.replay.runs import varying
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import ORDER
 from tracekit.replay.studies.shrink.study import NAME as SHRINK
 from tracekit.report.data import Data
-from tracekit.report.words import listed, spaced
+from tracekit.words import listed, spaced
 
 #: Of a measure that nothing happened to count.
 _NO_NEWS = "it is 0 under every policy"
@@ -58,7 +57,7 @@ def wider(data: Data, told: Decision, before: str) -> str:
 
 
 def _looks(data: Data) -> str:
-    """That it was looked twice, a clause."""
+    """A clause that says that the results were looked at twice."""
     twice = data.results is not None and data.results.looks > 1
     return " and for looking twice, as orders were to be added where the first left it open" * twice
 
@@ -77,7 +76,7 @@ def _overload(data: Data, told: Decision) -> str:
 
 
 def _not_chosen(data: Data, told: Decision) -> str:
-    """Why the other ways to place are not chosen, how many by what; a sentence, or empty."""
+    """Why the other ways to place are not chosen, counted by reason; a sentence, or empty."""
     measure = find_measure(told.criterion)
     if not told.chosen or measure is None or data.results is None:
         return ""
@@ -109,7 +108,7 @@ def _not_chosen(data: Data, told: Decision) -> str:
 
 
 def _clauses(data: Data, told: Decision) -> list[str]:
-    """What is not told, and not news: of measures together, of other things one by one.
+    """What is not told and is not said elsewhere: measures together, other things one by one.
 
     Measures tell nothing apart where a single way to place may be chosen: that is no news either.
     """

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from tracekit.replay.answer.all_wait import fewest_waiting
 from tracekit.replay.answer.left_waiting import PENDING
-from tracekit.replay.answer.preferred import NODES
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import NODES, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed
+from tracekit.words import count, listed
 
 #: More measures than this are counted, not named.
 _FEW = 3

@@ -7,16 +7,16 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.amounts import interval_text, mean_text, value_text
-from tracekit.replay.measures import FULLEST, Measure, find_measure
+from tracekit.replay.measures import FULLEST, OVERLOAD, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.lost_nodes import counts_as_needed
 from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import costs, drains_told, margin, restarts, waits
+from tracekit.replay.studies.shrink.words import costs, drains_told, margin, waits
 from tracekit.replay.studies.shrink.words import next as shrink_next
 from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.added import added, gone
 from tracekit.replay.studies.shrink.words.broken import why_none
 from tracekit.replay.studies.shrink.words.cautions import named
+from tracekit.replay.studies.shrink.words.nodes import added, gone, restarted
 from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink.words.production import production
 from tracekit.replay.studies.shrink.words.sure import sure
@@ -27,14 +27,13 @@ from tracekit.report.contents.fewest.listed import hottest, removed, to_add
 from tracekit.report.contents.first_screen import SENTENCES, Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.fewest import known
-from tracekit.report.words import MINUS, count, spaced
 from tracekit.store.manifest import MADE_UP
 from tracekit.study import Study
-from tracekit.words import counted
+from tracekit.words import MINUS, count, counted, spaced
 
 __all__ = ["answer", "hottest", "policies", "removed", "to_add"]
 
-#: Of these one is shown; others are there when somebody chooses them.
+#: One of these is shown; the others appear when a reader chooses them.
 _GOING = ("nodes_that_can_go", "nodes_to_add")
 _LATER = ("lower_bound", "which_go_first")
 
@@ -99,7 +98,7 @@ def _led(first: known.Ahead | None, said: str, data: Data) -> str:
 
 
 def _worst(study: Study) -> str:
-    """Of which order the values are that the answer promises."""
+    """Whether the values that the answer promises are of the worst order."""
     orders = study.about["repeats"]
     return f": the worst of {counted(orders, 'order')} of arrival" if orders > 1 else ""
 
@@ -125,7 +124,7 @@ def _without(study: Study) -> list[str]:
     return [f"{row['policy']} has no answer: {why_none(row)}." for row in rows.to_dicts()]
 
 
-def _changes(found: shrink_told.Told) -> list[Change]:
+def _changes(found: shrink_told.AnswerTold) -> list[Change]:
     """Production, or all nodes, beside the nodes that are left."""
     observed, best = found.about["observed"], found.best
     before = observed["measures"] if observed else _on_all(found)
@@ -144,9 +143,9 @@ def _changes(found: shrink_told.Told) -> list[Change]:
     return [nodes, *_price(found), *_restarted(found), *rows]
 
 
-def _restarted(found: shrink_told.Told) -> list[Change]:
+def _restarted(found: shrink_told.AnswerTold) -> list[Change]:
     """How many containers run on the nodes that go; no row where that is not known."""
-    count_ = restarts.restarted(found.nodes)
+    count_ = restarted(found.nodes)
     if count_ is None:
         return []
     more = Change(
@@ -165,14 +164,14 @@ def _less(by: float, text: str) -> str:
     return f"{MINUS if by > 0 else '+'}{text}" if by else "none"
 
 
-def _on_all(found: shrink_told.Told) -> Mapping[str, Any]:
+def _on_all(found: shrink_told.AnswerTold) -> Mapping[str, Any]:
     """What the policy comes to on all nodes; empty where the search had no need to ask."""
     sizes = found.study.frames["sizes"]
     whole = sizes.filter(policy=found.best["policy"], nodes=found.best["of"], repeat=0)
     return next(whole.iter_rows(named=True), {})
 
 
-def _price(found: shrink_told.Told) -> list[Change]:
+def _price(found: shrink_told.AnswerTold) -> list[Change]:
     prices = costs.of_all(found.nodes)
     if prices is None:
         return []
@@ -209,7 +208,7 @@ def _change(
 
 
 def _mean(measure: Measure, sure: OverOrders | None) -> str:
-    """That the value is of the worst order, and what the orders come to at the mean."""
+    """A note that the value is of the worst order, and the mean of the orders."""
     if sure is None:
         return ""
     # without its interval: that of a run, for all its policies, is wider and stands on other pages
@@ -232,7 +231,7 @@ def policies(data: Data) -> Table:
         "nodes_to_add": pl.Int64,
         "highest_cpu_fraction": pl.Float64,
         "highest_memory_fraction": pl.Float64,
-        "overloaded_node_steps": pl.Int64,
+        OVERLOAD: pl.Int64,
         "with_one_node_fewer": pl.String,
         "which_go_first": pl.String,
         **means,
@@ -271,7 +270,7 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
         "nodes_to_add": added(row) if known else None,
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
-        "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),
+        OVERLOAD: None if not known else int(row[OVERLOAD]),
         "with_one_node_fewer": why_none(row) if row["problem"] else spaced(margin.breaks(row)),
         "which_go_first": going.get(row["going"], row["going"] or "\u2013"),
         **_means(study, row),

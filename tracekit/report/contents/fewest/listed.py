@@ -7,7 +7,7 @@ from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.fewest import known
-from tracekit.report.words import count
+from tracekit.words import count
 
 #: So many of the nodes that stay are shown, the hottest first.
 _HOTTEST = 10

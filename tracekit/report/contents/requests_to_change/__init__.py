@@ -12,10 +12,10 @@ from tracekit.report.contents.first_screen import Answer, Change, Studied
 from tracekit.report.contents.requests_to_change import sized_replay
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
-from tracekit.report.words import MINUS, count, percent, spaced
 from tracekit.sizing.requests import told as words
 from tracekit.sizing.requests.study import NAME
 from tracekit.study import Study
+from tracekit.words import MINUS, count, percent, spaced
 
 #: So many services are listed; the study's services.parquet has all.
 _MOST = 40

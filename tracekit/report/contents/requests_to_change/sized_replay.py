@@ -5,21 +5,21 @@ from pathlib import Path
 
 from tracekit.replay.answer.amounts import value_text
 from tracekit.replay.answer.left_waiting import PENDING, waits_too_much
-from tracekit.replay.answer.preferred import NODES, USUAL
+from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.prices import nodes_told
-from tracekit.replay.measures import RESOURCES, small
+from tracekit.replay.measures import NODES, OVERLOAD, RESOURCES, small
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
-from tracekit.report.words import count, spaced
 from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
 from tracekit.sizing.requests.study import NAME
 from tracekit.units import duration
+from tracekit.words import count, spaced
 
 #: What is told of a replay in which all have room, beside the nodes.
-_SHOWN = ("overloaded_node_steps", *(f"{name}_max_fraction" for name in RESOURCES))
+_SHOWN = (OVERLOAD, *(f"{name}_max_fraction" for name in RESOURCES))
 
 
 def asked(data: Data, folder: str) -> str:

@@ -13,6 +13,7 @@ from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._stood import STOOD, as_it_stands, row_text
 from tracekit.sources.own._folder.columns import LIMIT, columns_of
+from tracekit.words import and_more
 
 #: So many of the columns in which two rows differ are named, and so much of each value.
 _COLUMNS_TOLD = 3
@@ -131,10 +132,9 @@ def told_again(
 ) -> str:
     """What a row states again, in which columns otherwise, and where the one stands that counts."""
     shown = other[:_COLUMNS_TOLD]
-    more = f" and {len(other) - len(shown)} more" if len(other) > len(shown) else ""
-    said = ", ".join(f"{one} {_shown(row, one)}" for one in shown)
+    said = and_more([f"{one} {_shown(row, one)}" for one in shown], len(other))
     kept = ", ".join(_shown(first, one) for one in shown)
-    return f"{_again(row, keys)}, with {said}{more}; {where}, {kept}, is kept"
+    return f"{_again(row, keys)}, with {said}; {where}, {kept}, is kept"
 
 
 def stated_columns(frame: pl.DataFrame) -> list[str]:

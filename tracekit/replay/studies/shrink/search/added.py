@@ -1,8 +1,8 @@
 """Which nodes to add where all are too few: a mix of the kinds there are, or of one kind alone.
 
-The mix is spread evenly over the sizes there are, so that the cluster grows as it is made up. Nodes
-of one kind alone are asked about for the kinds that most nodes are of. What comes to the least is
-the answer, and the others stand beside it.
+The mix is spread evenly over the sizes that there are, so that the cluster keeps its make-up. The
+most frequent kinds are also tried alone. The least of these choices is the answer, and the others
+stand beside it.
 """
 
 import functools

@@ -9,10 +9,10 @@ from tracekit.replay.studies.shrink.search.limits import Limits
 
 
 def at_the_mean(limits: Limits, rows: Sequence[dict[str, Any]]) -> Limits | None:
-    """The same limits, of which those hold at the mean of the orders that all nodes break in one.
+    """The same limits; those that break on all nodes in a single order then hold at the mean.
 
-    A policy may be chosen by the mean of the orders, so that a single one does not ask for more
-    nodes. None where a limit breaks at the mean, too, or none breaks.
+    A policy may be chosen by the mean of the orders, so a single order does not ask for more nodes.
+    None where a limit breaks at the mean, too, or where none breaks.
 
     Parameters
     ----------

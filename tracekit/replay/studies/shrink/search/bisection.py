@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 
 def fewest(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The number that bisection finds: ``holds`` there, and below ``low`` or not one less.
+    """The number that bisection finds: it holds there, and one less does not, or is below ``low``.
 
     ``high`` is known to hold.
     """
@@ -31,7 +31,7 @@ def fewest_around(holds: Callable[[int], bool], start: int, low: int, high: int)
 
 
 def fewest_from(holds: Callable[[int], bool], start: int, high: int) -> int | None:
-    """The same upwards: ``holds`` there, and not one less unless that is below ``start``."""
+    """The same upwards: it holds there, and one less does not, or is below ``start``."""
     step, more, failed = 1, start, start - 1
     while not holds(more):
         if more == high:

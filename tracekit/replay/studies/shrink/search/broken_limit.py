@@ -8,7 +8,7 @@ from tracekit.replay.measures import find_measure, title_of
 from tracekit.replay.runs.thresholds import Threshold
 from tracekit.units import percent
 
-#: Two values that are the same in so many digits are told so.
+#: The most digits to tell two values apart.
 _MOST_DIGITS = 5
 _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
 

@@ -1,9 +1,9 @@
 """Fewer nodes, or cheaper ones, by how many of each kind stay.
 
-Nodes that go in an order leave the last of the order, whatever kinds these are. Where nodes are of
-few kinds, every choice of how many of each kind stay can be weighed before one is replayed: those
-without room for the load are left out, and bisection over the weight asks of each weight for the
-three with most room to spare.
+Where nodes go in an order, the kinds of those that stay are left to the order. Where there are few
+kinds, every choice of how many of each kind stay is weighed before a replay. Choices without room
+for the load are left out. Bisection over the weight replays, of each weight, the three choices with
+most room to spare.
 """
 
 from collections.abc import Sequence

@@ -45,9 +45,9 @@ def enough_nodes(
 ) -> Fewest:
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
 
-    Twice as many are tried, four times and so on up to ``MOST`` times, as long as that brings the
-    limit that breaks nearer. Where nodes are to be added, others that are there may go once these
-    are: a node with what was lacking makes ordinary ones free.
+    Two, four and more times as many are tried, up to ``MOST`` times, as long as that brings the
+    broken limit nearer. Nodes that are added may let others go: a node with what was lacking makes
+    ordinary ones free.
 
     Parameters
     ----------

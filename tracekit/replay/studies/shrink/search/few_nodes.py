@@ -125,9 +125,9 @@ def told_of(ask: Ask, done: Callable[[], None]) -> Ask:
 
 
 class Remembered:
-    """Replays that are asked for once: what was done is kept in a folder, under all it hangs on.
+    """Replays that are kept in a folder, each under everything that its result depends on.
 
-    A file that is damaged counts for nothing. The folder goes once the study is written.
+    A damaged file does not count. The folder is removed once the study is written.
     """
 
     def __init__(

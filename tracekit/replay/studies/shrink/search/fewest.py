@@ -1,36 +1,35 @@
 """The fewest nodes on which a workload runs under a policy within limits, by replays on fewer.
 
-Nodes go in one of two stated orders, of which the one that ends with fewer nodes is taken, or,
-where what nodes cost is to be least, in one of three, of which the one is taken that ends cheapest:
+Nodes are taken away in several orders, and the order that ends with the fewest nodes wins. Where
+cost is to be least, the order that ends cheapest wins. An order is searched further only where it
+holds with fewer nodes, or at less cost, than the best so far. The orders are:
 
-- ``least_asked``: the policy is replayed on all nodes, and those on which it put least go first.
-  Least is by the requests of the containers it put there, over time, as a share of the node's
-  capacity, of the resource where that is largest; of equal nodes the last goes first.
-- ``smallest``: by capacity as a share of the largest node's, the mean over resources; of equal
-  nodes the one goes first that ``least_asked`` takes first.
-- ``dearest``: by price as a share of what the node has, as ``smallest`` measures it; only for the
-  least cost.
-- ``fullest``: by the highest use of CPU or memory on all nodes; only where a limit breaks there.
+- ``least_asked``: the policy is replayed on all nodes, and the node on which it put least goes
+  first. What it put on a node is the sum of requests over time, as a share of the node's capacity,
+  of the resource with the largest share. Of equal nodes the last goes first.
+- ``smallest``: the node with the smallest capacity goes first. Capacity is a share of the largest
+  node's, as a mean over resources. Equal nodes go in the order of ``least_asked``.
+- ``dearest``: the node with the highest price for its capacity goes first; only for the least cost.
+- ``fullest``: the node with the highest use of CPU or memory goes first; only where a limit breaks
+  on all nodes.
 
-A further order is searched where it holds with fewer nodes, or at less cost, than the best so far.
+Then more of the nodes that stay are taken away, in two ways:
 
-Of the nodes that stay then, more go in two ways:
+- ``sorted_anew``: the nodes are sorted as in ``least_asked`` by the newest replay, and the search
+  starts again. This removes nodes that no container can use. It is repeated while it helps.
+- ``one_by_one``: each of up to ``ONE_BY_ONE`` nodes is tried by itself, the least asked or the
+  dearest first. This ends where none can go, or where ``_TRIED`` in a row could not.
 
-- ``sorted_anew``: those first on which the policy puts least now, as in ``least_asked``. A node
-  that cannot be used, or that is of no use, goes so. It is repeated while it ends with fewer.
-- ``one_by_one``: of up to ``ONE_BY_ONE`` nodes each goes by itself, until none can, or ``_TRIED``
-  in a row could not; those that are asked for least first, or for the least cost the dearest.
+Where nodes are of few kinds, the number of each kind is then chosen anew: see ``by_kind``.
 
-Where nodes are of few kinds, how many of each kind stay is then chosen anew: see ``by_kind``.
+Bisection between the lower bound and all nodes finds the number, in the order of arrival as given.
+Each other order of arrival is searched outwards from that number, as it seldom ends far away. The
+answer is the least number that holds in all of them, searched upwards from the largest. Where
+limits hold at the mean of the orders, it is searched outwards from the middle one instead. With one
+node fewer a limit breaks in some order or at the mean, or the bound is reached. It is not proven
+that no smaller number holds, or no other choice of nodes.
 
-How many nodes can go is found by bisection between the lower bound and all, in the order of arrival
-as given. Other orders of arrival are searched around that number, outwards from it, as they seldom
-end far away; the answer is the least number, from the largest of these on, that holds in all. Where
-limits hold at the mean of the orders it is searched outwards from the middle one of these. So it
-holds, and with one node fewer a limit breaks in some order or at the mean, or the bound is reached.
-That fewer still would hold again, or another choice of so many nodes, is not ruled out.
-
-Where what nodes cost is to be least, the fewest are searched for, too: they may be the cheapest.
+Where cost is to be least, the fewest nodes are searched for, too: they may be the cheapest.
 """
 
 import contextlib

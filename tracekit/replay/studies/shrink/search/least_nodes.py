@@ -88,8 +88,8 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
 def keeps_requests(load: Workload, policy: Entrant) -> bool:
     """Whether no node ever has more requested than it has, daemons aside.
 
-    A daemon comes to its node whether or not there is room. Others are placed beside those that are
-    there, so that without daemons there is never more.
+    A daemon comes to its node whether or not there is room. All other containers need room beside
+    those that are there, so without daemons never more is requested of a node than it has.
     """
     return policy.filtered and _free(beside_daemons(load))
 

@@ -8,9 +8,13 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
-from tracekit.replay.answer.overload import FULL, OVERLOAD, limits_of, more_than_with_all
+from tracekit.replay.answer.overload import (
+    FULL,
+    limits_of,
+    more_than_with_all,
+)
 from tracekit.replay.chance.material import least_apart
-from tracekit.replay.measures import RESOURCES, all_measures, find_measure
+from tracekit.replay.measures import OVERLOAD, RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
 from tracekit.replay.studies.shrink.search.broken_limit import Broken, broken_limit
@@ -27,9 +31,6 @@ PLACED_AS_WITH_ALL = tuple(f"{measure} <= base" for measure in WAITING)
 #: policy does on all: what it gains by spreading out is not given up.
 #: A difference that is too small to count is none.
 AS_WITH_ALL = "max(1, base{more})"
-
-#: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
-FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
 
 _DECIMALS = 9
 #: A hundredth of a percent.
@@ -49,8 +50,8 @@ class Limits:
     placed : tuple of str
         What holds of containers that wait, unless a given limit speaks of them.
     at_mean : frozenset of str
-        Those given that hold at the mean of the orders of arrival; all others in each. In a single
-        order chance makes a policy better or worse than it is, with all nodes, too.
+        Given limits that hold at the mean of the orders of arrival; the others hold in each order.
+        In a single order chance makes a policy better or worse than it is, on all nodes, too.
     """
 
     given: tuple[Threshold, ...]
@@ -95,7 +96,7 @@ class Limits:
         return next((one for one in found if one.limit not in aside), None)
 
     def broken_at_mean(self, policy: str, base: Row, row: Row) -> Broken | None:
-        """The first of those that hold at the mean that a row does not keep; None where all hold.
+        """The first limit at the mean that a row does not keep; None where all hold.
 
         Parameters
         ----------
@@ -108,7 +109,11 @@ class Limits:
     def at_the_end(self, policy: str, base: Row, row: Row) -> Broken | None:
         """The first limit on what fewer nodes bring down that does not hold; None where all do."""
         # sums of decimal prices, so that 2.6 is not above 2.6
-        plain = {name: round(row[name], _DECIMALS) for name in FALLING if row.get(name) is not None}
+        plain = {
+            name: round(row[name], _DECIMALS)
+            for name in row
+            if _falls(name) and row[name] is not None
+        }
         found = self.broken(policy, base, {**row, **plain})
         return next((one for one in found if one.limit in self.falling), None)
 
@@ -118,7 +123,7 @@ class Limits:
         return frozenset(
             one.text
             for one in self.given
-            if one.measure in FALLING and isinstance(one.condition.ops[0], ast.LtE | ast.Lt)
+            if _falls(one.measure) and isinstance(one.condition.ops[0], ast.LtE | ast.Lt)
         )
 
     def broken(self, policy: str, base: Row, row: Row) -> list[Broken]:
@@ -132,8 +137,8 @@ class Limits:
     def room(self, policy: str, base: Row, row: Row, *, at_mean: bool = False) -> dict[str, float]:
         """How far each given limit is from breaking, as a share 0..1 of what it allows.
 
-        Of those that allow a measure no more than something; of those that hold ``at_mean``, or of
-        the others.
+        Only limits that cap a measure have one. The limits are those that hold ``at_mean``, or the
+        others.
         """
         found = {}
         for one in self._given(policy):
@@ -162,7 +167,7 @@ class Limits:
 
         Infinite where no limit says so in the plain form ``MEASURE <= NUMBER``.
         """
-        all_ = 1.0 if self._ceiling(policy, "overloaded_node_steps") < 1 else float("inf")
+        all_ = 1.0 if self._ceiling(policy, OVERLOAD) < 1 else float("inf")
         cpu, memory = (
             min(all_, self._ceiling(policy, f"{name}_max_fraction")) for name in RESOURCES
         )
@@ -196,9 +201,9 @@ def parse_limits(
 ) -> Limits:
     """The limits given, or else those of ``decision``, and that every container is placed at once.
 
-    Where those of ``decision`` allow use above what nodes have, as production has it, fewer nodes
-    have to do as well as all do. ``observed`` is what production came to; None where it is not
-    known where that ran containers.
+    The limits of ``decision`` may allow use above what nodes have, as in production; then fewer
+    nodes have to do as well as all do. ``observed`` is what production came to, and None where its
+    placement is not known.
 
     Raises
     ------
@@ -232,7 +237,7 @@ def parse_limits(
 
 
 def _usual(observed: Row | None, node_steps: float) -> list[str]:
-    """The limits of ``decision``, and those that keep what a policy is better by than production.
+    """The limits of ``decision``, and limits that keep a policy's gain over production.
 
     ``node_steps`` is as of ``overload.node_steps``.
     """
@@ -259,6 +264,12 @@ def _up(share: float) -> float:
 def written(value: float) -> str:
     """A number as an expression holds it, exactly."""
     return f"{value:.0f}" if value == round(value) else repr(value)
+
+
+def _falls(name: str) -> bool:
+    """Whether fewer nodes bring it down: a limit on it does not stop the search, but ends it."""
+    measure = find_measure(name)
+    return measure is not None and measure.falls
 
 
 def _as_production(limit: Threshold) -> bool:

@@ -1,7 +1,7 @@
 """Where a limit breaks on all nodes: fewer on which it holds.
 
-A policy that spreads load over all nodes may put more on a small one than a limit allows. It does
-not where the small one is not there.
+A policy that spreads load over all nodes may put more on a small node than a limit allows. Without
+the small node it does not.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _FARTHER = 3
 
 
 def fullest_first(tried: Trials) -> Trials:
-    """The same where nodes go first of which most was used on all nodes."""
+    """The same, where the nodes that were fullest on all nodes go first."""
     most = np.nan_to_num(tried.peak(tried.load.nodes)).max(axis=0)
     return tried.in_order(np.argsort(most, kind="stable"), "fullest")
 
@@ -63,7 +63,7 @@ def _held(tried: Trials, orders: Sequence[int], least: int) -> int | None:
 
 
 def _room(tried: Trials, nodes: int) -> float:
-    """How far the limit is from holding that is farthest, in the order of arrival as given."""
+    """How far the worst limit is from holding, in the order of arrival as given."""
     tried.holds(0, nodes)
     room = next(one.room for one in tried.trials() if (one.repeat, one.nodes) == (0, nodes))
     return min(room.values(), default=np.inf)

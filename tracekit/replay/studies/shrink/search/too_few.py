@@ -18,7 +18,7 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.units import percent
 from tracekit.words import count
 
-#: How those are left out that had no node in production.
+#: The option that leaves out containers that had no node in production.
 _OF_WAITING = " (--assume waiting=leave_out: if it waits in production)"
 
 
@@ -75,8 +75,8 @@ def already_broken(
 def by_choice(nodes: int, over: int) -> str:
     """Why a policy lets containers wait that production placed on so many nodes, a clause.
 
-    ``over`` is how many of them had too little room there for what they request: then nothing says
-    that a policy that respects requests could place all on so many.
+    ``over`` is how many of them had too little room there for what they request. Then a policy that
+    respects requests may not be able to place all on so many nodes.
     """
     placed = f"production placed all containers on {count(nodes, 'node')}"
     if over:

@@ -12,6 +12,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.answer.left_waiting import WAITING
+from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.runs.room_left import in_their_way
@@ -27,12 +28,11 @@ from tracekit.replay.studies.shrink.search.trial import Trial, asked_over_time, 
 from tracekit.replay.workload.changed.more_nodes import sizes_of
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.workload import Workload
+from tracekit.words import counted
 
 #: What is to be least: how many nodes stay, or what they cost.
 NODES, COST = "nodes", "cost"
-#: The measure of what nodes cost; a limit on it is on all nodes that are kept.
-COST_MEASURE = "cost_per_hour"
-#: Of which value a limit is, where it is not each order's.
+#: What is said of a limit that does not hold for each order.
 AT_MEAN = "at the mean of the orders of arrival"
 LESS = 1 - 1e-9  # what is less by rounding alone is not less
 #: Of more nodes than these none is tried by itself: each costs a replay.
@@ -42,10 +42,10 @@ ONE_BY_ONE = 50
 class Trials:
     """Replays of one policy on the first nodes of its order.
 
-    ``place`` are the positions of nodes, those that stay longest first, ``put`` what was asked of
-    each on all nodes, and ``going`` what the order is called. ``left`` nodes are gone by the end:
-    they are there as long as production had them, and nobody counts them. They and the nodes of
-    the control plane, ``fixed`` in all, ``never`` go; those are ``open`` that may stay by choice.
+    ``place`` has the positions of nodes, those that stay longest first. ``put`` is what was asked
+    of each on all nodes, and ``going`` the name of the order. ``left`` nodes are gone by the end:
+    they are there as long as production had them, and are not counted. They and the nodes of the
+    control plane are the ``fixed`` ones that ``never`` go. ``open`` nodes may stay by choice.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Trials:
         return self.in_order(np.lexsort((-self.put, -sizes_of(self.load))), "smallest")
 
     def dearest_first(self) -> Trials:
-        """The same where nodes go first that cost most for what they have."""
+        """The same, where the nodes with the highest price for their size go first."""
         dear = self.price / np.maximum(sizes_of(self.load), 1e-12)
         return self.in_order(np.lexsort((-self.put, dear)), "dearest")
 
@@ -96,7 +96,7 @@ class Trials:
         return other
 
     def start(self, place: IntArray, going: str) -> None:
-        """Begin with nodes that go in an order; what is known is what came on all of them."""
+        """Begin with another order of nodes; of earlier replays those on all nodes stay known."""
         every = self.load.nodes
         # where nodes are added none goes: one that takes nothing new is no later than they are
         rank = np.minimum(self._rank, 2) if going == "added" else self._rank
@@ -191,10 +191,9 @@ class Trials:
             row = self._paid(one.row, place[self.left : one.nodes])
             broken = self.limits.at_the_end(str(self.policy), base, row)
             if broken is not None:
-                count = one.nodes - self.left
-                nodes = f"{count:,} node{'s' * (count != 1)}"
+                nodes = counted(one.nodes - self.left, "node")
                 best = "cheapest" if by == COST else "fewest"
-                of_cost = broken.measure == COST_MEASURE
+                of_cost = broken.measure == COST_PER_HOUR
                 paid, cheaper = ", each paid for" * of_cost, of_cost and by == NODES
                 raise TracekitError(
                     f"on the {best} nodes found for the other limits ({nodes}{paid}) {broken}",
@@ -205,9 +204,9 @@ class Trials:
 
     def _paid(self, row: dict[str, Any], kept: IntArray) -> dict[str, Any]:
         """The row where each node that is kept is paid for, used or not."""
-        if row.get(COST_MEASURE) is None:
+        if row.get(COST_PER_HOUR) is None:
             return row
-        return {**row, COST_MEASURE: float(self.price[kept].sum())}
+        return {**row, COST_PER_HOUR: float(self.price[kept].sum())}
 
     @property
     def price(self) -> FloatArray:

@@ -8,14 +8,14 @@ import numpy as np
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.runs.shown import few
-from tracekit.replay.studies.shrink.words.added import added
 from tracekit.replay.studies.shrink.words.broken import why_none
 from tracekit.replay.studies.shrink.words.cautions import named
+from tracekit.replay.studies.shrink.words.nodes import added
 from tracekit.study import Study
 
 
 def beyond_chance(study: Study, best: str) -> str:
-    """Which policies need more nodes than one, beyond chance, and which may not; sentences."""
+    """Policies that need more nodes than a given one, beyond chance, and the others; sentences."""
     apart = _apart(study, best)
     if not apart:
         return ""

@@ -1,4 +1,4 @@
-"""What stands beside a count: whom it is of, what does not count, who stays, full memory.
+"""Cautions beside a count of nodes: its policy, what is not counted, who stays, full memory.
 
 Each is a sentence that begins with a space, or empty. ``named`` is a policy's name.
 """
@@ -35,7 +35,7 @@ def not_counted(load: Mapping[str, Any]) -> str:
 
 
 def left_waiting(load: Mapping[str, Any]) -> str:
-    """That who waits in production is not counted; as ``not_counted``."""
+    """That containers which wait in production are not counted; as ``not_counted``."""
     count = load.get("containers_left_waiting", 0)
     large = load.get("containers_left_waiting_too_large", 0)
     if not count:

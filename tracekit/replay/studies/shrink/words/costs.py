@@ -7,10 +7,11 @@ import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.studies.shrink.cluster import Cluster
 from tracekit.replay.studies.shrink.frames import COST_BOUND, COST_KEPT, LIKE
 from tracekit.replay.studies.shrink.search.limits import Limits
-from tracekit.replay.studies.shrink.search.trials import COST, COST_MEASURE, NODES
+from tracekit.replay.studies.shrink.search.trials import COST, NODES
 
 
 def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
@@ -21,7 +22,7 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
     TracekitError
         For another word, and for the cost of nodes without a price.
     """
-    limited = any(one.measure == COST_MEASURE for one in limits.given)
+    limited = any(one.measure == COST_PER_HOUR for one in limits.given)
     by = asked or (COST if limited else NODES)
     if by not in {NODES, COST}:
         raise TracekitError(
@@ -65,7 +66,7 @@ def kept(row: Mapping[str, Any], nodes: pl.DataFrame, about: Mapping[str, Any]) 
     if nodes[LIKE].count():
         all_, now = f"{cost:,.2f} per hour", f"{there:,.2f} for those there are"
         said = f"With those added nodes cost {all_}, beside {now}"
-    used = (about["observed"] or {}).get("measures", {}).get(COST_MEASURE)
+    used = (about["observed"] or {}).get("measures", {}).get(COST_PER_HOUR)
     if used is not None and about["scale"] == 1 and used < there - _ROUNDING:
         said = f"{said} ({used:,.2f} for those that production uses)"
     if about.get("least", NODES) != COST:

@@ -1,4 +1,4 @@
-"""Which nodes to drain, and which of them no drain gets empty, in words and for a document."""
+"""The nodes to drain, and those of them that no drain empties, in words and for a document."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.studies.shrink.frames import BARRED_BY, CORDONED, KINDS, LIKE
-from tracekit.replay.studies.shrink.words.shapes import by_shape, shape
-from tracekit.replay.studies.shrink.words.told import Told
+from tracekit.replay.studies.shrink.words.nodes import by_shape, shape
+from tracekit.replay.studies.shrink.words.told import AnswerTold
 from tracekit.sources.own._kubernetes.rules import BUDGET
 from tracekit.study import Study
-from tracekit.words import few, short_id
+from tracekit.words import and_more, few, short_id
 
 #: So many nodes are named in the sentence; the table and the document have them all.
 _NAMED = 5
@@ -36,7 +36,7 @@ def query_of_going(study: str, policy: str) -> str:
     return f"SELECT node FROM '{file}' WHERE NOT kept AND policy = '{name}' ORDER BY place DESC"
 
 
-def goes(found: Told) -> str:
+def goes(found: AnswerTold) -> str:
     """Which nodes go, or are to be added, by shape, and what they cost; empty for none."""
     added = found.nodes.filter(pl.col(LIKE).is_not_null())
     if added.height:
@@ -50,7 +50,7 @@ def goes(found: Told) -> str:
     return _gone(found)
 
 
-def _gone(found: Told) -> str:
+def _gone(found: AnswerTold) -> str:
     """Which nodes go, by shape, and what they cost; empty for none."""
     gone = found.nodes.filter(~pl.col("kept"))
     if gone.is_empty():
@@ -68,7 +68,7 @@ def _gone(found: Told) -> str:
     return f"{said}{_cost(gone, found, 'of')}.{_cordoned(found, gone)}"
 
 
-def _open(found: Told) -> str:
+def _open(found: AnswerTold) -> str:
     """Which nodes that stay are cordoned at the end, a sentence; empty for none."""
     if CORDONED not in found.nodes.columns:
         return ""
@@ -83,20 +83,19 @@ def _open(found: Told) -> str:
     )
 
 
-def _cordoned(found: Told, gone: pl.DataFrame) -> str:
+def _cordoned(found: AnswerTold, gone: pl.DataFrame) -> str:
     """Which nodes take nothing new already, a sentence; empty where all do."""
     if CORDONED not in found.nodes.columns:
         return ""
     every, goes = (some.filter(CORDONED)["node"].to_list() for some in (found.nodes, gone))
-    more = f" and {len(every) - _NAMED:,} more" if len(every) > _NAMED else ""
-    named = ", ".join(every[:_NAMED])
+    named = and_more(every[:_NAMED], len(every))
     if len(goes) == len(every):
-        return f" {named}{more} {'is' if len(every) == 1 else 'are'} cordoned, and among them."
-    return f" Cordoned are {named}{more}; {len(goes):,} of these can go."
+        return f" {named} {'is' if len(every) == 1 else 'are'} cordoned, and among them."
+    return f" Cordoned are {named}; {len(goes):,} of these can go."
 
 
-def _options(found: Told) -> tuple[str, str]:
-    """Of which kind the nodes to add are, a clause; how many others would be enough, a sentence."""
+def _options(found: AnswerTold) -> tuple[str, str]:
+    """The kind of the nodes to add, a clause; how many of other kinds are enough, a sentence."""
     mixed = "like those that are there, evenly over their sizes"
     if KINDS not in found.study.frames:
         return mixed, ""
@@ -133,7 +132,7 @@ def _listed(nodes: pl.DataFrame) -> str:
     return ", ".join(listed)
 
 
-def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
+def _cost(some: pl.DataFrame, found: AnswerTold, how: str) -> str:
     """What some nodes cost ``of`` all, or ``more`` than those that are there; a clause."""
     if "price_per_hour" not in some.columns:
         return ""
@@ -153,7 +152,7 @@ def _like(names: Sequence[str | None]) -> str:
     return f" (like {few([short_id(name) for name in known])})" if known else ""
 
 
-def barred(found: Told) -> str:
+def barred(found: AnswerTold) -> str:
     """Which nodes that go cannot be drained; empty where none goes, or no budget is known."""
     nodes = found.nodes
     gone = nodes.filter(~pl.col("kept"))

@@ -8,14 +8,14 @@ from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs import kept_back
 from tracekit.replay.studies.shrink.frames import STOPS
 from tracekit.replay.studies.shrink.words.broken import comes_to, limit_words
-from tracekit.replay.studies.shrink.words.told import Told
+from tracekit.replay.studies.shrink.words.told import AnswerTold
 from tracekit.study import Study
 from tracekit.units import percent
 from tracekit.words import short_id
 
 
 def breaks(row: Mapping[str, Any]) -> str:
-    """By what a limit breaks with one node fewer, or why none does."""
+    """How far a limit breaks with one node fewer, or why none does."""
     if row["fails"] is None:
         if row["bound"] == row["nodes"]:
             return "the lower bound is reached"
@@ -28,14 +28,14 @@ def unexplained(study: Study) -> str:
     return kept_back.spread(study.about["workload"].get("background") or {})
 
 
-def margin(found: Told) -> str:
+def margin(found: AnswerTold) -> str:
     """Which limit comes closest to breaking afterwards, and which node is hottest."""
     row, said = found.best, []
     room = row["tightest_room"]
     waits = row["fails"] is not None and row["fails_measure"] in WAITING
     if waits:
         said.append(f"{_stops(row)}without {found.next_to_go} {breaks(row)}")
-    # what is used by nothing is not near to breaking
+    # a measure of nothing is not near its limit
     if room is not None and room < 1:
         left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
         which = "of the limits on use, the nearest" if waits else "the tightest limit afterwards"
@@ -62,7 +62,7 @@ def _stops(row: Mapping[str, Any]) -> str:
     return f"it is {what} that {verb} the next node from going: "
 
 
-def _reached(found: Told, words: str, share: float) -> str:
+def _reached(found: AnswerTold, words: str, share: float) -> str:
     """A node's highest use in the order as given, and the highest of any order if that is more."""
     resource = next(name for name, called in RESOURCES.items() if called == words)
     known = {name: found.best[f"{name}_max_fraction"] or 0.0 for name in RESOURCES}
@@ -74,7 +74,7 @@ def _reached(found: Told, words: str, share: float) -> str:
     return f"{percent(share)} in the first order of arrival ({worst})"
 
 
-def hottest(found: Told) -> tuple[str, str, float] | None:
+def hottest(found: AnswerTold) -> tuple[str, str, float] | None:
     """The node that is used most afterwards, of what, and how far; in the order as given."""
     kept = found.nodes.filter("kept")
     peaks = [

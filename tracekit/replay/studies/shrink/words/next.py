@@ -12,12 +12,12 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.asked_already import AskedAlready
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
 from tracekit.replay.studies.shrink.words import costs
-from tracekit.replay.studies.shrink.words.added import added
-from tracekit.replay.studies.shrink.words.overloaded import with_all
-from tracekit.replay.studies.shrink.words.told import Told
+from tracekit.replay.studies.shrink.words.nodes import added
+from tracekit.replay.studies.shrink.words.there import with_all
+from tracekit.replay.studies.shrink.words.told import AnswerTold
 from tracekit.study import Where, beside
 
-#: What the store is called where it is not said: what moves together does not say where it lies.
+#: The store in a command, where a study does not say where it lies.
 STORE = "STORE"
 #: More load that is asked about next, and what a study of it is called.
 MORE = 1.3
@@ -26,7 +26,7 @@ CHEAPEST, CHEAP = f"--least {COST}", "cheapest"
 
 
 def following(
-    found: Told,
+    found: AnswerTold,
     *,
     store: str | None = None,
     to: Where | None = None,
@@ -56,7 +56,7 @@ def following(
 
 
 def _following(
-    found: Told, to: Where, own: Mapping[str, str], there: AskedAlready
+    found: AnswerTold, to: Where, own: Mapping[str, str], there: AskedAlready
 ) -> list[tuple[str, str]]:
     about, policy = found.about, found.best["policy"]
     asked_of = as_given(policy, own)
@@ -104,9 +104,9 @@ def _following(
 
 
 def _without_overload(
-    found: Told, to: Where, asked_of: str, there: AskedAlready
+    found: AnswerTold, to: Where, asked_of: str, there: AskedAlready
 ) -> list[tuple[str, str]]:
-    """How many more nodes it takes: who has too few is asked for no more load, and no fewer."""
+    """How many more nodes it takes; with too few, more load or fewer nodes are not asked about."""
     about, policy = found.about, found.best["policy"]
     if there.shrunk(policy, {**about, "limits": [WITHOUT], "limits_given": True}):
         return []
@@ -116,15 +116,15 @@ def _without_overload(
 
 
 def called(name: str, policy: str, about: Mapping[str, Any]) -> str:
-    """The folder of a further study: by what it asks and of whom, so that none replaces another."""
+    """The folder of a further study: its question and policy, so that none replaces another."""
     least = f"-{CHEAP}" * (about.get("least") == COST and name != CHEAP)
     scale = about.get("scale", 1)
     more = f"-{scale:g}-times" * (scale != 1 and not name.endswith("-times"))
     return f"{name}{least}{more}-{policy}"
 
 
-def _as_production(found: Told) -> str:
-    """The limits of what production does, where those are of what the policy does on all nodes."""
+def _as_production(found: AnswerTold) -> str:
+    """The limits as in production, where the study has them as under the policy on all nodes."""
     about = found.about
     names = [text.partition(" ")[0] for text in about.get("limits_at_mean", ())]
     if about["limits_given"] or not about["observed"] or about["scale"] != 1:
@@ -132,13 +132,13 @@ def _as_production(found: Told) -> str:
     return " ".join(f"--limit {shlex.quote(f'{name} <= {OBSERVED}')}" for name in sorted(names))
 
 
-def may_be_cheaper(found: Told) -> bool:
+def may_be_cheaper(found: AnswerTold) -> bool:
     """Whether fewer nodes were searched for, and others of them may cost less."""
     fewest = found.about.get("least", NODES) == NODES
     return fewest and costs.unlike(found.nodes) and _fewer(found)
 
 
-def _fewer(found: Told) -> bool:
+def _fewer(found: AnswerTold) -> bool:
     """Whether nodes can go."""
     return bool(found.best["nodes"] < found.best["of"]) and not added(found.best)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.answer.left_waiting import WAITING
-from tracekit.replay.measures import FULLEST, find_measure, small
+from tracekit.replay.measures import COST_PER_HOUR, FULLEST, find_measure, small
 from tracekit.replay.studies.shrink.search.broken_limit import number
 from tracekit.replay.studies.shrink.words.broken import limit_words
 from tracekit.study import Study
@@ -26,7 +26,7 @@ def production(study: Study) -> str:
         for name in FULLEST
         if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
     ]
-    cost = observed["measures"].get("cost_per_hour")
+    cost = observed["measures"].get(COST_PER_HOUR)
     paid = "" if cost is None else f" for {cost:,.2f} per hour"
     used = f"{counted(observed['nodes'], 'node')}{paid}{unscaled(study.about)}"
     said = f"Production used {used}: {', '.join(came)}."

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.replay.answer.fitness import STICK
-from tracekit.replay.measures import FULLEST
+from tracekit.replay.measures import COST_PER_HOUR, FULLEST
 from tracekit.replay.studies.shrink.search.broken_limit import number
 from tracekit.replay.studies.shrink.search.trials import COST, NODES
-from tracekit.replay.studies.shrink.words.added import added, gone
+from tracekit.replay.studies.shrink.words.nodes import added, gone
 from tracekit.replay.studies.shrink.words.told import span
 from tracekit.study import Study
 from tracekit.words import counted
@@ -90,7 +90,7 @@ def _production(study: Study, by_cost: bool) -> list[list[Any]]:
     if not observed:
         return []
     measures = observed["measures"]
-    cost = measures.get("cost_per_hour")
+    cost = measures.get(COST_PER_HOUR)
     paid = [None if cost is None else f"{cost:,.2f}"]
     return [["observed", observed["nodes"], None, None, *paid[:by_cost], *_use(measures)]]
 

@@ -6,13 +6,13 @@ from typing import Any
 from tracekit.replay.runs.lost_nodes import no_other_loss
 from tracekit.replay.studies.shrink.search.trials import COST
 from tracekit.replay.studies.shrink.words.beside import beyond_chance
-from tracekit.replay.studies.shrink.words.overloaded import with_all
-from tracekit.replay.studies.shrink.words.told import Told, span
+from tracekit.replay.studies.shrink.words.there import with_all
+from tracekit.replay.studies.shrink.words.told import AnswerTold, span
 from tracekit.units import MS_PER_DAY, duration
 from tracekit.words import count, counted, few
 
 
-def sure(found: Told) -> str:
+def sure(found: AnswerTold) -> str:
     """What the range covers, which policies are beyond chance, and what is not covered."""
     about, row = found.about, found.best
     orders = about["repeats"]
@@ -41,7 +41,7 @@ def sure(found: Told) -> str:
     )
 
 
-def _hold(found: Told) -> str:
+def _hold(found: AnswerTold) -> str:
     """What is as sure as the orders make it."""
     nodes = found.best["nodes"]
     if with_all(found.study, found.best):

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer import overload
-from tracekit.replay.answer.overload import OVERLOAD, WITHOUT
+from tracekit.replay.answer.overload import WITHOUT
+from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.studies.shrink.frames import APART, LIKE, WAITS_WITH_ALL
 from tracekit.replay.studies.shrink.search.trials import COST
-from tracekit.replay.studies.shrink.words import costs, restarts, waits
-from tracekit.replay.studies.shrink.words.added import added, gone
+from tracekit.replay.studies.shrink.words import costs, waits
 from tracekit.replay.studies.shrink.words.beside import others
 from tracekit.replay.studies.shrink.words.broken import breaks_with_all, comes_to
 from tracekit.replay.studies.shrink.words.cautions import (
@@ -24,20 +24,19 @@ from tracekit.replay.studies.shrink.words.cautions import (
     nodes_aside,
     not_counted,
 )
+from tracekit.replay.studies.shrink.words.nodes import added, gone, of_added, restarts_told
 from tracekit.replay.studies.shrink.words.over_orders import beyond_in_some
-from tracekit.replay.studies.shrink.words.overloaded import overloaded, with_all
 from tracekit.replay.studies.shrink.words.production import unscaled
-from tracekit.replay.studies.shrink.words.shapes import of_added
-from tracekit.replay.studies.shrink.words.there import use_there
+from tracekit.replay.studies.shrink.words.there import overloaded, use_there, with_all
 from tracekit.study import Study
-from tracekit.words import count, counted, short_id
+from tracekit.words import count, counted, plural, short_id
 
-#: How the sentence begins that says how the count moves over orders of arrival.
+#: The beginning of the sentence on how the count differs between orders of arrival.
 EACH_ORDER = "Each order taken alone needs"
 
 
 @dataclass(frozen=True)
-class Told:
+class AnswerTold:
     """A study of the fewest nodes, and the row of the policy it is about, or of the fewest."""
 
     study: Study
@@ -63,13 +62,13 @@ class Told:
         return short_id(str(last.item())) if len(last) else "one more node"
 
 
-def told(study: Study) -> Told | None:
+def told(study: Study) -> AnswerTold | None:
     """The study with the policy it is about, else the best; None where no policy has an answer."""
     found = study.frames["policies"].filter(pl.col("nodes").is_not_null())
     ours = found.filter(policy=study.about.get("subject", ""))
     run = found.filter(~pl.col("policy").is_in(study.about.get("yardsticks", ())))
     best = next((some for some in (ours, run) if not some.is_empty()), found)
-    return None if found.is_empty() else Told(study, best.row(0, named=True))
+    return None if found.is_empty() else AnswerTold(study, best.row(0, named=True))
 
 
 def question(study: Study) -> str:
@@ -91,10 +90,10 @@ def within(about: Mapping[str, Any]) -> str:
         load = about["workload"]
         usual = about["observed"]["measures"][OVERLOAD] if about["observed"] else None
         return f"while {overload.within_on_fewer(usual, overload.node_steps(load))}"
-    return f"at the limit{'s' if len(given) > 1 else ''} {' and '.join(given)}"
+    return f"at the {plural(len(given), 'limit')} {' and '.join(given)}"
 
 
-def answer(found: Told) -> str:
+def answer(found: AnswerTold) -> str:
     """The answer, its range over orders of arrival and its bound, as every page says it."""
     return short(found.study)
 
@@ -114,7 +113,7 @@ def short(study: Study) -> str:
     return _enough(found) + (others(study, subject) if subject else "")
 
 
-def _enough(found: Told) -> str:
+def _enough(found: AnswerTold) -> str:
     """How many nodes are enough for the policy, in sentences of one thing each."""
     row, about = found.best, found.about
     load, aside = _scaled(about), nodes_aside(about)
@@ -141,7 +140,7 @@ def _enough(found: Told) -> str:
     return (
         f"{given}{row['nodes']:,} of {counted(row['of'], 'node')} {are} enough for"
         f" {named(about, row['policy'])}{load}{waits.but_for(row, about)}{every}:"
-        f" {gone(row):,} can go{restarts.told(found.nodes)}{then}."
+        f" {gone(row):,} can go{restarts_told(found.nodes)}{then}."
         f"{breaks_with_all(row)}{waits.either(row, about)}"
         f"{use_there(row, about)}{'' if cheap or not cost else f' {cost}'}"
         f"{aside}{not_counted(about['workload'])}{left_waiting(about['workload'])}"
@@ -176,7 +175,7 @@ def _none_can_go(row: Mapping[str, Any], which: str, over: str) -> str:
     )
 
 
-def _beyond(found: Told) -> str:
+def _beyond(found: AnswerTold) -> str:
     """Which limits hold at the mean of the orders alone, after a space; or nothing."""
     said = beyond_in_some(found.study, found.best)
     return f" {said}" if said else ""
@@ -194,7 +193,7 @@ def _scaled(about: Mapping[str, Any]) -> str:
     return f" for {scale:g} times the containers"
 
 
-def _too_few(found: Told, load: str, every: str) -> str:
+def _too_few(found: AnswerTold, load: str, every: str) -> str:
     """That there are too few nodes, and how many more are enough, a sentence."""
     row = found.best
     more, goes = added(row), gone(row)
@@ -215,7 +214,7 @@ def _too_few(found: Told, load: str, every: str) -> str:
 
 
 def _like_these(row: Mapping[str, Any]) -> str:
-    """Of which nodes the bound speaks where some are added: larger ones could be fewer."""
+    """A clause on the nodes of the bound where some are added: larger ones could be fewer."""
     return " like these" if added(row) else ""
 
 
@@ -268,8 +267,8 @@ def _proven(row: Mapping[str, Any]) -> str:
     return "proven: rules on who may share a node need as many"
 
 
-def bound(found: Told, known: pl.DataFrame | None = None) -> str:
-    """What no policy gets below; who gets by with least of its study, or of all that is known."""
+def bound(found: AnswerTold, known: pl.DataFrame | None = None) -> str:
+    """The bound that no policy gets below, and the policy that needs the fewest nodes known."""
     row = found.best
     if row["bound"] is None:
         return "No lower bound is proven."

@@ -46,7 +46,7 @@ def by_choice_of_nodes(row: Row, about: Mapping[str, Any]) -> str:
 
 
 def no_policy(row: Row) -> str:
-    """Of which policies the bound speaks, as a sentence begins with it."""
+    """The beginning of a sentence on the bound: the policies that it is of."""
     return f"No policy{that_leaves(row)}"
 
 
@@ -57,7 +57,7 @@ def that_leaves(row: Row) -> str:
 
 
 def who(study: Study) -> list[str]:
-    """Who finds no node on all nodes either, and why, and how many in which order of arrival."""
+    """The containers that find no node on all nodes either, why, and how many in each order."""
     return [
         *(f"{one}." for one in waiting_told(study.about.get("waiting", ()))),
         *filter(None, (_by_order(study, row) for row in study.frames["policies"].to_dicts())),

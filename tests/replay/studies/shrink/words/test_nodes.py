@@ -11,7 +11,7 @@ from replay_support import workload
 from shrink_support import shrunk
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.shrink.words import restarts, shapes
+from tracekit.replay.studies.shrink.words import nodes as of_nodes
 from tracekit.replay.studies.shrink.words import told as shrink_told
 
 #: Eight nodes; two containers on each in production, of which one on each of n0 to n3 leaves.
@@ -33,7 +33,7 @@ def test_who_runs_at_the_end_on_the_nodes_that_go_is_restarted(daemons: int) -> 
     # one for each node that goes, counted from the rows above
     there = [at for at in range(8) if f"n{at}" in gone and at >= daemons]
     assert gone
-    assert restarts.restarted(found.nodes) == len(there)
+    assert of_nodes.restarted(found.nodes) == len(there)
     said = f"and the {len(there)} containers that run there at the end are restarted elsewhere"
     assert said in shrink_told.short(found.study)
 
@@ -42,7 +42,7 @@ def test_without_a_recorded_placement_nothing_is_said_of_restarts() -> None:
     load = workload([(100, 1000)] * 8, [row[:4] for row in ROWS], used_share=1.0)
     found = shrink_told.told(shrunk(load, "cpu_max_fraction <= 1"))
     assert found is not None
-    assert restarts.restarted(found.nodes) is None
+    assert of_nodes.restarted(found.nodes) is None
     assert "restarted" not in shrink_told.short(found.study)
 
 
@@ -58,9 +58,9 @@ def test_nodes_to_add_have_a_shape_where_there_are_several(
     assert found is not None
     assert found.best["added_nodes"] > 0
     more = found.nodes.filter(pl.col("like_node").is_not_null())
-    said = f"more node{'s' * (more.height > 1)}{shapes.of_added(found.nodes)} "
+    said = f"more node{'s' * (more.height > 1)}{of_nodes.of_added(found.nodes)} "
     assert said in shrink_told.short(found.study)
-    assert bool(shapes.of_added(found.nodes)) == several
+    assert bool(of_nodes.of_added(found.nodes)) == several
     assert all(f"{cores:g} cores" in said for cores in more["cpu_cores"] if several)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from report_studies_support import fewest
 
-from tracekit.replay.studies.shrink.words.overloaded import overloaded, with_all
+from tracekit.replay.studies.shrink.words.there import overloaded, with_all
 
 LOAD = {"nodes": 10, "steps": 1000, "settled_steps": 1000}
 USUAL = {"nodes": 10, "measures": {"overloaded_node_steps": 40, "cpu_max_fraction": 1.2}}
