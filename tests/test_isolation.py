@@ -88,6 +88,7 @@ def test_numba_takes_no_settings_from_the_current_folder(tmp_path: Path) -> None
     assert not (tmp_path / ".kept").exists()
 
 
+@pytest.mark.slow
 def test_an_empty_entry_of_the_module_path_is_not_the_current_folder(trapped: Path) -> None:
     done = run_in(trapped, SCRIPT, "ingest", ".", "../store", "--jobs", "2", path=f"{HOME}:")
     assert not (trapped.parent / "ran").exists()

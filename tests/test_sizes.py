@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import tracekit
 
 _PACKAGE = Path(tracekit.__file__).parent
@@ -52,6 +54,7 @@ def test_folders_hold_what_belongs_together() -> None:
     assert not few, "no exception without a folder that needs it"
 
 
+@pytest.mark.slow
 def test_functions_are_short() -> None:
     found = dict(_long_functions())
     allowed = {name: lines for name, (lines, _) in _LONG_FUNCTIONS.items()}

@@ -44,6 +44,7 @@ def test_every_result_is_there_or_missing_for_a_reason(analysis: Analysis) -> No
     assert analysis.missing["services/demand"] == ("service_rate",)
 
 
+@pytest.mark.slow
 def test_queries_give_the_same_rows_as_alone(store: Store, analysis: Analysis) -> None:
     for name in analysis.frames.keys() & all_queries().keys():
         assert analysis.frames[name].equals(run(store, name)), name

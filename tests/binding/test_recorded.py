@@ -124,6 +124,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_path: Path) -> None:
     """The audit's figure: what is lost as recorded, from the planted truth by plain sums."""
     truth = made_up / "trace" / "truth"

@@ -90,6 +90,7 @@ def test_what_everybody_feels_equals_the_definition(
         assert state.occupancy.now[socket] == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(hosts, aggregations, some.booleans(), some.sampled_from([1, 2, 3]), some.integers(0, 2**32))
 def test_the_search_equals_plain_enumeration(
@@ -170,6 +171,7 @@ def test_the_floor_and_the_one_pass_agree() -> None:
         assert state.inflation == pytest.approx(inflation, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_golden_socket_score() -> None:
     case = GOLDEN["patent.socket_score"]
     names = list(case["input"]["cpu_svc"])

@@ -71,6 +71,7 @@ traces_of_records = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(traces_of_records)
 def test_any_records_at_all(traces: dict[int, list[Record]]) -> None:
     rows = rows_of(traces)

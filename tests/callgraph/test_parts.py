@@ -39,6 +39,7 @@ def test_every_row_once_and_every_trace_whole(store: Store, rows_at_once: int) -
     assert (len(pieces) > 100) == (rows_at_once == 1)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_size_of_a_piece(store: Store, tmp_path: Path) -> None:
     results = [callgraph(store, tmp_path / str(rows), rows_at_once=rows) for rows in (100, 500_000)]
     for field in dataclasses.fields(CallGraphs):

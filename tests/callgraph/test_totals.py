@@ -31,6 +31,7 @@ def star(times: list[int | None], caller: int | None = 1) -> list[Record]:
     return [entry, *below]
 
 
+@pytest.mark.slow
 @given(durations, durations)
 def test_quantiles_of_edges_are_those_of_the_calls(
     one: list[int | None], other: list[int | None]

@@ -85,6 +85,7 @@ def test_a_hangup_is_ignored_under_nohup() -> None:
     assert done.returncode == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])
 def test_an_ingest_that_is_ended_leaves_nothing(
     traces: TraceFolder, tmp_path: Path, sign: signal.Signals
@@ -131,6 +132,7 @@ def test_a_reader_who_is_gone_is_no_error(arguments: list[str]) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.slow
 def test_a_locale_of_ascii_is_no_error(tmp_path: Path) -> None:
     """A file name that this locale cannot say goes in under the name it has elsewhere."""
     folder = tmp_path / "in"
@@ -151,6 +153,7 @@ def test_a_locale_of_ascii_is_no_error(tmp_path: Path) -> None:
     assert "Nöde_0.csv" in {source["file"] for source in shown["ascii"]["sources"]}
 
 
+@pytest.mark.slow
 def test_a_closed_output_is_no_error(traces: TraceFolder, tmp_path: Path) -> None:
     store = tmp_path / "store"
     call = f"exec '{sys.executable}' -m tracekit ingest '{traces.path}' '{store}' >&-"

@@ -233,6 +233,7 @@ def test_a_bug_is_one_line_unless_debugged(
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_the_whole_way_through_a_store(
     traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,7 @@ def _store(folder: Path) -> str:
     return str(folder / "store")
 
 
+@pytest.mark.slow
 def test_the_nodes_to_drain_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["shrink", _store(tmp_path), "--policy", "most_allocated", "--repeat", "1"]
     assert run([*call, "--out", str(tmp_path / "a study")]) == 0

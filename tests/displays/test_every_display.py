@@ -157,6 +157,7 @@ SEEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEN)
 def test_a_result_shows_what_it_is(name: str, results: dict[str, Any]) -> None:
     html, text = results[name]._repr_html_(), repr(results[name])
@@ -219,12 +220,14 @@ def test_changes_are_shown_in_percent_the_worse_first_and_no_more_than_a_page() 
     assert "15 of 17 changes are shown, what is worse first." in page.lines
 
 
+@pytest.mark.slow
 def test_a_connection_shows_what_may_be_asked(tmp_path: Path) -> None:
     html = tracekit.connect(tiny_store(tmp_path).path)._repr_html_()  # type: ignore[attr-defined]
     assert "usage_zone_summary" in html
     assert "container_usage" in html
 
 
+@pytest.mark.slow
 def test_what_sql_gives_shows_its_first_rows(tmp_path: Path) -> None:
     opened: Any = tracekit.connect(tiny_store(tmp_path).path)
     few = opened.sql("SELECT 1.5 AS cpu_fraction, 'a' AS name")._repr_html_()

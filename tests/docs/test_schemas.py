@@ -34,6 +34,7 @@ def test_every_schema_that_the_code_names_is_written() -> None:
     assert "tracekit/store/1" in NAMES
 
 
+@pytest.mark.slow
 def test_no_schema_is_of_something_that_is_gone(made: dict[str, list[Any]]) -> None:
     assert sorted(made) == NAMES, "run tests/support/schema_support.py"
 

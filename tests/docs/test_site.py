@@ -39,6 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_every_page_is_there(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
         if page.parent.name != "benchmarks":

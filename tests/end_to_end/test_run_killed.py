@@ -110,6 +110,7 @@ def test_a_second_run_into_a_folder_is_refused_and_the_first_finishes(
     assert not (folder / ".lock").exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path: Path) -> None:
     refused = run("nowhere", tmp_path / "none")
     assert "error: " in refused.communicate()[1]

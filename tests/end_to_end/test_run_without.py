@@ -56,6 +56,7 @@ def _tables(folder: Path, *, vcpus: bool, nodes: bool) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vcpus", [False, True])
 def test_without_neighbours_there_is_a_report_and_no_fit(tmp_path: Path, vcpus: bool) -> None:
     source = _tables(tmp_path / "tables", vcpus=vcpus, nodes=True)
@@ -70,6 +71,7 @@ def test_without_neighbours_there_is_a_report_and_no_fit(tmp_path: Path, vcpus: 
         tracekit.fit(tmp_path / "out" / "store")
 
 
+@pytest.mark.slow
 def test_without_nodes_there_is_a_report_and_no_replay(tmp_path: Path) -> None:
     source = _tables(tmp_path / "tables", vcpus=False, nodes=False)
     summary = tracekit.run(source, tmp_path / "out", policies=POLICIES, repeats=1, jobs=1)
@@ -84,6 +86,7 @@ def test_without_nodes_there_is_a_report_and_no_replay(tmp_path: Path) -> None:
     assert again.replay is not None
 
 
+@pytest.mark.slow
 def test_without_use_and_placement_the_answer_says_that_requests_are_meant(tmp_path: Path) -> None:
     """Requests alone: of all stages there is a report, whose first sentence says what use is."""
     given = tmp_path / "given"

@@ -25,6 +25,7 @@ def _marked(scenario: Scenario) -> object:
     return pytest.param(scenario, id=scenario.name, marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [_marked(scenario) for scenario in SCENARIOS])
 def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path) -> None:
     loop = Loop(scenario, tmp_path, shared(faults=True))

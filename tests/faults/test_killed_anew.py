@@ -38,6 +38,7 @@ def _rows(contents: dict[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in contents.items() if name not in _OF_THE_FOLDER | _HALF}
 
 
+@pytest.mark.slow
 def test_a_kill_while_a_store_is_made_anew_loses_nothing(tmp_path: Path) -> None:
     work, kept = tmp_path / "work", tmp_path / "kept"
     work.mkdir()

@@ -130,6 +130,7 @@ def _beside_the_machine(lines: Iterable[str]) -> Iterator[str]:
         yield f'container_memory_working_set_bytes{{id="/"}} 5e9 {time_s}\n'
 
 
+@pytest.mark.slow
 def test_use_that_was_scraped_without_honor_labels_is_that_of_its_pods(tmp_path: Path) -> None:
     made = {
         "honored": recorded(5, 12),
@@ -204,6 +205,7 @@ def test_the_command_prints_each_query_and_what_is_next(
     assert list((tmp_path / "out").glob("*.gz")) == []
 
 
+@pytest.mark.slow
 def test_a_cluster_comes_in_with_its_use(server: str, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "cluster.json").write_text(json.dumps(cluster(10, PODS)))
@@ -222,6 +224,7 @@ def test_a_cluster_comes_in_with_its_use(server: str, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_cluster_comes_in_from_prometheus_alone(tmp_path: Path) -> None:
     """kube-state-metrics twice, node exporters known by address, a pod that comes back."""
     gib = 1 << 30

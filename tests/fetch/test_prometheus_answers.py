@@ -119,6 +119,7 @@ def test_what_came_with_a_warning_of_missing_data_is_asked_for_again(tmp_path: P
     assert {path.name for path in tmp_path.glob("*.gz")} == kept
 
 
+@pytest.mark.slow
 def test_a_slice_that_was_not_whole_makes_way_for_a_longer_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

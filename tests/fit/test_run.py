@@ -188,6 +188,7 @@ def test_the_policy_loses_less_than_its_baselines(folder: Path, tmp_path: Path) 
     assert (tmp_path / "bound" / "containers.parquet").is_file()
 
 
+@pytest.mark.slow
 def test_the_command_lines(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,6 +35,7 @@ def test_planted_coefficients_lie_in_their_intervals_at_the_stated_rate() -> Non
     assert low <= inside.min() <= inside.max() <= high, inside / tried
 
 
+@pytest.mark.slow
 def test_the_pooled_interval_holds_what_all_services_share() -> None:
     inside, draws = 0, 200
     for draw in range(draws):
@@ -198,6 +199,7 @@ def test_totals_of_sockets_find_the_shared_coefficients() -> None:
         assert total["k1_error"] < 0.02
 
 
+@pytest.mark.slow
 def test_models_are_compared_on_rows_held_out(rows: pl.DataFrame) -> None:
     options = Options(compare=("least_squares", "gradient_boosting", "ridge"))
     found = fit_rows(rows, "bound", options, seed=2)

@@ -54,6 +54,7 @@ def small(draw: int) -> tuple[Fitted, Fitted, np.ndarray, pl.DataFrame]:
     return found[0], found[1], k, rows
 
 
+@pytest.mark.slow
 def test_k2_is_less_wrong_and_its_intervals_hold() -> None:
     """The audit's finding: of 18 rows a service an own k2 is mostly noise."""
     inside, tried, wrong = 0, 0, np.zeros(2)

@@ -131,6 +131,7 @@ def test_where_no_row_can_be_used_it_is_said_how_to_state_the_sockets(folder: Pa
     assert "--threads" in str(raised.value.hint)
 
 
+@pytest.mark.slow
 def test_a_store_without_services_says_so(tmp_path: Path) -> None:
     made = tmp_path / "made"
     made.mkdir()

@@ -34,6 +34,7 @@ def test_the_doors_share_all_cases() -> None:
     assert sum(door.share for door in DOORS.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOORS)
 def test_a_few_damaged_inputs_are_dealt_with(name: str, campaign: Campaign) -> None:
     found = list(campaign.run(name, DOORS[name], range(_FEW)))
@@ -95,6 +96,7 @@ def test_damage_is_done_and_is_the_same_for_the_same_seed(mutate: object, thing:
     assert sum(one != thing for one in damaged(3)) >= 15
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_and_kept(tmp_path: Path) -> None:
     """A door that the product does not keep is seen: the verdict can fail."""
 

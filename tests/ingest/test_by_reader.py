@@ -47,6 +47,7 @@ def test_a_file_gives_rows_to_several_tables(tmp_path: Path) -> None:
     assert parts(store)["node_resource"] == 4
 
 
+@pytest.mark.slow
 def test_again_is_nothing_new_and_the_same_bytes(tmp_path: Path) -> None:
     store = stored(tmp_path)
     before = (store.path / "manifest.json").read_bytes()
@@ -59,6 +60,7 @@ def test_again_is_nothing_new_and_the_same_bytes(tmp_path: Path) -> None:
         assert (other.path / one.relative_to(store.path)).read_bytes() == one.read_bytes(), one
 
 
+@pytest.mark.slow
 def test_jobs_do_not_change_a_byte(tmp_path: Path) -> None:
     alone = stored(tmp_path)
     ingest(cluster(tmp_path / "cluster"), tmp_path / "two", jobs=2)
@@ -86,6 +88,7 @@ def test_a_broken_row_goes_to_the_rejects_with_its_place(tmp_path: Path) -> None
     assert parts(store)["container_amount"] >= 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", ["gz", "tar.gz"])
 def test_packed_files_give_the_same_rows(tmp_path: Path, packing: str) -> None:
     plain = stored(tmp_path)
@@ -145,6 +148,7 @@ def test_what_is_worked_out_follows_the_files(tmp_path: Path) -> None:
     assert store.manifest.quantities["use of containers"] == "recorded"
 
 
+@pytest.mark.slow
 def test_what_comes_out_the_same_again_stays(tmp_path: Path) -> None:
     store = stored(tmp_path)
     sql = "SELECT * FROM {} ORDER BY ALL"
@@ -160,6 +164,7 @@ def test_what_comes_out_the_same_again_stays(tmp_path: Path) -> None:
     assert all(before.values())
 
 
+@pytest.mark.slow
 def test_a_damaged_part_that_was_worked_out_is_mended(tmp_path: Path) -> None:
     store = stored(tmp_path)
     sql = "SELECT * FROM container_usage ORDER BY ALL"
@@ -179,6 +184,7 @@ def test_recorded_fractions_are_not_worked_out_again(tmp_path: Path) -> None:
     assert rows(store, "SELECT cpu_fraction FROM container_usage") == [{"cpu_fraction": 0.5}]
 
 
+@pytest.mark.slow
 def test_use_may_be_far_beyond_the_request(tmp_path: Path) -> None:
     usage = ["container,time_ms,cpu_milli,memory_bytes"]
     usage += [f"b,{at},3000,8000" for at in range(0, 240_000, 30_000)]
@@ -196,6 +202,7 @@ def test_a_fraction_far_above_one_is_refused(tmp_path: Path, most: float, likely
     assert likely in (found.value.hint or "")
 
 
+@pytest.mark.slow
 def test_a_damaged_part_of_a_file_of_two_tables_is_mended(tmp_path: Path) -> None:
     store = stored(tmp_path)
     target = next(store.path.glob("tables/container_resource/*.parquet"))
@@ -227,6 +234,7 @@ def test_a_file_that_is_no_such_thing_is_one_line(tmp_path: Path) -> None:
     assert "bug" not in found.value.what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("usage", "told"),
     [
@@ -309,6 +317,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "samples", "aside"), MOMENTS)
 def test_a_moment_of_nodes_takes_no_history_away(
     tmp_path: Path, seconds: tuple[int, ...], samples: int, aside: bool

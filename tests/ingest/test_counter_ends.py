@@ -60,6 +60,7 @@ WHOLE = dict.fromkeys(PODS, (39, 27.0, 3.0))
 LACKING = dict.fromkeys(PODS, (38, 24.0, 3.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ingests",
     [[(0, 1, 2, 3)], [(0, 1), (2, 3)], [(0,), (1,), (2,), (3,)], [(0, 2), (1, 3)]],
@@ -81,6 +82,7 @@ def test_a_store_has_the_rates_of_all_slices_however_they_came(
     assert len(told) == (not whole)
 
 
+@pytest.mark.slow
 def test_increases_that_come_too_late_are_counted_and_told(tmp_path: Path) -> None:
     store = tmp_path / "store"
     first = _sliced(tmp_path / "first", 0, 2)
@@ -111,6 +113,7 @@ def test_increases_that_come_too_late_are_counted_and_told(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.slow
 def test_a_store_is_made_anew_where_an_earlier_slice_comes_into_its_folder(tmp_path: Path) -> None:
     store, folder = tmp_path / "store", _sliced(tmp_path / "all", 0, 2, 3)
     _cluster(folder / "k.json")
@@ -137,6 +140,7 @@ def _picked(path: Path, picked: list[int]) -> None:
     written(path, as_export([(CPU, of_pod(name), samples) for name in PODS]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", BETWEEN.values(), ids=BETWEEN)
 def test_samples_between_those_of_another_file_count_with_them(
     tmp_path: Path, second: list[int]
@@ -154,6 +158,7 @@ def test_samples_between_those_of_another_file_count_with_them(
     assert tree(tmp_path / "later" / "tables") == tree(tmp_path / "once" / "tables")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "second", [*BETWEEN.values(), list(range(6, 15))], ids=[*BETWEEN, "more than the hole"]
 )
@@ -174,6 +179,7 @@ def test_samples_between_those_that_are_stored_are_told(tmp_path: Path, second: 
     assert [one for one in told if "in no rate, as second.jsonl was taken in after" in one]
 
 
+@pytest.mark.slow
 def test_what_is_stored_already_and_comes_again_is_not_told(tmp_path: Path) -> None:
     """Slices that overlap have the same samples twice; two of 20 are lacking in both."""
     some = [at for at in range(40) if at not in (14, 15)]
@@ -187,6 +193,7 @@ def test_what_is_stored_already_and_comes_again_is_not_told(tmp_path: Path) -> N
         assert not [one for one in summary.doubts if "in no rate" in one]
 
 
+@pytest.mark.slow
 def test_a_later_slice_in_the_same_folder_is_added(tmp_path: Path) -> None:
     store, folder = tmp_path / "store", _sliced(tmp_path / "all", 0, 1, 2)
     _cluster(folder / "k.json")
@@ -196,6 +203,7 @@ def test_a_later_slice_in_the_same_folder_is_added(tmp_path: Path) -> None:
     assert _cores(store) == WHOLE
 
 
+@pytest.mark.slow
 def test_a_mended_slice_has_the_same_rates(tmp_path: Path) -> None:
     """It is held against what the store had before it, though later slices are there now."""
     store, later = tmp_path / "store", _sliced(tmp_path / "later", 1)

@@ -21,6 +21,7 @@ ROWS = {"key": pl.Int32, "id": pl.String, "hash": pl.UInt64}
 FILES = st.lists(st.lists(st.text("abcé", max_size=3), unique=True, max_size=12), max_size=6)
 
 
+@pytest.mark.slow
 @given(files=FILES)
 def test_ids_have_the_keys_of_the_obvious_way(
     files: list[list[str]], tmp_path_factory: pytest.TempPathFactory

@@ -110,6 +110,7 @@ def test_a_store_that_was_copied_is_whole_and_goes_on(traces: TraceFolder, tmp_p
     assert ([entry.table for entry in summary.ingested], len(summary.known)) == (["node_usage"], 3)
 
 
+@pytest.mark.slow
 def test_a_read_only_store_answers_and_is_not_written(traces: TraceFolder, tmp_path: Path) -> None:
     store = tmp_path / "store"
     ingest(traces.path / "Node_0.csv", store)

@@ -55,6 +55,7 @@ def test_the_number_of_jobs_does_not_show(many: TraceFolder, tmp_path: Path) -> 
     assert len(open_store(tmp_path / "1").manifest.sources) == 8 + 1
 
 
+@pytest.mark.slow
 def test_a_refused_file_lets_those_before_it_in(traces: TraceFolder, tmp_path: Path) -> None:
     traces.write("MSRTQps_1.csv", "timestamp,msname,msinstanceid,metric,value", ["0,s,c,m,x"])
     entered = []
@@ -135,6 +136,7 @@ def test_little_memory_means_few_workers(traces: TraceFolder, tmp_path: Path) ->
     assert tree(tmp_path / "little") == tree(tmp_path / "much")
 
 
+@pytest.mark.slow
 def test_workers_that_are_there_are_taken_and_left_to_go_on(
     many: TraceFolder, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_limit_on_broken_rows_is_on_lines(
     assert raised.value.what == said
 
 
+@pytest.mark.slow
 def test_all_that_tells_of_broken_rows_agrees(tmp_path: Path) -> None:
     summary = ingest(written(tmp_path / "in", FILES), tmp_path / "store")
     usage = next(one for one in summary.ingested if one.table == "container_amount")

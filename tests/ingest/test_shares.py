@@ -103,6 +103,7 @@ def _plain(cpu: Samples, memory: Samples) -> tuple[list[tuple[int, float, float]
     return rows, silent
 
 
+@pytest.mark.slow
 def test_what_has_only_one_of_both_is_counted(tmp_path: Path) -> None:
     """Random holes, against plain loops; the ledger, info and check say how many and why."""
     rng = np.random.default_rng(5)

@@ -32,6 +32,7 @@ def _stored(folder: Path, metric: str) -> Store:
     return open_store(folder / "store")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "lacks", "said"),
     [

@@ -44,6 +44,7 @@ def test_other_threads_always_find_a_view_that_is_being_kept(
         assert asking.result() > 0
 
 
+@pytest.mark.slow
 def test_what_the_system_refuses_to_read_is_told_as_its_refusal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

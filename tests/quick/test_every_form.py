@@ -114,6 +114,7 @@ def test_a_quick_form_gives_what_its_sql_gives(name: str, store: Store) -> None:
     assert_frame_equal(answers.kept, answers.found, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows_at_once", [500, 5_000, 500_000])
 def test_edges_of_many_ranges_are_those_of_the_sql(
     rows_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ def _rejected(folder: Path) -> tuple[int, list[tuple[str, int]]]:
     return len(blocks), [(table, line) for table, one in blocks for line in one["line"].to_list()]
 
 
+@pytest.mark.slow
 def test_broken_rows_wait_for_others_of_their_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

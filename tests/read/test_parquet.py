@@ -133,6 +133,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["timestamp", "node_cpu_usage"])
 @settings(max_examples=60)
 @given(texts=st.lists(NUMBERS, min_size=1, max_size=20))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from report_support import made_up
 
 from tracekit.replay.answer.advice import sentence
@@ -100,6 +101,7 @@ def test_where_the_named_policy_lets_some_wait_the_start_as_observed_is_next() -
         assert any(" --start observed " in command for command in commands) is is_next
 
 
+@pytest.mark.slow
 def test_with_too_few_orders_the_next_command_asks_for_as_many_as_the_answer_names() -> None:
     data = made_up()
     data._run_frames["repeats"] = data._run_frames["repeats"].filter(pl.col("repeat") < 3)

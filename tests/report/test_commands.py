@@ -71,6 +71,7 @@ def _commands(html: str) -> list[str]:
     return [line for line in lines if line.startswith("tracekit ")]
 
 
+@pytest.mark.slow
 def test_every_command_names_the_workload_and_runs(
     page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,6 +86,7 @@ def test_every_command_names_the_workload_and_runs(
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_which_requests_to_change_is_asked_of_a_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +106,7 @@ def test_which_requests_to_change_is_asked_of_a_store(
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_the_manifest_names_the_workload_beside_the_run(page: str) -> None:
     assert page
     load = RUN_FOLDER.read(Path("out/run"))["workload"]
@@ -118,6 +121,7 @@ def _sql(page: str) -> list[str]:
     return [text for one in found if "read_parquet" in (text := unescape(one))]
 
 
+@pytest.mark.slow
 def test_the_sql_of_a_figure_of_a_run_runs_where_it_says(page: str) -> None:
     shown = [one for one in _sql(page) if one.startswith("-- in the run folder")]
     assert shown

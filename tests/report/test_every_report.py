@@ -176,6 +176,7 @@ def test_it_is_small_enough_to_send(html: str) -> None:
     assert len(html.encode()) < BUDGET_BYTES
 
 
+@pytest.mark.slow
 def test_a_large_trace_does_not_break_the_budget() -> None:
     text = render_data(made_up(nodes=13_000, samples=1440, steps=1440, more=30))
     assert len(text.encode()) < BUDGET_BYTES
@@ -192,6 +193,7 @@ def test_commands_name_the_folders_as_one_types_them(html: str) -> None:
     assert "STORE" not in html
 
 
+@pytest.mark.slow
 def test_same_data_same_bytes_wherever_it_lies(
     html: str, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +206,7 @@ def test_same_data_same_bytes_wherever_it_lies(
     assert len(summary.findings) == 1 + MOST_FINDINGS
 
 
+@pytest.mark.slow
 def test_a_store_gives_no_replay(store: Path, tmp_path: Path) -> None:
     render(store, tmp_path / "store.html")
     ids = [attrs["id"] for attrs, _ in Parsed((tmp_path / "store.html").read_text()).all("section")]
@@ -280,6 +283,7 @@ def test_a_damaged_run_is_told(name: str, run_folder: Path, tmp_path: Path) -> N
         render(tmp_path / "run", tmp_path / "out.html")
 
 
+@pytest.mark.slow
 def test_an_impossible_out_is_told(store: Path, tmp_path: Path) -> None:
     with pytest.raises(TracekitError, match="is a folder, expected a file"):
         render(store, tmp_path)

@@ -33,6 +33,7 @@ def _reported() -> str:
     return unescape(Path("page.html").read_text()).replace("\u00a0", " ")
 
 
+@pytest.mark.slow
 def test_who_was_not_asked_is_said_and_how_to_ask(text: str) -> None:
     """The command is run as it stands; then one fewer is left."""
     assert "2 other policies of the run were not tried" in text

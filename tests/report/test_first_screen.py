@@ -224,6 +224,7 @@ def _is_honest(chosen: tuple[str, ...], unfit: set[str], said: str) -> None:
     assert not re.search(r"\bnodes are enough\b", said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("used", [True, False])
 def test_requests_in_the_place_of_use_are_said(used: bool, tmp_path: Path) -> None:
     usage = [f"{name},{step * 30_000},100,50" for name in "abc" for step in range(6)]
@@ -236,6 +237,7 @@ def test_requests_in_the_place_of_use_are_said(used: bool, tmp_path: Path) -> No
     assert (answers[0] == said) is not used
 
 
+@pytest.mark.slow
 def test_pods_that_never_had_a_node_are_said(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     folder.mkdir()
@@ -248,6 +250,7 @@ def test_pods_that_never_had_a_node_are_said(tmp_path: Path) -> None:
     assert "1 pod never had a node: default/waits (3 cores, since 2026-01-01 00:00 UTC)" in screen
 
 
+@pytest.mark.slow
 def test_why_differences_from_production_are_wide_stands_below_the_table() -> None:
     data = made_up()
     said = "Differences from production have wider intervals: it is known in one order of arrival"

@@ -39,6 +39,7 @@ def none_recommended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 1440])
 @pytest.mark.parametrize("which", ["report", "none_recommended"])
 def test_the_first_screen_of_a_desk_has_all_that_decides(
@@ -56,6 +57,7 @@ def test_the_first_screen_of_a_desk_has_all_that_decides(
         assert page.locator("section.page.shown dl.told").nth(1).evaluate(gap) < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["report", "none_recommended"])
 def test_the_first_screen_of_a_phone_has_the_answer_and_what_is_next_is_not_last(
     browser: Any, which: str, request: pytest.FixtureRequest
@@ -80,6 +82,7 @@ def test_who_is_not_recommended_is_said_to_be_so(windows: Windows, none_recommen
         assert ways.count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [768, 1440])
 def test_the_table_of_the_fewest_nodes_is_not_wider_than_the_page(
     windows: Windows, report: Path, width: int
@@ -100,6 +103,7 @@ def test_the_table_of_the_fewest_nodes_is_not_wider_than_the_page(
         assert len(set(means)) == 3
 
 
+@pytest.mark.slow
 def test_two_policies_have_their_colours_of_other_pages(windows: Windows, report: Path) -> None:
     with windows.at(report) as page:
         page.evaluate("location.hash = '#/load'")

@@ -27,6 +27,7 @@ def _plain(text: str) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_every_table_of_every_page_has_words_over_its_columns() -> None:
     said = render_data(made_up())
     found = re.findall(r'<th scope="col"([^>]*)>(.*?)</th>', said, re.DOTALL)

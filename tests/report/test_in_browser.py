@@ -80,6 +80,7 @@ async () => {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_measures_that_tell_nothing_stay_folded_until_asked_for(
     windows: Windows, report: Path, width: int
@@ -97,6 +98,7 @@ def test_measures_that_tell_nothing_stay_folded_until_asked_for(
         )
 
 
+@pytest.mark.slow
 def test_only_figures_of_the_page_that_is_shown_are_drawn(browser: Any, report: Path) -> None:
     drawn = "[...document.querySelectorAll('figure .plot:has(svg)')].map((plot) => plot.id)"
     with opened(browser, report) as page:
@@ -107,6 +109,7 @@ def test_only_figures_of_the_page_that_is_shown_are_drawn(browser: Any, report: 
         assert page.evaluate(drawn) == ["policy_ranks", "replay_tradeoff"]
 
 
+@pytest.mark.slow
 def test_pages_have_addresses_and_the_way_back(windows: Windows, report: Path) -> None:
     with windows.at(report) as page:
         page.click("nav a[href='#/zones']")
@@ -121,6 +124,7 @@ def test_pages_have_addresses_and_the_way_back(windows: Windows, report: Path) -
         assert not page.is_visible("[id='/answer'] h2")
 
 
+@pytest.mark.slow
 def test_paper_has_every_page(browser: Any, report: Path) -> None:
     with opened(browser, report) as page:
         page.emulate_media(media="print")
@@ -131,6 +135,7 @@ def test_paper_has_every_page(browser: Any, report: Path) -> None:
         assert page.evaluate(undrawn) == 0
 
 
+@pytest.mark.slow
 def test_without_scripts_every_page_and_table_is_there(browser: Any, report: Path) -> None:
     with opened(browser, report, java_script_enabled=False) as page:
         assert page.is_visible("[id='/answer'] h2")
@@ -138,6 +143,7 @@ def test_without_scripts_every_page_and_table_is_there(browser: Any, report: Pat
         assert page.is_visible("[id='/again'] h2")
 
 
+@pytest.mark.slow
 def test_the_keyboard_is_enough(browser: Any, windows: Windows, report: Path) -> None:
     with opened(browser, report) as page:
         page.keyboard.press("Tab")
@@ -311,6 +317,7 @@ def test_an_interval_is_taken_away_as_numbers_in_columns_of_its_own(
         assert rows.select((pl.col(value) <= pl.col(f"{value}_high")).all()).item()
 
 
+@pytest.mark.slow
 def test_a_page_counts_as_loaded_when_its_figures_are_drawn(browser: Any, report: Path) -> None:
     """What prints a page, or takes its picture, does so once it is loaded."""
     page = browser.new_page()
@@ -374,6 +381,7 @@ async (rules) => {
 COLOURS_ALONE = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_and_no_rule_of_accessibility_is_broken(
     browser: Any, report: Path, width: int
@@ -395,6 +403,7 @@ def test_nothing_is_cut_and_no_rule_of_accessibility_is_broken(
             assert found == [], json.dumps(found, indent=1)
 
 
+@pytest.mark.slow
 def test_the_first_paint_of_a_large_report_is_quick(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "large.html"
     path.write_text(render_data(made_up(nodes=13_000, samples=1440, steps=1440, more=30)), "utf-8")

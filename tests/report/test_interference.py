@@ -46,6 +46,7 @@ def test_a_proxy_is_called_one() -> None:
     assert "same core (k1)" not in shown
 
 
+@pytest.mark.slow
 def test_a_fit_with_binding_is_not() -> None:
     shown = page(render_data(made_up()))
     assert "A stand-in." not in shown
@@ -53,6 +54,7 @@ def test_a_fit_with_binding_is_not() -> None:
     assert "One socket, before and after" in page(render_data(made_up()), "binding")
 
 
+@pytest.mark.slow
 def test_without_a_replay_down_to_the_vcpu_there_is_no_such_figure() -> None:
     nothing = pl.DataFrame()
     shown = render_data(data(bind_repeats=nothing, bind_socket=nothing))

@@ -49,6 +49,7 @@ def test_a_cluster_of_ones_own_without_calls_has_no_page_of_calls() -> None:
     assert "published_claims" not in html
 
 
+@pytest.mark.slow
 def test_without_recorded_calls_no_figure_asks_what_calls_explain() -> None:
     with_calls, without = store("ctm21"), store("kubernetes", ("services/demand",))
     assert 'id="figure-service_demand"' in render_data(with_calls)

@@ -49,6 +49,7 @@ def page_of_long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_title_of_an_axis_reaches_beyond_its_drawing(
     windows: Windows, page_of_long_names: Path, width: int

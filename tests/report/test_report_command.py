@@ -13,6 +13,7 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 
 
+@pytest.mark.slow
 def test_json_names_the_file_and_the_findings(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -25,6 +26,7 @@ def test_json_names_the_file_and_the_findings(
     assert 1 <= len(document["findings"]) <= 6
 
 
+@pytest.mark.slow
 def test_people_get_the_findings_in_80_columns(
     run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +55,7 @@ def test_a_source_that_is_not_there_is_told_before_anything_is_read(
     assert capsys.readouterr().err.startswith("error: no such store or run folder:")
 
 
+@pytest.mark.slow
 @pytest.mark.page_faults_are_told
 def test_a_page_with_a_fault_is_told_and_the_others_are_whole(
     run_folder: Path,

@@ -41,6 +41,7 @@ TOO_MUCH = (
 ROOM = ("Replayed with these requests, default_scheduler comes to ", "with the requests of now")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cores", "used", "start", "says"),
     [(8.0, 1.6, "empty", TOO_MUCH), (16.0, 0.5, "empty", ROOM), (16.0, 0.5, "observed", ROOM)],

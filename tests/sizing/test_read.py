@@ -113,6 +113,7 @@ def test_a_folder_that_is_neither(tmp_path: Path) -> None:
         load_set(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_store_and_its_export_are_the_same_set(tmp_path: Path) -> None:
     write(tmp_path / "trace", preset="tiny")
     ingest(tmp_path / "trace", tmp_path / "store")

@@ -60,6 +60,7 @@ def test_baselines_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert {one["name"] for one in document["settings"]} >= {"alpha0", "inertia_weight", "reward"}
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     policies = ["random_selection", *([AGENT] if TORCH else [])]
     for name in ("one", "two"):
@@ -111,6 +112,7 @@ def test_the_agent_is_trained_compared_and_used_again(
     assert not (again / "models").exists()
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_model_that_has_seen_everything(folder: Path, tmp_path: Path) -> None:
     tracekit.size(folder, [AGENT], out=tmp_path / "run", epochs=1)

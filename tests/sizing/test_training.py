@@ -56,6 +56,7 @@ def test_numpy_and_torch_are_the_same_network() -> None:
     assert values(Model(layers, 20, 8, 16), states) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_network_and_another_seed_another() -> None:
     part = random_set(1)
     first, again, other = (train(part, SETTINGS, SMALL, seed=seed) for seed in (4, 4, 5))
@@ -66,6 +67,7 @@ def test_the_same_seed_gives_the_same_network_and_another_seed_another() -> None
     assert first.model.about["trained_on"] == list(part.containers)
 
 
+@pytest.mark.slow
 def test_training_taken_up_again_ends_with_the_same_network(tmp_path: Path) -> None:
     part, path = random_set(1), tmp_path / "kept.pt"
     whole = train(part, SETTINGS, SMALL, seed=4)
@@ -91,6 +93,7 @@ def test_how_long_it_takes_is_said_after_the_first_epochs_that_learn() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_takes_seconds_instead_is_said_at_the_start() -> None:
     said: list[str] = []
     lines = Lines(said.append)

@@ -40,6 +40,7 @@ def test_rows_become_a_table_of_the_schema() -> None:
     assert arrow_table([], schema).num_rows == 0
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.none() | st.text(max_size=20), max_size=40), start=st.integers(0, 40))
 def test_texts_are_strings_wherever_they_are_cut_from(texts: list[str | None], start: int) -> None:
     array = arrow_strings(pl.Series(texts, dtype=pl.String).slice(start))

@@ -52,6 +52,7 @@ def test_what_is_kept_is_not_bound_again(made: Store, monkeypatch: pytest.Monkey
     assert _written(made) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", ["empty", "no database", "of zeros", "flipped", "cut"])
 def test_what_is_damaged_is_made_anew(
     made: Store, kept: Path, monkeypatch: pytest.MonkeyPatch, bad: str
@@ -74,6 +75,7 @@ def test_what_is_damaged_is_made_anew(
     assert _written(made) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tenth", range(10))
 def test_a_changed_byte_does_not_reach_the_catalog(made: Store, kept: Path, tenth: int) -> None:
     first = _written(made)
@@ -84,6 +86,7 @@ def test_a_changed_byte_does_not_reach_the_catalog(made: Store, kept: Path, tent
     assert _written(made) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("views", [[], ["CREATE VIEW usage_zone_summary AS SELECT 42 AS evil"]])
 def test_a_whole_database_of_other_views_is_not_used(
     made: Store, kept: Path, views: list[str]
@@ -99,6 +102,7 @@ def test_a_whole_database_of_other_views_is_not_used(
     assert anew != file
 
 
+@pytest.mark.slow
 def test_other_queries_are_bound_by_themselves(
     made: Store, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,6 +146,7 @@ def duckdb_command(arguments: list[str], path: str) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.slow
 def test_the_command_opens_the_duckdb_cli(made: Path) -> None:
     if shutil.which("duckdb", path=str(Path(sys.executable).parent)) is None:
         pytest.skip("the duckdb CLI is not installed (pip install duckdb-cli)")

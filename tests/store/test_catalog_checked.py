@@ -68,6 +68,7 @@ def test_check_verify_names_it_with_an_exit_code_and_any_ingest_mends_it(
     assert tree(made.path) == before
 
 
+@pytest.mark.slow
 def test_what_a_user_or_a_killed_ingest_made_of_it_is_no_damage(made: Store) -> None:
     catalog = made.path / CATALOG
     whole = catalog.read_bytes()

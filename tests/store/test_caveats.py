@@ -14,6 +14,7 @@ from tracekit.store.broken_rows import caveats
 from tracekit.store.manifest import MADE_UP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made_up", [True, False])
 def test_a_made_up_trace_is_told(made_up: bool, tmp_path: Path) -> None:
     tracekit.synth(tmp_path / "traces", preset="tiny", seed=1)

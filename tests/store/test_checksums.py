@@ -41,6 +41,7 @@ def flip(path: Path, at: int = -1) -> None:
     path.write_bytes(bytes(data))
 
 
+@pytest.mark.slow
 def test_every_part_has_a_checksum(many: TraceFolder, tmp_path: Path) -> None:
     store = tmp_path / "store"
     ingest(many.path, store)
@@ -79,6 +80,7 @@ def test_a_flipped_bit_is_found_named_and_mended(
     assert run(["check", str(store), "--verify"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["gone", "cut", "empty", "first byte"])
 def test_any_damage_is_found_and_mended(many: TraceFolder, tmp_path: Path, how: str) -> None:
     store = tmp_path / "store"
@@ -134,6 +136,7 @@ def test_damaged_quality_tables_are_made_anew(many: TraceFolder, tmp_path: Path)
     assert tree(store) == before
 
 
+@pytest.mark.slow
 def test_a_store_without_checksums_is_read_and_said_to_be(
     many: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,6 +22,7 @@ def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
     assert {known[name] for name in ("limits", "priorities", "NUMA cells", "calls")} == {ABSENT}
 
 
+@pytest.mark.slow
 def test_a_trace_with_sizes_beside_it(tmp_path: Path) -> None:
     known = quantities(tiny_store(tmp_path))
     assert {known[name] for name in ("use of nodes", "use of containers", "placement")} == {

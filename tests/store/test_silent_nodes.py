@@ -32,6 +32,7 @@ def _folder(tmp_path: Path, used: tuple[int, ...]) -> Path:
     return mine
 
 
+@pytest.mark.slow
 def test_nodes_that_nothing_is_known_of_are_set_aside(tmp_path: Path) -> None:
     """Of n3, n4 and n5 nothing is known; n2 has a container, and no use of its own."""
     store = tmp_path / "store"
@@ -56,6 +57,7 @@ def test_where_the_use_of_all_or_none_is_recorded_all_count(
     assert run.workload.nodes == 6
 
 
+@pytest.mark.slow
 def test_a_node_without_a_pod_is_empty_where_kubectl_listed_all_pods(tmp_path: Path) -> None:
     """The exporter runs on n0 alone; n1 has a pod, and n2 has none and can go."""
     mine = tmp_path / "mine"

@@ -31,6 +31,7 @@ def test_same_preset_and_seed_give_the_same_bytes(tiny: Path, tmp_path: Path) ->
     assert fingerprints(tmp_path / "again") == fingerprints(tiny)
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_the_number_of_threads(tiny: Path, tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from tracekit.synth import write; write(pathlib.Path(sys.argv[1]), "
@@ -44,6 +45,7 @@ def test_bytes_do_not_depend_on_the_number_of_threads(tiny: Path, tmp_path: Path
     assert fingerprints(tmp_path / "one") == fingerprints(tiny)
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_the_number_of_processes(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +176,7 @@ def test_wrong_calls_are_refused(tmp_path: Path, asked: dict[str, Any], says: st
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_is_not_run_again(tiny: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -48,6 +48,7 @@ def test_type_checkers_are_shown_every_verb() -> None:
     assert shown == [(f"tracekit.verbs.{name}", name, name) for name in VERBS]
 
 
+@pytest.mark.slow
 def test_a_package_of_the_same_name_does_not_hide_a_verb() -> None:
     packages = [f"tracekit.{name}" for name in ("fetch", "fit", "report", "synth")]
     kinds = ", ".join(f"type({package}).__name__" for package in packages)

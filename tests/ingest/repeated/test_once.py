@@ -48,6 +48,7 @@ def _ledger(store: Store) -> pl.DataFrame:
     return run(store, "quality/ledger").filter(pl.col("defect").is_in([TWICE, OTHERWISE]))
 
 
+@pytest.mark.slow
 def test_everyone_counts_those_of_the_first_file(tmp_path: Path) -> None:
     store = _two(tmp_path)
     cpu = read(store, "container_amount").filter(resource="cpu").sort("time_ms")
@@ -61,6 +62,7 @@ def test_everyone_counts_those_of_the_first_file(tmp_path: Path) -> None:
     assert load.usage[0][at].tolist() == [400]
 
 
+@pytest.mark.slow
 def test_ingest_and_check_say_so(tmp_path: Path) -> None:
     store = _two(tmp_path)
     told = (
@@ -76,6 +78,7 @@ def test_ingest_and_check_say_so(tmp_path: Path) -> None:
     assert list(damaged_parts(store.path, store.manifest.sources)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", ["usage_1.csv", "usage_2.csv"])
 def test_a_damaged_part_is_mended_without_them(tmp_path: Path, damaged: str) -> None:
     store = _two(tmp_path)
@@ -89,6 +92,7 @@ def test_a_damaged_part_is_mended_without_them(tmp_path: Path, damaged: str) -> 
     assert _ledger(again).height == 1
 
 
+@pytest.mark.slow
 def test_a_file_that_comes_later_is_held_against_the_store(tmp_path: Path) -> None:
     store = store_of(tmp_path, {**CLUSTER, "usage_2.csv": _usage(400, 0, 1, 2)})
     folder_of(tmp_path / "traces", {"usage_1.csv": _usage(10, 1, 2, 3)})
@@ -110,6 +114,7 @@ def test_fractions_of_ones_own_too(tmp_path: Path) -> None:
     assert "cpu_fraction 0.1; what stands there, 0.4, counts" in str(doubts(store))
 
 
+@pytest.mark.slow
 def test_a_sample_of_two_files_is_in_the_ledger(tmp_path: Path) -> None:
     """Fetched anew from where the last fetch ended, and a time before; memory does not overlap."""
     made = tmp_path / "cluster"

@@ -115,6 +115,7 @@ def _is_as_kubectl_says(store: Store) -> None:
     assert not list(damaged_parts(store.path, store.manifest.sources))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["kubectl first", "together"])
 def test_what_kubectl_says_otherwise_is_a_reject(tmp_path: Path, order: str) -> None:
     store = _stored(tmp_path, CONTRADICTING, order)
@@ -122,6 +123,7 @@ def test_what_kubectl_says_otherwise_is_a_reject(tmp_path: Path, order: str) -> 
     _is_as_kubectl_says(store)
 
 
+@pytest.mark.slow
 def test_what_kubectl_says_later_replaces_what_was_stated_before(tmp_path: Path) -> None:
     store = _stored(tmp_path, CONTRADICTING, "own first")
     _is_as_kubectl_says(store)
@@ -133,6 +135,7 @@ def test_what_kubectl_says_later_replaces_what_was_stated_before(tmp_path: Path)
     assert sorted(told["table"]) == ["container", "container_resource", "node_resource"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["kubectl first", "together", "own first"])
 def test_the_same_statement_is_no_matter_and_more_is_taken(tmp_path: Path, order: str) -> None:
     own = {
@@ -169,6 +172,7 @@ def test_a_label_that_kubectl_states_otherwise_is_a_reject(tmp_path: Path) -> No
     assert "pool b; what the store has of kubernetes.json, a, is kept" in str(reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_folder_of_both_is_the_same_store_by_any_number_of_jobs(
     tmp_path: Path, jobs: int

@@ -124,6 +124,7 @@ def test_nothing_to_add_to_is_told(tmp_path: Path, repeats: int, up_to: int, wha
         )
 
 
+@pytest.mark.slow
 def test_through_the_command_line_and_its_report(tmp_path: Path) -> None:
     out = tmp_path / "run"
     small = "paper000[nodes=12,containers=24,target_alloc_fraction=0.3,step_ms=1800000]"

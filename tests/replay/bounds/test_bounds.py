@@ -37,6 +37,7 @@ def workloads(draw: some.DrawFn) -> Workload:
     return workload(nodes, rows, steps=1, used_share=1.0, background=background)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(workloads())
 def test_no_placement_is_below_a_bound(load: Workload) -> None:

@@ -70,6 +70,7 @@ shapes = some.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(shapes, some.one_of(some.none(), some.integers(1, 6)), some.integers(1, 3))
 def test_who_is_said_to_fit_nowhere_is_placed_by_no_policy(

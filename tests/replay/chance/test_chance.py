@@ -119,6 +119,7 @@ def differences(policies: list[str], *, seed: int, workload: str = SMALL) -> pl.
     return found
 
 
+@pytest.mark.slow
 def test_the_command_line_says_the_same_of_pairs(tmp_path: Path) -> None:
     given = [word for name in SPELLED for word in ("--policy", name)]
     out = ["--seed", "7", "--out", str(tmp_path / "run")]

@@ -102,6 +102,7 @@ def workloads(draw: some.DrawFn) -> Workload:
     return workload(nodes, rows, steps=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", all_policies())
 @given(workloads())
 def test_capacity_and_containers_are_conserved(policy: str, load: Workload) -> None:
@@ -129,6 +130,7 @@ def test_capacity_and_containers_are_conserved(policy: str, load: Workload) -> N
     assert ((outcome.node >= 0) == (outcome.time_ms >= 0)).all()
 
 
+@pytest.mark.slow
 @given(workloads())
 def test_the_engine_does_as_a_slow_reading_of_the_rules(load: Workload) -> None:
     """First fit written out millisecond by millisecond, in plain Python."""

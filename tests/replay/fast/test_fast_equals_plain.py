@@ -138,6 +138,7 @@ def check_same(
     assert len(fast.latencies_s) == len(plain.latencies_s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", sorted(all_policies()))
 @settings(max_examples=20)
 @given(workloads(), some.sampled_from(["first", "reservoir"]))
@@ -155,6 +156,7 @@ def test_a_node_that_the_policy_closed_stays_closed_while_most_others_change() -
         assert run(load, "tbesk_exact[tie=first]", placer).node.tolist() == [2, 0, 1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", INDEXED)
 @settings(max_examples=8)
 @given(wide_workloads())
@@ -197,6 +199,7 @@ PROFILES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", PROFILES)
 @settings(max_examples=8)
 @given(workloads(), wide_workloads())
@@ -251,6 +254,7 @@ FORMULAS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "better", "way"), FORMULAS)
 @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wide_workloads())
@@ -302,6 +306,7 @@ MOVES = (None, LoadSpread(interval_ms=1000, margin_fraction=0.0, samples=1),
          HighNodeUtilization(interval_ms=1000, thresholds=(("cpu", 60.0),)))  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placer", [fast_placer, rows_placer])
 @settings(max_examples=36)
 @given(workloads(), some.sampled_from(sorted(all_policies())), some.integers(0, 2**32),

@@ -118,6 +118,7 @@ def fairness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         cached.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fairness")
 def test_a_measure_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "cpu_fairness_mean"

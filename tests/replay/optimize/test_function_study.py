@@ -59,6 +59,7 @@ def test_curves_fall(small: Study) -> None:
         assert (curve["cost_q1"] <= curve["cost_q3"]).all()
 
 
+@pytest.mark.slow
 def test_same_seed_same_frames(small: Study) -> None:
     again = study_functions(SMALL, functions=["sphere", "rastrigin"])
     assert all(again.frames[name].equals(frame) for name, frame in small.frames.items())

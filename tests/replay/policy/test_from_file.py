@@ -185,6 +185,7 @@ def test_whatever_it_does_is_one_error_of_its_file(
     assert error.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("misdeed", "name"),
     [

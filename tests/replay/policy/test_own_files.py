@@ -60,6 +60,7 @@ def _policies(command: list[str]) -> list[str]:
     return [after for word, after in itertools.pairwise(command) if word == "--policy"]
 
 
+@pytest.mark.slow
 def test_every_command_of_a_report_and_a_terminal_names_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +94,7 @@ def test_every_command_of_a_report_and_a_terminal_names_the_file(
     }
 
 
+@pytest.mark.slow
 def test_a_run_that_notes_no_files_is_shown_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

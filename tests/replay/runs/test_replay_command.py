@@ -19,6 +19,7 @@ def store(traces: TraceFolder, tmp_path: Path) -> str:
     return str(tmp_path / "store")
 
 
+@pytest.mark.slow
 def test_a_store_is_replayed(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -35,6 +36,7 @@ def test_a_store_is_replayed(
     assert pl.read_parquet(out / "summary.parquet").height == len(document["summary"])
 
 
+@pytest.mark.slow
 def test_the_table_fits_80_columns(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,6 +114,7 @@ def test_what_fits_no_node_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "no container of workload 'paper000' fits on any node" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     arguments = [

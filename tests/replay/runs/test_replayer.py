@@ -35,6 +35,7 @@ def contents(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_bytes_of_one(tmp_path: Path) -> None:
     load = parquet_folder(tmp_path / "load")
     for jobs in (1, 2):

@@ -106,6 +106,7 @@ def test_what_is_pinned_is_no_decision_without_use() -> None:
     assert decisions_without_use(run("first_fit", load=load), chosen) == 0
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_run(run("all", RESERVOIR), tmp_path / name)

@@ -216,6 +216,7 @@ def test_policies_with_the_same_are_one_sentence_and_production_is_none() -> Non
 sizes = some.lists(some.tuples(some.integers(1, 60), some.integers(1, 60)), min_size=3, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(sizes, some.sampled_from(["first_fit", "worst_fit"]))
 def test_what_lacks_is_what_the_decision_lacked(

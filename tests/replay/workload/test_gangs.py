@@ -57,6 +57,7 @@ def test_without_room_for_all_none_runs_and_later_all_do() -> None:
     assert times["c0"] == times["c3"] == 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @given(rows=some.lists(shapes, min_size=4, max_size=14), seed=some.integers(0, 9))
 def test_every_engine_admits_whole_gangs_and_the_same(

@@ -304,6 +304,7 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes, 
         list(nodes.read(opened(path)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_folder_becomes_a_store(tmp_path: Path, ending: str) -> None:
     trace = tmp_path / "trace"
@@ -394,6 +395,7 @@ def test_use_is_looked_at_by_the_nodes_that_are_stored_already(tmp_path: Path) -
         ingest(later, tmp_path / "store")
 
 
+@pytest.mark.slow
 def test_prices_alone_need_no_time_and_no_node_has_two(tmp_path: Path) -> None:
     """They hold from the start; a node of which nothing else is known is told."""
     _write(tmp_path, "csv")

@@ -125,6 +125,7 @@ def test_use_from_before_the_pod_is_told_and_left_out(tmp_path: Path) -> None:
     assert f"the pod began at {START * 1000}" in reason
 
 
+@pytest.mark.slow
 def test_a_store_says_first_which_file_was_refused_and_what_it_lacks(tmp_path: Path) -> None:
     """CPU in percent beside memory that is right: the store is usable, and says what it is not."""
     folder, store = tmp_path / "made", tmp_path / "store"

@@ -64,6 +64,7 @@ def test_many_are_counted_and_few_are_titled(
     assert all(one.startswith(begin) for one, begin in zip(said, wanted, strict=True))
 
 
+@pytest.mark.slow
 def test_the_terminal_counts_and_says_where_the_values_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

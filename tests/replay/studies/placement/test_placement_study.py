@@ -66,6 +66,7 @@ def test_nodes_stand_from_the_least_used_to_the_most(small: Study) -> None:
         assert part["use_fraction"][-1] == pytest.approx(whiskers["high_fraction"])
 
 
+@pytest.mark.slow
 def test_who_scores_by_cpu_and_memory_alone_overfills_the_others_unless_told() -> None:
     names = ("lra", "cwt", "tbesk_exact")
     full = dataclasses.replace(SMALL, target_alloc_fraction=0.9)
@@ -99,12 +100,14 @@ def test_a_policy_sees_what_it_scores_by(policy: str, unseen: set[str]) -> None:
         assert shown.request[:, column].tolist() == expected[:, column].tolist()
 
 
+@pytest.mark.slow
 def test_same_seed_same_frames_but_for_times(small: Study) -> None:
     again = study_placement(SMALL, policies=("lra", "bra", "cwt", "bes", "tbesk"))
     for name, frame in small.frames.items():
         assert name == "timing" or again.frames[name].equals(frame)
 
 
+@pytest.mark.slow
 def test_intervals_do_not_hang_on_who_else_takes_part(small: Study) -> None:
     alone = study_placement(SMALL, policies=("tbesk", "bes"))
     for name, column in (("imbalance", "policy"), ("summary", "policy"), ("claims", "against")):

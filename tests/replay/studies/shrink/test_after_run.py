@@ -158,6 +158,7 @@ def test_a_large_one_is_searched_for_in_one_order_unless_the_policy_searches_its
     assert not after_run.unasked(told, (), containers=30, nodes=12)
 
 
+@pytest.mark.slow
 def test_beside_the_named_policy_stands_what_clusters_run_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

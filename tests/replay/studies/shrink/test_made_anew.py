@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 import tracekit
 
 
+@pytest.mark.slow
 def test_a_store_that_was_made_anew_is_read_anew(tmp_path: Path) -> None:
     """In a notebook one process asks again after an ingest under the same path."""
     store = tmp_path / "store"

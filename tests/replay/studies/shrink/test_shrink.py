@@ -145,6 +145,7 @@ rows_of = some.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(rows_of, some.sampled_from(["first_fit", "best_fit", "worst_fit"]), some.integers(1, 3))
 def test_never_below_the_bound_and_the_set_holds_by_itself(
@@ -170,6 +171,7 @@ def test_never_below_the_bound_and_the_set_holds_by_itself(
     assert found.nodes == found.bound or any(trial.broken for trial in fewer)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(rows_of, some.sampled_from(["first_fit", "best_fit", "worst_fit"]), some.integers(1, 3))
 def test_no_single_node_that_stays_can_go(
@@ -306,6 +308,7 @@ def test_less_load_has_fewer_containers() -> None:
         shrunk(EVEN, scale=0.01)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(tiny_store(tmp_path).path)
     call = ["shrink", store, "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "2"]

@@ -77,6 +77,7 @@ def test_the_bound_is_of_placing_all_but_those() -> None:
     assert f"No policy {that} can do with fewer than 3." in told.short(study)
 
 
+@pytest.mark.slow
 def test_where_more_wait_than_may_there_are_too_few_nodes() -> None:
     row = shrunk(load=FEWER).frames["policies"].row(0, named=True)
     assert row["added_nodes"]
@@ -100,6 +101,7 @@ def test_the_largest_count_as_what_they_request() -> None:
     assert most_waiting(workload(nodes, [*small, (0, 9000, 3, 1, 0)])) == 3
 
 
+@pytest.mark.slow
 def test_what_waits_in_any_order_is_left_out_of_the_bound() -> None:
     """In the order as given all are placed; in others one of 60 finds both nodes taken."""
     load = workload(NODES, [*[OTHERS] * 400, *ROWS[2:], *ROWS[:2]])
@@ -125,11 +127,13 @@ def test_where_nothing_waits_none_may() -> None:
     assert "nothing waits" in told.short_within(study)
 
 
+@pytest.mark.slow
 def test_a_limit_on_waiting_that_was_asked_for_holds() -> None:
     row = shrunk("pending == 0", "pending_container_steps == 0").frames["policies"]
     assert row["added_nodes"].item()
 
 
+@pytest.mark.slow
 def test_more_load_than_production_had_needs_more_nodes() -> None:
     study = shrunk(scale=1.5)
     row = study.frames["policies"].row(0, named=True)
@@ -164,6 +168,7 @@ def hint_without_further(load: Workload, *, used: int) -> str:
     return str(raised.value.hint).replace("\xa0", " ")
 
 
+@pytest.mark.slow
 def test_where_production_placed_all_it_is_the_policy_and_not_the_nodes() -> None:
     cause = "production placed all containers on 3 nodes: it is the policy's choice of nodes"
     assert f" {cause.replace('p', 'P', 1)}" in told.short(shrunk(load=FEWER)).replace("\xa0", " ")

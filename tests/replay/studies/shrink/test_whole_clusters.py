@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from replay_support import workload
 from shrink_support import row, shrunk
 from tests_support import shared_data
@@ -70,6 +71,7 @@ def test_real_machines_of_huawei() -> None:
     check_set(load, "best_fit", "cpu_max_fraction <= 0.9")
 
 
+@pytest.mark.slow
 def test_a_drawn_cluster_of_500_nodes() -> None:
     rng = np.random.default_rng(500)
     shapes = rng.choice([64, 96, 128], (500, 2))

@@ -74,6 +74,7 @@ def test_ranks_and_agreement(store: Path) -> None:
     assert answer(found)
 
 
+@pytest.mark.slow
 def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Path) -> None:
     """The base is as the same assumption by itself; a change of its name takes its place."""
     policies, given = ["first_fit", "worst_fit"], "requests=uniform"
@@ -183,6 +184,7 @@ def test_how_an_answer_stands(here: dict[str, Any], wanted: str) -> None:
     assert bool(why(HOLDS, changed)) == (wanted != SAME)
 
 
+@pytest.mark.slow
 def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
     found = vary_assumptions(
         store,
@@ -224,6 +226,7 @@ def test_bad_calls(store: Path) -> None:
         vary_assumptions(store / "nowhere", policies=["lra", "bra"])
 
 
+@pytest.mark.slow
 def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
     found = vary_assumptions(stored(tmp_path).path, policies=["first_fit", "worst_fit"], repeats=1)
     changes = found.frames["changes"]
@@ -232,6 +235,7 @@ def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
     assert not problems
 
 
+@pytest.mark.slow
 def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> None:
     """Every change whose workload differs in an array is replayed, and no other one."""
     store = stored(tmp_path)
@@ -257,6 +261,7 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
     assert f"1 change alters nothing here: {same[0]}." in answer(none) or not none.about["answer"]
 
 
+@pytest.mark.slow
 def test_without_a_measure_the_first_that_separates_ranks(store: Path) -> None:
     found = vary_assumptions(store, policies=["best_fit", "worst_fit"], changes=["limit_factor=2"])
     chosen = find_measure(found.about["measure"])
@@ -268,6 +273,7 @@ def test_without_a_measure_the_first_that_separates_ranks(store: Path) -> None:
     assert alike.about["measure"] == USUAL
 
 
+@pytest.mark.slow
 def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> None:
     with pytest.raises(TracekitError, match="the workload has no measure 'gpu_max_fraction'"):
         vary_assumptions(

@@ -58,6 +58,7 @@ CASES: dict[str, dict[str, dict[str, list[Any]]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_folder_and_its_store_say_the_same(name: str, tmp_path: Path) -> None:
     source = folder(tmp_path / "load", **CASES[name])

@@ -52,6 +52,7 @@ def test_the_recorded_arrivals_can_be_had(tmp_path: Path) -> None:
     assert not load.told
 
 
+@pytest.mark.slow
 def test_where_most_depart_it_is_a_history(tmp_path: Path) -> None:
     ended = {"phase": "Succeeded", "containerStatuses": [
         {"name": "main", "state": {"terminated": {"finishedAt": "2026-01-01T12:00:00Z"}}}
@@ -186,6 +187,7 @@ def test_arrivals_that_were_asked_for_as_before_are_assumed(tmp_path: Path) -> N
     assert not load.told
 
 
+@pytest.mark.slow
 def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
     objects = [*GROWN, _pod("train", 6, 4)]
     load = _load(tmp_path, objects)

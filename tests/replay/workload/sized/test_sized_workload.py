@@ -41,6 +41,7 @@ def test_sizes_are_those_recorded(tmp_path: Path) -> None:
     assert made.quantities["prices"] == "absent"
 
 
+@pytest.mark.slow
 def test_use_is_the_amount_recorded_and_held(tmp_path: Path) -> None:
     made = workload(stored(tmp_path))
     assert made.step_ms == 30_000
@@ -55,6 +56,7 @@ def test_use_is_the_amount_recorded_and_held(tmp_path: Path) -> None:
     assert half.use_at(0)[0, half.container_ids.index("c")] == 250.0
 
 
+@pytest.mark.slow
 def test_lives(tmp_path: Path) -> None:
     made = workload(stored(tmp_path), "arrival_span_ms=60000")
     lives = {
@@ -69,6 +71,7 @@ def test_lives(tmp_path: Path) -> None:
     assert set(stay.departure_ms.tolist()) == {240_000}
 
 
+@pytest.mark.slow
 def test_orders_are_drawn_by_seed(tmp_path: Path) -> None:
     rows = [f"k{at:02},web,n1,0,,10,10" for at in range(40)]
     store = stored(
@@ -89,6 +92,7 @@ def test_without_any_use_requests_alone_are_a_workload(tmp_path: Path) -> None:
     assert made.quantities["use of containers"] == "assumed"
 
 
+@pytest.mark.slow
 def test_what_ran_at_the_beginning_stays_when_observed(tmp_path: Path) -> None:
     made = workload(stored(tmp_path), "start=observed")
     assert made.pinned is not None
@@ -98,6 +102,7 @@ def test_what_ran_at_the_beginning_stays_when_observed(tmp_path: Path) -> None:
     assert workload(stored(tmp_path / "empty")).pinned is None
 
 
+@pytest.mark.slow
 def test_a_daemon_stays_on_its_node(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
     lines = [f"{header},daemon", f"{rows[0]},1", f"{rows[1]},0", f"{rows[2]},"]
@@ -109,6 +114,7 @@ def test_a_daemon_stays_on_its_node(tmp_path: Path) -> None:
     assert made.daemon.tolist() == [n == at for n in range(3)]
 
 
+@pytest.mark.slow
 def test_what_nodes_use_besides_stays_on_them(tmp_path: Path) -> None:
     background = ["node,time_ms,cpu_milli,memory_bytes"]
     background += [f"n0,{at},300,700" for at in range(0, 240_000, 30_000)]
@@ -118,6 +124,7 @@ def test_what_nodes_use_besides_stays_on_them(tmp_path: Path) -> None:
     assert not made.background[:, :, 0].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [0.5, 0.05])
 def test_use_of_nodes_that_no_container_explains(tmp_path: Path, fraction: float) -> None:
     usage = ["time_ms,node,cpu_fraction,memory_fraction"]
@@ -133,6 +140,7 @@ def test_use_of_nodes_that_no_container_explains(tmp_path: Path, fraction: float
         assert made.background[0, step, 0] == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_production_uses_what_was_recorded_of_its_nodes_at_every_step(
     tmp_path: Path, seed: int
@@ -147,6 +155,7 @@ def test_production_uses_what_was_recorded_of_its_nodes_at_every_step(
         assert memory == pytest.approx(0.5, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_groups_keep_apart_by_rack(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
     lines = [f"{header},apart,apart_domain", *(f"{row},g,rack" for row in rows)]
@@ -156,6 +165,7 @@ def test_groups_keep_apart_by_rack(tmp_path: Path) -> None:
     assert workload(store, "groups=none").constraints is None
 
 
+@pytest.mark.slow
 def test_a_gang_is_what_the_source_calls_one(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
     lines = [f"{header},gang,gang_minimum", f"{rows[0]},x,", f"{rows[1]},x,1", f"{rows[2]},,"]
@@ -166,6 +176,7 @@ def test_a_gang_is_what_the_source_calls_one(tmp_path: Path) -> None:
     assert by_id == {"a": 0, "b": 0, "c": -1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "assume", "message"),
     [
@@ -185,6 +196,7 @@ def test_what_cannot_be_replayed(
         workload(stored(tmp_path, files), *assume)
 
 
+@pytest.mark.slow
 def test_most_containers_that_ask_for_something_have_to_be_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +225,7 @@ def test_nodes_may_be_assumed(tmp_path: Path) -> None:
     assert made.quantities["node sizes"] == "assumed"
 
 
+@pytest.mark.slow
 def test_nodes_that_are_not_listed_are_counted(tmp_path: Path) -> None:
     table = ["time_ms,container,node,position", "0,a,n1,1", "0,b,n9,2", "0,c,n8,3", "0,d,,4"]
     asked = ["time_ms,container,resource,request,unit"]
@@ -237,6 +250,7 @@ def test_as_observed_wants_something_observed(tmp_path: Path) -> None:
         workload(store, "start=observed")
 
 
+@pytest.mark.slow
 def test_long_use_has_steps_of_several_samples(tmp_path: Path) -> None:
     usage = ["container,time_ms,cpu_milli,memory_bytes"]
     usage += [f"b,{at * 1000},{at},1" for at in range(6000)]
@@ -269,6 +283,7 @@ def test_where_nothing_fits_it_is_told_why(tmp_path: Path) -> None:
     assert len(made.too_large()) == 1
 
 
+@pytest.mark.slow
 def test_nodes_with_nothing_but_daemons_are_not_used(tmp_path: Path) -> None:
     header = CLUSTER["containers.csv"][0]
     lines = [f"{header},daemon", "b,web,n1,0,,1000,2000,", "c,db,n1,0,,500,1000,"]
@@ -283,6 +298,7 @@ def test_nodes_with_nothing_but_daemons_are_not_used(tmp_path: Path) -> None:
     assert bound["nodes_used_max"] == 1
 
 
+@pytest.mark.slow
 def test_nodes_without_a_price_are_not_free(tmp_path: Path) -> None:
     """Where only some have one, nobody says what the nodes in use cost."""
     header, *rows = CLUSTER["nodes.csv"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from cluster_support import CLUSTER, stored, workload
 
 from tracekit.replay.workload.facts_told import bending
 
 
+@pytest.mark.slow
 def test_the_request_stands_in_for_the_resource_that_is_not_recorded(tmp_path: Path) -> None:
     rows = ["a,web,n1,0,,500,1000", "b,web,n1,0,,500,1000", "c,web,n1,0,,500,1000"]
     used = [

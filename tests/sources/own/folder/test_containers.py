@@ -52,6 +52,7 @@ def _rejects(store: Store, name: str) -> list[tuple[object, ...]]:
         return database.frame(sql).rows()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", [False, True])
 @pytest.mark.parametrize(
     "turns",
@@ -89,6 +90,7 @@ def test_what_names_it_is_a_reject_that_says_so(tmp_path: Path) -> None:
     assert _rejects(store, "container_resource.csv") == [(2, stored), (3, stored)]
 
 
+@pytest.mark.slow
 def test_what_the_store_has_of_a_list_holds(tmp_path: Path) -> None:
     """A node that is known now makes no row of an earlier reject."""
     folder = written(tmp_path / "traces", LISTS)
@@ -187,6 +189,7 @@ TOLD = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("node_name", "told"), [("n0", TOLD), ("n5", None)])
 def test_rejects_of_before_that_would_be_taken_now_are_told(
     tmp_path: Path, node_name: str, told: str | None

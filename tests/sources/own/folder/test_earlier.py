@@ -136,6 +136,7 @@ def _held(store: Store, table: str) -> list[tuple[str, int, int]]:
     return [(one.file, one.rows, one.duplicates_dropped) for one in parts]
 
 
+@pytest.mark.slow
 def test_a_row_that_says_nothing_else_is_counted_and_left_out(tmp_path: Path) -> None:
     more = {
         # the first says the same at another place, the second less of the service

@@ -121,6 +121,7 @@ LATER: Mapping[str, Sequence[str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
     [

@@ -41,6 +41,7 @@ def _stored(tmp_path: Path, more: Mapping[str, Sequence[str]], *, later: bool) -
     return open_store(store.path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize(
     ("line", "reason"),
@@ -167,6 +168,7 @@ def test_a_reject_shows_the_line_as_it_stands(tmp_path: Path) -> None:
     assert reasons["containers.csv", 5] == f"is '{TIME}', expected after arrival_ms"
 
 
+@pytest.mark.slow
 def test_a_reject_of_a_later_folder_has_no_columns_of_ours(tmp_path: Path) -> None:
     line = f"a,api,n1,0,500,{GIB}"
     store = _stored(tmp_path, {"containers.csv": [CLUSTER["containers.csv"][0], line]}, later=True)

@@ -51,6 +51,7 @@ UNUSABLE: list[tuple[str, dict[str, str], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("_", "sizes", "lacks"), UNUSABLE, ids=[case[0] for case in UNUSABLE])
 def test_a_node_without_a_usable_size_is_set_aside_and_its_daemons_with_it(
     tmp_path: Path, _: str, sizes: dict[str, str], lacks: str
@@ -74,6 +75,7 @@ def test_a_node_without_a_usable_size_is_set_aside_and_its_daemons_with_it(
     )
 
 
+@pytest.mark.slow
 def test_what_nodes_lack_is_named_once(tmp_path: Path) -> None:
     _, told = _loaded(
         tmp_path,
@@ -87,6 +89,7 @@ def test_what_nodes_lack_is_named_once(tmp_path: Path) -> None:
     assert told == (f"3 nodes (n2, n3, n4) are set aside, {said}",)
 
 
+@pytest.mark.slow
 def test_where_no_size_is_stated_at_all_it_is_an_assumption(tmp_path: Path) -> None:
     load, told = _loaded(tmp_path, node("n1", allocatable={"pods": "9"}), pod(nodeName="n1"))
     assert load.nodes == 1
@@ -116,6 +119,7 @@ READY: list[tuple[str | None, bool]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "unready"), READY)
 def test_a_node_that_is_not_ready_is_told_and_takes_nothing(
     tmp_path: Path, status: str | None, unready: bool

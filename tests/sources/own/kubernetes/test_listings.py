@@ -160,6 +160,7 @@ def test_pods_one_by_one_are_no_list(tmp_path: Path) -> None:
 _WHO = "SELECT container, departure_ms IS NULL FROM container ORDER BY ALL"
 
 
+@pytest.mark.slow
 def test_a_list_that_comes_later_has_the_store_made_anew(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     (folder / "monday").mkdir(parents=True)
@@ -178,6 +179,7 @@ def test_a_list_that_comes_later_has_the_store_made_anew(tmp_path: Path) -> None
     assert sorted(one.name for one in tmp_path.iterdir()) == ["cron", "mine", "store"]
 
 
+@pytest.mark.slow
 def test_what_lies_in_a_store_that_is_made_anew_stays(tmp_path: Path) -> None:
     folder, store = tmp_path / "mine", tmp_path / "cron"
     folder.mkdir()
@@ -198,6 +200,7 @@ def test_what_lies_in_a_store_that_is_made_anew_stays(tmp_path: Path) -> None:
     assert not (store / ".manifest.json.new").exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_ingest_left_beside_the_store_goes_with_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +217,7 @@ def test_what_a_killed_ingest_left_beside_the_store_goes_with_the_next(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["cron", "mine"]
 
 
+@pytest.mark.slow
 def test_nobody_gets_into_a_store_that_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

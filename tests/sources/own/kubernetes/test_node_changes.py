@@ -87,6 +87,7 @@ def test_a_list_alone_is_of_one_time(tmp_path: Path) -> None:
     assert read(store, "node").filter(node="n2")["state"].to_list() == ["closed"]
 
 
+@pytest.mark.slow
 def test_a_taint_of_a_later_time_holds_all_the_time(tmp_path: Path) -> None:
     """A replay has the taints of when use begins: none is lost because it came later."""
     late = {"key": "maintenance", "effect": "NoExecute", "timeAdded": "2026-01-01T01:02:00Z"}

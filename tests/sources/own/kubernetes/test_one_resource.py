@@ -35,6 +35,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]
     return tmp_path / "store", what
 
 
+@pytest.mark.slow
 def test_analytics_need_what_they_read_and_the_rest_is_named(
     recorded: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -51,6 +52,7 @@ def test_analytics_need_what_they_read_and_the_rest_is_named(
         assert told in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_policies_are_judged_by_what_is_recorded_and_requests_stand_in(
     recorded: tuple[Path, str], tmp_path: Path
 ) -> None:

@@ -175,6 +175,7 @@ def test_days_are_their_own(tmp_path: Path) -> None:
     assert [[row[3] for row in amounts_of(one)] for one in found] == [[1.0, 2.0], [3.0, 4.0]]
 
 
+@pytest.mark.slow
 def test_a_store_is_made_anew_where_a_container_comes_later(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()

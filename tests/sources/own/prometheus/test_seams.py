@@ -144,6 +144,7 @@ def test_replicas_in_two_files_are_not_held(tmp_path: Path) -> None:
     assert not Parts(opened, word, roster(opened, word)).followed.woven
 
 
+@pytest.mark.slow
 def test_a_replica_goes_on_in_a_later_ingest(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()

@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
@@ -51,6 +52,7 @@ def with_daemons(rows: list[tuple[int, int, int]], daemons: list[bool]) -> Workl
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     rows_of,

@@ -141,6 +141,7 @@ rows_of = some.lists(
 prices_of = some.lists(some.integers(1, 9), min_size=5, max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(rows_of, prices_of, some.sampled_from(["first_fit", "best_fit"]))
 def test_no_set_is_cheaper_than_the_bound_and_the_set_found_holds(

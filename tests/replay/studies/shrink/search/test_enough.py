@@ -81,6 +81,7 @@ def test_a_cordoned_node_stays_where_others_are_added() -> None:
     assert nodes.filter(pl.col("like_node").is_not_null()).height == nodes.height - 8
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(rows_of, some.sampled_from(["first_fit", "worst_fit"]), some.integers(1, 3))
 def test_the_larger_cluster_holds_by_itself(

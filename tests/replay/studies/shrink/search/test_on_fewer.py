@@ -70,6 +70,7 @@ def test_the_hint_is_what_holds_in_every_order() -> None:
     assert f"with cpu_max_fraction {max(values):.4g} in its worst order" in str(told.value.hint)
 
 
+@pytest.mark.slow
 def test_the_cheapest_are_found_where_a_limit_breaks_on_all() -> None:
     """The small node breaks the limit; of the large ones, in whatever order, two cost least."""
     for prices in itertools.permutations((5.0, 4.0, 1.0, 1.0)):
@@ -87,6 +88,7 @@ sizes = some.lists(some.sampled_from([30, 60, 100]), min_size=2, max_size=5)
 loads = some.lists(some.integers(5, 30), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(sizes, loads, some.sampled_from(["selector_spread", "first_fit", "random"]))
 def test_what_is_found_is_one_of_the_choices_that_hold(
