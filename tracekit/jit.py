@@ -48,6 +48,11 @@ def compiled_for(*arguments: Any) -> Callable[[F], F]:
     return lambda function: _kept(function, types.void(*arguments))
 
 
+def inlined(function: Callable[..., Any]) -> Any:
+    """The function compiled into each that calls it, by the constants that it is called with."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
 def compiled_in_any_order(function: F) -> F:
     """As ``compiled``, but sums in any order: quicker, and different in the last digit.
 

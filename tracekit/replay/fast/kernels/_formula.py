@@ -10,7 +10,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer
+from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer, inlined
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
 from tracekit.replay.fast.kernels._parts import inside, weight_table
 from tracekit.replay.placement import PlacementPolicy
@@ -76,6 +76,25 @@ def _weighted(
         scores[at] = _total(scores[at], weights)
 
 
+def _score_alike(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """As ``_score`` of two resources with the weights 1 and -1, in one pass over the nodes."""
+    sums, rows = int(parameters[0]), 3 + int(parameters[2])
+    constants = parameters[3:rows]
+    one, other = int(parameters[rows]), int(parameters[rows + 3])
+    for at in range(count):
+        first = _part(state[0, one, at], state[sums, one, at] + ask[sums, one], constants)
+        second = _part(state[0, other, at], state[sums, other, at] + ask[sums, other], constants)
+        scores[at] = _total(first - second, 0.0)
+
+
 def _bound_alike(
     boxes: IntArray,
     ranges: FloatArray,
@@ -107,16 +126,16 @@ def formula_kernel(
     sums = NONZERO if formula.nonzero else REQUESTED
     head = (sums, formula.better == "fuller", len(formula.constants))
     one = np.ones((len(formula.resources), 1), np.int64)
-    alike = formula.better == "alike"
-    # the distance of two resources is bounded where both are there, and always count
-    bounded = not alike or (len(table) == 6 and not table[2::3].any())
+    score, bound = _score, _bound if formula.better else None
+    if formula.better == "alike":
+        # two resources are compared where both are there, and always count
+        both = len(table) == 6 and not table[2::3].any()
+        score, bound = (_score_alike, _bound_alike) if both else (_score, None)
     made = functools.partial(_made, formula.part, formula.total, bool(formula.constants))
     try:
         return Kernel(
-            score=made(_score, SCORE),
-            bound=made(_bound_alike if alike else _bound, BOUND)
-            if formula.better and bounded
-            else None,
+            score=made(score, SCORE),
+            bound=made(bound, BOUND) if bound else None,
             parameters=np.array([*head, *formula.constants, *table], dtype=np.float64),
             scored=sums,
             floats=formula.value(one, one).dtype.kind == "f",
@@ -141,7 +160,7 @@ def _made(part: Any, total: Any, constants: bool, kernel: Any, signature: Any) -
     """One of the kernels with a formula's functions inside."""
     given = part if constants else inside(_without_constants, _part=part)
     functions = {"_part": given, "_total": total}
-    weighted = inside(_weighted, **functions)
+    weighted = inlined(inside(_weighted, **functions))
     return Pointer(inside(kernel, **functions, _weighted=weighted), signature)
 
 
