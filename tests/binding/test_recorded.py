@@ -78,6 +78,7 @@ def test_who_was_nowhere_stays_out() -> None:
     assert found.node.tolist() == [0, -1, -1]
 
 
+@pytest.mark.slow
 def test_a_trace_with_vcpus_is_fitted_and_bound_without_further_files(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     trace = tmp_path / "trace"
@@ -156,6 +157,7 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_
     assert found.held.high < 0.5
 
 
+@pytest.mark.slow
 def test_recorded_wants_a_binding(made_up: Path, tmp_path: Path) -> None:
     tracekit.fit(made_up / "store", tmp_path / "fit")
     with pytest.raises(TracekitError, match="policy recorded: it is not known which vCPUs"):

@@ -70,6 +70,7 @@ hosts = some.lists(topologies, min_size=1, max_size=3)
 aggregations = some.sampled_from(EVERY)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(hosts, aggregations, some.integers(0, 2**32))
 def test_what_everybody_feels_equals_the_definition(
@@ -129,6 +130,7 @@ def test_the_search_equals_plain_enumeration(
         assert (host, window) == (close[0][1], close[0][3])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(hosts, aggregations, some.integers(0, 2**32))
 def test_what_is_kept_of_sockets_stays_true(

@@ -76,6 +76,7 @@ def test_traces_with_the_same_edges_are_one_chain() -> None:
     assert inside.chains() == [Chain(edges=frozenset({(0, 1)}), traces=4, member=0)]
 
 
+@pytest.mark.slow
 def test_the_files_join(store: Store, tmp_path: Path) -> None:
     done = export(store, tmp_path, chains=12)
     calls = pl.read_csv(tmp_path / "calltable.csv")

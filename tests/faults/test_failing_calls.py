@@ -36,6 +36,7 @@ def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path) -> Non
     assert [str(loss) for loss in losses if loss] == []
 
 
+@pytest.mark.slow
 def test_a_call_is_counted_and_fails(tmp_path: Path) -> None:
     """The library sees the calls, and the one that is asked for fails: the loop can fail."""
     forks = shared(faults=True)

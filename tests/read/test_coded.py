@@ -131,6 +131,7 @@ def test_both_ways_find_the_same(
     assert (reading.sha256, reading.content) == (plain_reading.sha256, plain_reading.content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["cycle", "shuffled", "swapped"])
 def test_names_are_right_whatever_followed_them_before(
     order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

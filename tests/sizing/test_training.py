@@ -102,6 +102,7 @@ def test_what_takes_seconds_instead_is_said_at_the_start() -> None:
     assert "--policy percentile_request, without it, takes seconds" in said[0]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path: Path) -> None:
     part, path = random_set(1), tmp_path / "kept.pt"
     trainer = Trainer(part, SETTINGS, SMALL, seed=4)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from real_scheduler import recorded_cases
 
 from tracekit import parameters
@@ -38,6 +39,7 @@ BEYOND = ("huge", "overflow")
 ROUNDED = 2
 
 
+@pytest.mark.slow
 def test_scores_of_1_34_and_1_20() -> None:
     counted: Counter[str] = Counter()
     for case in (one for one in recorded_cases() if one["kind"] == "score"):

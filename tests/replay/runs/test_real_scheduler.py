@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from real_scheduler import as_workload, recorded_runs
 
 from tracekit.cli import run
 
 
+@pytest.mark.slow
 def test_every_pod_is_on_the_node_of_the_real_scheduler(tmp_path: Path) -> None:
     for at, recorded in enumerate(recorded_runs()):
         folder = as_workload(tmp_path / f"cluster{at}", recorded)

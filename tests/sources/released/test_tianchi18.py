@@ -145,6 +145,7 @@ def test_into_a_store(tmp_path: Path) -> None:
     assert all(counts[1:] == (0, 0) for counts in found.values())
 
 
+@pytest.mark.slow
 def test_the_real_zip_is_what_the_loader_reads() -> None:
     folder = shared_data("tianchi18")
     (path,) = folder.glob("*.zip")

@@ -114,6 +114,7 @@ def test_arguments_reach_the_policy(plugin: str, given: Any, expected: str, tmp_
     assert not [note for note in made.notes if "not known" in note]
 
 
+@pytest.mark.slow
 def test_every_real_run_by_a_configuration(tmp_path: Path) -> None:
     for at, recorded in enumerate(recorded_runs()):
         disabled = ["PodTopologySpread"]

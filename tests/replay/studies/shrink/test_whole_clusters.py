@@ -21,6 +21,7 @@ from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload
 
 
+@pytest.mark.slow
 def test_real_pods_of_openb(tmp_path: Path) -> None:
     """A part of them, through a store: never below the bound, and within the limit by itself."""
     folder = shared_data("openb")
