@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,30 @@ def test_numba_keeps_such_an_index() -> None:
     assert names
     path = Path(getattr(decimals, names[0]).stats.cache_path)
     assert path.parent == kept.compiled_folder()
+
+
+def test_all_that_is_compiled_lies_in_a_room_of_the_digest() -> None:
+    """Else an edited function meets what was compiled from it before."""
+    package = Path(kept.__file__).parent
+    outside, seen = [], set()
+    for path in package.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {
+            alias.asname or alias.name: node.module or ""
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        makers = {name for name, module in imported.items() if module == "tracekit.jit"}
+        if not any(name.startswith("compiled") for name in makers):
+            continue
+        homes = [path.relative_to(package).with_suffix("").as_posix()]
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in makers:
+                named = {one.id for one in call.args if isinstance(one, ast.Name)} - makers
+                homes += [imported[one][9:].replace(".", "/") for one in named if one in imported]
+        seen |= set(homes)
+        outside += [home for home in homes if not home.startswith(kept._ROOMS)]
+    assert "metrics/debris_rate" in seen
+    assert "read/scan" in seen
+    assert outside == []

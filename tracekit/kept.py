@@ -13,6 +13,7 @@ from pathlib import Path
 _ROOMS = (
     "binding",
     "ingest",
+    "metrics",
     "read",
     "replay/fast",
     "replay/optimize",

@@ -31,8 +31,6 @@ _HINTS = {
 #: So much of an answer is read at once.
 CHUNK_BYTES = 1 << 18
 #: So much of an answer is read for its reason.
-#: So much of an answer is read at once.
-CHUNK_BYTES = 1 << 18
 _LONGEST_REASON = 1 << 16
 _LOCAL = re.compile(r"localhost|127(\.\d+){3}|::1")
 

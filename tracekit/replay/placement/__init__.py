@@ -143,7 +143,7 @@ class PlacementPolicy(Parametrised):
         formula = self.score_formula()
         if formula is None:
             raise NotImplementedError
-        if not formula.resources:
+        if hasattr(self, "resources") and not formula.resources:
             raise ScoreError(f"{self.name()} has no resource to score by: resources is empty")
         return formula.score(snapshot, container, nodes)
 

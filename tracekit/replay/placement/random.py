@@ -3,13 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-import numpy as np
-
-from tracekit.arrays import IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads, quotient
 from tracekit.replay.view.choice import Tie
-from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +20,6 @@ class Random(PlacementPolicy):
         Tie, About("reservoir: a node by chance; first: the first node with room, as first_fit.")
     ] = "reservoir"
 
-    def score(
-        self,
-        snapshot: Snapshot,  # noqa: ARG002
-        container: Container,  # noqa: ARG002
-        nodes: IntArray,
-    ) -> Scores:
-        """0 for every node, so that the tie-break alone decides."""
-        return np.zeros(len(nodes), dtype=np.int64)
+    def score_formula(self) -> Formula:
+        """No resource counts: every node scores 0, so that the tie-break alone decides."""
+        return Formula(part=quotient, resources=(), better="emptier")

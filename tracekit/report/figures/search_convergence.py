@@ -7,7 +7,8 @@ from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.figures.search_ranks import COLORS, NOT_RUN
+from tracekit.report.figures._searches import search_color
+from tracekit.report.figures.search_ranks import NOT_RUN
 from tracekit.words import count
 
 _RESULT = "search_functions/curves"
@@ -95,7 +96,7 @@ def _curves(figure: go.Figure, frame: pl.DataFrame, function: str, variant: str,
             name=name,
             legendgroup=name,
             showlegend=at == 1,
-            line={"color": color(COLORS.get(name, "other")), "width": 2},
+            line={"color": search_color(name), "width": 2},
             hovertemplate=f"{name}: %{{y:.3g}} after %{{x}}<extra></extra>",
         )
 

@@ -4,23 +4,13 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data, in_columns
-from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._searches import search_color
 from tracekit.words import number
 
 _RESULT = "search_placement/quality"
 _LEAST_GAP = 1e-5
-_COLORS = {
-    "greedy": "observed",
-    "local_search": "policy-3",
-    "integer_program": "bound",
-    "bes": "policy-1",
-    "tbesk": "policy-2",
-    "tssa": "policy-4",
-    "tsbo": "policy-5",
-    "tpso": "policy-6",
-}
 _SCHEMA = {
     "method": pl.String,
     "iterations": pl.Int64,
@@ -39,7 +29,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     for method in frame["method"].unique(maintain_order=True).to_list():
         part = frame.filter(pl.col("method") == method)
         one = part.height == 1
-        colour = color(_COLORS.get(method, "other"))
+        colour = search_color(method)
         figure.add_scatter(
             x=numbers(part["decision_ms"]),
             y=numbers(part["gap_mean"].clip(lower_bound=_LEAST_GAP)),

@@ -4,22 +4,14 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
-from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
+from tracekit.report.figures._searches import search_color
 from tracekit.words import listed, number
 
 _RESULT = "search_functions/summary"
 #: What stands in its place where the study was not made.
 NOT_RUN = "The test functions were not run: tracekit optimize-bench --out DIR."
-#: Colours of searches.
-COLORS = {
-    "bes": "policy-1",
-    "tbesk": "policy-2",
-    "tssa": "policy-4",
-    "tsbo": "policy-5",
-    "tpso": "policy-6",
-}
 _SCHEMA = {"variant": pl.String, "search": pl.String, "place": pl.Float64, "functions": pl.Int64}
 
 
@@ -40,7 +32,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank()
     for name in frame["search"].unique(maintain_order=True).to_list():
         part = frame.filter(pl.col("search") == name)
-        colour = color(COLORS.get(name, "other"))
+        colour = search_color(name)
         figure.add_scatter(
             x=part["variant"].to_list(),
             y=numbers(part["place"]),

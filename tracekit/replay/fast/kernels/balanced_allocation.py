@@ -9,8 +9,7 @@ from tracekit.arrays import IntArray
 from tracekit.replay.fast.kernels import Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel
 from tracekit.replay.fast.kernels._parts import weight_table
-from tracekit.replay.placement import Formula
-from tracekit.replay.placement._parts.balance import pair_balance, requested_share
+from tracekit.replay.placement._parts.balance import of_pair
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 
 
@@ -22,13 +21,7 @@ def make(
     if policy.form != "v1_22" or table is None or len(table) != 6 or table[2::3].any():
         return None
     names = [resources[at] for at in table[::3].astype(np.int64)]
-    formula = Formula(
-        part=requested_share,
-        resources=((names[0], 1), (names[1], -1)),
-        total=pair_balance,
-        better="alike",
-    )
-    made = formula_kernel(policy, formula, resources, allocatable)
+    made = formula_kernel(policy, of_pair(*names), resources, allocatable)
     columns = tuple(table[::3].astype(np.int64).tolist())
     # the scores are whole numbers, and nothing asked of either is nothing to say
     return made and dataclasses.replace(made, floats=False, silent=columns)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.placement._parts.formula import Formula
 
 
 def balance(fractions: FloatArray) -> IntArray:
@@ -82,3 +83,13 @@ def pair_balance(apart: Any, weights: Any) -> Any:  # noqa: ARG001
 def requested_share(size: Any, wanted: Any) -> Any:
     """Requested of a resource with the container, as a fraction of a size above 0; 1 at most."""
     return np.minimum(wanted / size, 1.0)
+
+
+def of_pair(one: str, other: str) -> Formula:
+    """The balance of two resources of which each node has something, as a formula."""
+    return Formula(
+        part=requested_share,
+        resources=((one, 1), (other, -1)),
+        total=pair_balance,
+        better="alike",
+    )

@@ -28,7 +28,7 @@ NO_ROOM = 10.0
 
 #: What critical loads mean, and what a batch is judged by: places in ``rules``.
 SOFT, HARD, PENALTY = 0.0, 1.0, 2.0
-TCRIT, MODE, EXCESS, SCORE_WEIGHT, IMBALANCE_WEIGHT = range(5)
+TCRIT, MODE, EXCESS, OF_SCORE, OF_IMBALANCE = range(5)
 
 
 def _suits_numbers(
@@ -140,7 +140,7 @@ def _judge(
     count = ground.shape[1]
     extra = np.zeros(request.shape[1])
     even = 0.0
-    if rules[IMBALANCE_WEIGHT] > 0.0:
+    if rules[OF_IMBALANCE] > 0.0:
         for node in range(count):
             even += _uneven(node, extra, ground)
     for row in range(candidates):
@@ -154,10 +154,10 @@ def _judge(
                     node, request[at], extra, free, ground, mu[kinds[at, node]], nu, rules
                 )
             found[at] = not math.isnan(score)
-            total += rules[SCORE_WEIGHT] * score if found[at] else -NO_ROOM
-        if rules[IMBALANCE_WEIGHT] > 0.0:
+            total += rules[OF_SCORE] * score if found[at] else -NO_ROOM
+        if rules[OF_IMBALANCE] > 0.0:
             grown = _more_uneven(chosen, request, found, ground, extra)
-            total -= rules[IMBALANCE_WEIGHT] * (even + grown) / count
+            total -= rules[OF_IMBALANCE] * (even + grown) / count
         fitness[row] = total
 
 
@@ -226,7 +226,7 @@ class Case(NamedTuple):
         Capacities, and what is used of them.
     mu, nu : float64, shapes (kinds, resources) and (resources,)
     rules : float64, shape (5,)
-        By ``TCRIT, MODE, EXCESS, SCORE_WEIGHT, IMBALANCE_WEIGHT``.
+        By ``TCRIT, MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
     """
 
     request: FloatArray

@@ -127,7 +127,8 @@ class Formula:
         """
         weights = [weight for _, weight in self.resources]
         parts = (self._part(*row) for row in zip(sizes, wanted, strict=True))
-        return self._weighted(0, zip(weights, parts, strict=True))
+        nothing = np.zeros(sizes.shape[1:], dtype=np.int64)
+        return self._weighted(nothing, zip(weights, parts, strict=True))
 
     def _weighted(self, nothing: Any, parts: Iterable[tuple[Any, Any]]) -> IntArray | FloatArray:
         """The score from weights and parts, resource by resource."""

@@ -28,8 +28,15 @@ from tracekit.replay.studies.vary.answers import BASE, Answered, answered, moved
 from tracekit.replay.studies.vary.replays import Known, Met, Orders, Unchanged, forget, results_of
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, check_assumed, source_of
+from tracekit.sizes import (
+    CONTAINER_CPU_CORES,
+    CONTAINER_MEMORY_BYTES,
+    NODE_CPU_CORES,
+    NODE_MEMORY_BYTES,
+)
 from tracekit.store import Store, open_store
 from tracekit.study import Study
+from tracekit.units import BYTES_PER_GIB
 
 NAME = "assumptions"
 #: A report compares these to know whether the study is of its run.
@@ -39,14 +46,16 @@ USUAL = "cpu_max_fraction"
 
 #: Changes that are tried when none are given: half and double sizes, and the other readings.
 CHANGES = (
-    "node_cpu_cores=52",
-    "node_cpu_cores=208",
-    "node_memory_bytes=192GiB",
-    "node_memory_bytes=768GiB",
-    "request_cpu_cores=2",
-    "request_cpu_cores=8",
-    "request_memory_bytes=2GiB",
-    "request_memory_bytes=8GiB",
+    *(
+        f"{name}={size * times / unit:g}{spelled}"
+        for name, size, unit, spelled in (
+            ("node_cpu_cores", NODE_CPU_CORES, 1, ""),
+            ("node_memory_bytes", NODE_MEMORY_BYTES, BYTES_PER_GIB, "GiB"),
+            ("request_cpu_cores", CONTAINER_CPU_CORES, 1, ""),
+            ("request_memory_bytes", CONTAINER_MEMORY_BYTES, BYTES_PER_GIB, "GiB"),
+        )
+        for times in (0.5, 2)
+    ),
     "background=none",
     "reserved=none",
     "arrival=trace",
