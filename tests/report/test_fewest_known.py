@@ -10,11 +10,11 @@ import pytest
 from report_memory_support import LOAD, memory_decides
 from report_studies_support import fewest
 
+from tracekit.report import fewest_known as known
 from tracekit.report.contents import answer, fewest_others
 from tracekit.report.contents.fewest import answer as of_page
 from tracekit.report.contents.fewest import policies, removed
 from tracekit.report.data import Data
-from tracekit.report.fewest import known
 from tracekit.report.figures import get_figure
 from tracekit.study import Study
 

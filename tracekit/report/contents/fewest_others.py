@@ -7,10 +7,10 @@ from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.measures import NODES, NODES_MOST
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.shrink.study import NAME
+from tracekit.report import fewest_known as known
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
-from tracekit.report.fewest import known
 from tracekit.report.policies import replayed
 from tracekit.report.studies import of_another
 from tracekit.words import count

@@ -28,10 +28,10 @@ from tracekit.replay.studies.shrink.words.next import (
     may_be_cheaper,
 )
 from tracekit.replay.studies.shrink.words.there import with_all
+from tracekit.report import fewest_known as known
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES
 from tracekit.report.data import Data
-from tracekit.report.fewest import known
 from tracekit.report.studies import assumed_otherwise, of_another
 from tracekit.store.quantities import RECORDED
 from tracekit.study import Study

@@ -12,11 +12,11 @@ from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words.cautions import named
 from tracekit.replay.studies.shrink.words.nodes import added, gone
 from tracekit.replay.studies.shrink.words.told import span, told
+from tracekit.report import fewest_known as known
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, rows_axis
-from tracekit.report.fewest import known
 from tracekit.report.figures import Figure
 from tracekit.words import count, percent
 

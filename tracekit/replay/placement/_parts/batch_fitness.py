@@ -67,7 +67,7 @@ _within: Any = compiled(within)
 
 @compiled
 def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
-    """How unevenly a node's resources are used: the root of the sum of squares about the mean."""
+    """As ``tracekit.metrics.imbalance``, of one node whose use is added up here."""
     count = ground.shape[2]
     mean, squares = 0.0, 0.0
     for column in range(count):

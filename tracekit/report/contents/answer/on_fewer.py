@@ -13,9 +13,9 @@ from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.words import told as shrink_told
 from tracekit.replay.studies.shrink.words.nodes import added
 from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
+from tracekit.report import fewest_known as known
 from tracekit.report.contents.first_screen import Change
 from tracekit.report.data import Data
-from tracekit.report.fewest import known
 from tracekit.report.studies import assumed_otherwise, of_another
 from tracekit.words import count, listed
 

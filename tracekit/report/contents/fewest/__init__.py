@@ -21,12 +21,12 @@ from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_or
 from tracekit.replay.studies.shrink.words.production import production
 from tracekit.replay.studies.shrink.words.sure import sure
 from tracekit.replay.studies.shrink.words.told import span
+from tracekit.report import fewest_known as known
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.fewest.listed import hottest, removed, to_add
 from tracekit.report.contents.first_screen import SENTENCES, Answer, Change
 from tracekit.report.data import Data
-from tracekit.report.fewest import known
 from tracekit.store.manifest import MADE_UP
 from tracekit.study import Study
 from tracekit.words import MINUS, count, counted, spaced

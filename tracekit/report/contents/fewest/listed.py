@@ -4,9 +4,9 @@ import polars as pl
 
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.report import fewest_known as known
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
-from tracekit.report.fewest import known
 from tracekit.words import count
 
 #: So many of the nodes that stay are shown, the hottest first.

@@ -1,1 +1,0 @@
-"""What studies of the fewest nodes say together; pages and figures ask here."""
