@@ -34,7 +34,6 @@ from tracekit.replay.studies.vary.answers import (
 )
 from tracekit.replay.studies.vary.rows import rows
 from tracekit.replay.studies.vary.study import (
-    SIZED_CHANGES,
     USUAL,
     that_decides,
     vary_assumptions,
@@ -47,6 +46,7 @@ from tracekit.replay.studies.vary.told import (
     question,
     subject,
 )
+from tracekit.replay.studies.vary.tried import SIZED_CHANGES
 from tracekit.verbs.replay import replay
 
 

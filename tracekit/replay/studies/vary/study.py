@@ -26,62 +26,17 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary.answers import BASE, Answered, answered, moved_by, ranked
 from tracekit.replay.studies.vary.replays import Known, Met, Orders, Unchanged, forget, results_of
+from tracekit.replay.studies.vary.tried import CHANGES, RECORDED_CHANGES, SIZED_CHANGES
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, check_assumed, source_of
-from tracekit.sizes import (
-    CONTAINER_CPU_CORES,
-    CONTAINER_MEMORY_BYTES,
-    NODE_CPU_CORES,
-    NODE_MEMORY_BYTES,
-)
 from tracekit.store import Store, open_store
 from tracekit.study import Study
-from tracekit.units import BYTES_PER_GIB
 
 NAME = "assumptions"
 #: A report compares these to know whether the study is of its run.
 _OF_LOAD = ("name", "nodes", "steps", "assumptions")
 #: What policies are ranked by where nothing tells them apart.
 USUAL = "cpu_max_fraction"
-
-#: Changes that are tried when none are given: half and double sizes, and the other readings.
-CHANGES = (
-    *(
-        f"{name}={size * times / unit:g}{spelled}"
-        for name, size, unit, spelled in (
-            ("node_cpu_cores", NODE_CPU_CORES, 1, ""),
-            ("node_memory_bytes", NODE_MEMORY_BYTES, BYTES_PER_GIB, "GiB"),
-            ("request_cpu_cores", CONTAINER_CPU_CORES, 1, ""),
-            ("request_memory_bytes", CONTAINER_MEMORY_BYTES, BYTES_PER_GIB, "GiB"),
-        )
-        for times in (0.5, 2)
-    ),
-    "background=none",
-    "reserved=none",
-    "arrival=trace",
-    "network_and_disk=modelled",
-)
-#: The same for a store with sizes: there is less to assume.
-SIZED_CHANGES = (
-    "used_share=0.5",
-    "order=listed",
-    "arrival_span_ms=0",
-    "departures=none",
-    "background=none",
-    "groups=none",
-    "selectors=none",
-    "cells=none",
-    "resources=cpu+memory",
-)
-#: The same for a trace beside which sizes are recorded.
-RECORDED_CHANGES = (
-    "requests=uniform",
-    "node_sizes=assumed",
-    "resources=cpu+memory",
-    "background=none",
-    "reserved=none",
-    "arrival=trace",
-)
 POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
 
 
