@@ -229,7 +229,7 @@ def find_kernel(
     formula = policy.score_formula()
     if formula is not None:
         # without a resource its score is an error that the plain way tells
-        if not formula.resources or not policy.scores_by_formula():
+        if policy.lacks_resources(formula) or not policy.scores_by_formula():
             return None
         return formula_kernel(policy, formula, resources, allocatable)
     if policy.name() not in registry.module_names(kernels):

@@ -143,13 +143,17 @@ class PlacementPolicy(Parametrised):
         formula = self.score_formula()
         if formula is None:
             raise NotImplementedError
-        if hasattr(self, "resources") and not formula.resources:
+        if self.lacks_resources(formula):
             raise ScoreError(f"{self.name()} has no resource to score by: resources is empty")
         return formula.score(snapshot, container, nodes)
 
     def score_formula(self) -> Formula | None:
         """The score resource by resource, if it can be said so; then it is compiled."""
         return None
+
+    def lacks_resources(self, formula: Formula) -> bool:
+        """Whether its parameter ``resources`` leaves nothing to score by, which is an error."""
+        return hasattr(self, "resources") and not formula.resources
 
     def normalize(self, scores: Scores) -> Scores:
         """Scores of all candidates brought to their final scale; unchanged by default."""
