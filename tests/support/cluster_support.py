@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tracekit.ingest import ingest
+from tracekit.query import Database
 from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store, open_store
@@ -55,6 +56,12 @@ def stored(tmp_path: Path, changed: Mapping[str, Sequence[str] | None] | None = 
     """The store of such a cluster."""
     ingest(cluster(tmp_path / "cluster", changed), tmp_path / "store")
     return open_store(tmp_path / "store")
+
+
+def rows(store: Store, sql: str) -> list[dict[str, object]]:
+    """What a statement says of the store."""
+    with Database(store) as database:
+        return database.rows(sql)
 
 
 def workload(store: Store, *assume: str, seed: int = 0) -> Workload:
