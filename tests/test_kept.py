@@ -51,6 +51,8 @@ def test_all_that_is_compiled_lies_in_a_room_of_the_digest() -> None:
         if not any(name.startswith("compiled") for name in makers):
             continue
         homes = [path.relative_to(package).with_suffix("").as_posix()]
+        held = [imported[one] for one in imported if one.isupper() and one not in makers]
+        homes += [one[9:].replace(".", "/") for one in held if one.startswith("tracekit.")]
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") in makers:
                 named = {one.id for one in call.args if isinstance(one, ast.Name)} - makers

@@ -9,7 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
-#: Where compiled functions are written.
+#: Where compiled functions are written, and what constants they hold.
 _ROOMS = (
     "binding",
     "ingest",
@@ -18,8 +18,10 @@ _ROOMS = (
     "replay/fast",
     "replay/optimize",
     "replay/placement",
+    "replay/view",
     "replay/workload",
     "sizing",
+    "vcpu",
 )
 
 
@@ -46,7 +48,8 @@ def kept_folder() -> Path:
 def compiled_folder() -> Path:
     """Where compiled code of exactly these sources is kept."""
     here = Path(__file__).parent
-    sources = sorted(path for room in _ROOMS for path in (here / room).rglob("*.py"))
+    rooms = sorted(path for room in _ROOMS for path in (here / room).rglob("*.py"))
+    sources = [here / "jit.py", *rooms]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     return kept_folder() / f"compiled-{digest}"
 

@@ -153,7 +153,7 @@ class PlacementPolicy(Parametrised):
 
     def lacks_resources(self, formula: Formula) -> bool:
         """Whether its parameter ``resources`` leaves nothing to score by, which is an error."""
-        return hasattr(self, "resources") and not formula.resources
+        return not getattr(self, "resources", True) and not formula.resources
 
     def normalize(self, scores: Scores) -> Scores:
         """Scores of all candidates brought to their final scale; unchanged by default."""

@@ -62,8 +62,9 @@ class Formula:
         The score of one resource: ``size`` is what a node has of it, 1 or more, ``wanted`` what is
         requested of that together with the container.
     resources : tuple of (str, weight)
-        Resources and the weights, above 0, of their parts. A scalar resource that the container
-        does not ask for is left out. A node that has none of a resource scores 0 for it.
+        Resources and the weights, above 0, of their parts; none where every node scores alike. A
+        scalar resource that the container does not ask for is left out. A node that has none of a
+        resource scores 0 for it.
     total : function(total, weights)
         The score from the weighted sum of the parts, and the sum of the weights that count on a
         node: those of what it has.
