@@ -15,9 +15,8 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.choosers import Chooser
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.truth import Truth
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.replay.engine.sampling import Unmeasured, chunks
+from tracekit.replay.engine.sampling import Used, chunks, unmeasured
 from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.view.sampled import Stretch
 from tracekit.replay.workload.workload import Workload
@@ -101,7 +100,8 @@ class VcpuReplay:
         self._size = asked if size is None else size
         self._held = held_milli
         self.state = VcpuState(room, model, service, self._size)
-        self._truth = None if truth is None else Truth(self.state, truth)
+        # the same binding, with what it really costs
+        self._true = None if truth is None else VcpuState(room, truth, service, self._size)
         self._start = workload.arrival_ms if start_ms is None else start_ms
         self._order = np.argsort(self._start, kind="stable")
         self._leaving = np.argsort(workload.departure_ms, kind="stable")
@@ -116,7 +116,7 @@ class VcpuReplay:
         self._sum, self._steps_run = np.zeros(count), np.zeros(count, dtype=np.int64)
         self._decisions, self._decision_s = 0, 0.0
         self._capacity = workload.capacity[:, :2].astype(np.float64)
-        self._unmeasured = Unmeasured(workload)
+        self._unmeasured = unmeasured(workload)
         self._there: tuple[IntArray, IntArray] | None = None
 
     def run(self) -> VcpuOutcome:
@@ -177,6 +177,8 @@ class VcpuReplay:
                 self._there = None
                 self._running[index] = False
                 self.state.unbind(index)
+                if self._true is not None:
+                    self._true.unbind(index)
         gone = self._load.departure_ms <= now
         self._waiting = [index for index in self._waiting if not gone[index]]
         if freed and self._waiting:
@@ -205,6 +207,8 @@ class VcpuReplay:
         self._there = None
         if socket >= 0:
             self.state.bind(index, socket, places)
+            if self._true is not None:
+                self._true.bind(index, socket, places)
             self._socket[index] = socket
             self._vcpus[index] = self.state.vcpus_of(index)
         return True
@@ -219,14 +223,14 @@ class VcpuReplay:
     def _sample(self, steps: range) -> list[dict[str, Any]]:
         """Take the samples of steps without a move between them; what no other measure says."""
         load, (at, node) = self._load, self._running_on()
-        every = self.state.inflation if self._truth is None else self._truth.inflation()
-        inflation, size = every[at], self._size[at]
+        suffered = self.state if self._true is None else self._true
+        inflation, size = suffered.inflation[at], self._size[at]
         for _ in steps:
             self._sum[at] += inflation
         self._steps_run[at] += len(steps)
         summed = self._used(steps, inflation)
         stretch = Stretch(len(steps), at, node, steps.start)
-        self._unmeasured.add(stretch, summed, summed / self._capacity)
+        self._unmeasured.add(stretch, Used(summed, summed / self._capacity))
         bound = self._socket[at] >= 0
         counted = {
             "pending": len(self._waiting),

@@ -70,11 +70,6 @@ class VcpuState:
         self._decide, self._bind, self._unbind = Direct(decide), Direct(bind), Direct(unbind)
 
     @property
-    def changes(self) -> int:
-        """The number of arrivals and departures so far."""
-        return self._change
-
-    @property
     def inflation(self) -> FloatArray:
         """Score of every instance now, a fraction of its own vCPUs, shape (instances,)."""
         return self.occupancy.inflation

@@ -74,6 +74,7 @@ def test_the_compiled_pass_gives_columns_of_measures_only() -> None:
     given = sampler._known
     sampler._known = lambda *made: known.append(given(*made)) or known[-1]  # type: ignore[func-returns-value, method-assign]
     list(sampler.sample(np.array([True]), np.array([1]), range(3)))
+    sampler.measures()
     steps = {one.step.column for _, one in measure_files() if one.step}
     assert set(known[0]) <= {"placed", *steps}
 

@@ -4,8 +4,8 @@ A stretch of steps in which no container moves is sampled in one go. Sums are ta
 arrival, so that every sampler gives the same bits.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from tracekit.replay.workload.workload import Workload
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
 AT_ONCE = 2**16
 
+#: Columns of consecutive steps, by their names.
+Columns = dict[str, NDArray[Any]]
+
 
 def chunks(steps: range, size: int) -> Iterator[range]:
     """Steps in chunks that are worked at at once, ``size`` numbers each."""
@@ -34,7 +37,7 @@ def chunks(steps: range, size: int) -> Iterator[range]:
         yield range(start, min(start + each, steps.stop))
 
 
-def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+def joined(parts: Sequence[Columns]) -> Columns:
     """Columns of consecutive steps, one after another."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -94,46 +97,71 @@ class Sampler(Protocol):
     def count(self, running: BoolArray, node: IntArray) -> Counted:
         """Running containers and their requests."""
 
-    def measures(self) -> dict[str, NDArray[Any]]:
+    def measures(self) -> Columns:
         """Measures of all steps sampled, by the names of their columns."""
 
 
-class Unmeasured:
-    """Samples that wait for others to be measured with, as calls cost more than steps do."""
+Taken = TypeVar("Taken")
 
-    def __init__(self, load: Workload) -> None:
-        self._load = load
-        self._room = Room(load)
-        self._waiting: list[tuple[Stretch, FloatArray, FloatArray]] = []
+
+class Unmeasured(Generic[Taken]):
+    """Samples that wait for others to be measured with, as calls cost more than steps do.
+
+    Parameters
+    ----------
+    columns : function(stretches, taken) -> dict of arrays, shape (steps,)
+        What measures consecutive steps: who ran where, and what was sampled of each stretch.
+    """
+
+    def __init__(
+        self, nodes: int, columns: Callable[[Sequence[Stretch], Sequence[Taken]], Columns]
+    ) -> None:
+        self._nodes, self._columns = nodes, columns
+        self._waiting: list[tuple[Stretch, Taken]] = []
         self._steps = 0
-        self._measured: list[dict[str, NDArray[Any]]] = []
+        self._measured: list[Columns] = []
 
-    def add(self, stretch: Stretch, used: FloatArray, fractions: FloatArray) -> None:
-        """The next steps: who ran where, their use, and use over capacity (steps, nodes, 2)."""
-        self._waiting.append((stretch, used, fractions))
+    def add(self, stretch: Stretch, taken: Taken) -> None:
+        """The next steps: who ran where, and what was sampled of them."""
+        self._waiting.append((stretch, taken))
         self._steps += stretch.steps
-        if self._steps * self._load.nodes > AT_ONCE:
+        if self._steps * self._nodes > AT_ONCE:
             self._measure()
 
-    def measures(self) -> dict[str, NDArray[Any]]:
+    def measures(self) -> Columns:
         """Measures of all steps that were added, by the names of their columns."""
         self._measure()
         return joined(self._measured)
 
     def _measure(self) -> None:
-        if not self._waiting:
-            return
-        each, used, fractions = zip(*self._waiting, strict=True)
+        if self._waiting:
+            self._measured.append(self._columns(*zip(*self._waiting, strict=True)))
+        self._waiting, self._steps = [], 0
+
+
+class Used(NamedTuple):
+    """The use of nodes at some steps, and the same over capacity; shapes (steps, nodes, 2)."""
+
+    used: FloatArray
+    fractions: FloatArray
+
+
+def unmeasured(load: Workload) -> Unmeasured[Used]:
+    """Samples of a workload's nodes that wait to be measured."""
+    room = Room(load)
+
+    def columns(each: Sequence[Stretch], taken: Sequence[Used]) -> Columns:
         stretches = unmoved(each)
         sampled = Sampled(
-            load=self._load,
+            load=load,
             stretches=stretches,
-            fractions=np.concatenate(fractions),
-            add_up=lambda: np.concatenate(used),
-            known=Held(load=self._load, stretches=stretches, room=self._room),
+            fractions=np.concatenate([one.fractions for one in taken]),
+            add_up=lambda: np.concatenate([one.used for one in taken]),
+            known=Held(load=load, stretches=stretches, room=room),
         )
-        self._measured.append(measure_steps(sampled))
-        self._waiting, self._steps = [], 0
+        return measure_steps(sampled)
+
+    return Unmeasured(load.nodes, columns)
 
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
@@ -155,7 +183,7 @@ class PlainSampler:
         self._load = load
         self._capacity = load.capacity[:, :2].astype(np.float64)
         self._request = addable(load.request)
-        self._unmeasured = Unmeasured(load)
+        self._unmeasured = unmeasured(load)
 
     def sample(
         self,
@@ -170,10 +198,11 @@ class PlainSampler:
         for some in chunks(steps, max(load.nodes, len(at))):
             used = add_up(load, at, where, some)
             fractions = used / self._capacity
-            self._unmeasured.add(Stretch(len(some), at, where, some.start), used, fractions)
+            stretch = Stretch(len(some), at, where, some.start)
+            self._unmeasured.add(stretch, Used(used, fractions))
             yield fractions
 
-    def measures(self) -> dict[str, NDArray[Any]]:
+    def measures(self) -> Columns:
         """Measures of all steps sampled, by the names of their columns."""
         return self._unmeasured.measures()
 

@@ -7,16 +7,31 @@ from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.rows import RowsPlacer
 from tracekit.replay.workload.workload import Workload
 
-#: Compiling takes some 40 s of a processor, once. Compiled code then saves some 50 us a decision,
-#: and 25 ns more for each node: it is taken where that comes to some 4 s in one replay.
-_SAVED_ON_NO_NODES = 2_000
-_WORTH_COMPILING = 160_000_000
+#: Compiled code saves so much of a processor at each decision, at least, in seconds.
+_SAVED_S = 0.0002
+
+#: Compiling a policy's scores takes 1.5 to 5 s of a processor, and 12 more the loop that all
+#: policies share, once on a machine: it is done where the replays of a policy save this much.
+_WORTH_COMPILING_S = 5.0
+
+#: Containers times nodes from which on an index saves a second of a replay. Compiling takes 20 s
+#: more with it, once.
+_WORTH_AN_INDEX = 200_000_000
 
 
-def suited_placer(load: Workload) -> MakePlacer:
-    """The placer for a workload: compiled where that pays; all placers decide the same."""
-    pays = load.containers * (_SAVED_ON_NO_NODES + load.nodes) >= _WORTH_COMPILING
-    return fast_placer if pays else rows_placer
+def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
+    """The placer for a workload: compiled where that pays; all placers decide the same.
+
+    Parameters
+    ----------
+    replays : int
+        How often the policy is replayed on such a workload, about.
+    """
+    if replays * load.containers * _SAVED_S < _WORTH_COMPILING_S:
+        return rows_placer
+    if load.containers * load.nodes < _WORTH_AN_INDEX:
+        return scanning_placer
+    return fast_placer
 
 
 def fast_placer(
@@ -24,7 +39,7 @@ def fast_placer(
 ) -> Placer:
     """Compiled where the policy has a kernel, with search where the kernel has a bound; else rows.
 
-    Without ``search`` every node is scored at every decision.
+    Without ``search`` every node is scored at every decision, see ``CompiledPlacer``.
     """
     from tracekit.replay.fast.compiled_placer import (  # noqa: PLC0415 - numba is slow
         CompiledPlacer,
@@ -40,6 +55,11 @@ def fast_placer(
     if kernel is None:
         return rows_placer(state, rng, clock)
     return CompiledPlacer(state, rng, clock, kernel, search=search)
+
+
+def scanning_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
+    """As ``fast_placer``, every node scored: soon compiled, and as quick on a small cluster."""
+    return fast_placer(state, rng, clock, search=False)
 
 
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:

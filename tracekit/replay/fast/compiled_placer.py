@@ -17,14 +17,8 @@ from tracekit.replay.fast.kernels import REQUESTED, Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel
 from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
 from tracekit.replay.fast.kernels._weighted import weighted_kernel
-from tracekit.replay.fast.placement_loop import (
-    Choice,
-    Nodes,
-    Shapes,
-    place_all,
-    update_nodes,
-    update_terms,
-)
+from tracekit.replay.fast.placement_loop import place_all, update_nodes, update_terms
+from tracekit.replay.fast.scanning import Choice, Nodes, Shapes, place_scanning
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.fast.window import empty_window
@@ -39,7 +33,8 @@ class CompiledPlacer:
     Parameters
     ----------
     search : bool
-        Whether an index may be searched where the kernel has bounds; else every node is scored.
+        Whether an index may be searched where the kernel has bounds, and runs of one shape placed
+        by a tree of scores; else every node is scored, by code that is compiled sooner.
     eager : bool
         Whether the index is built for the first container, instead of once it is known to pay.
     """
@@ -81,7 +76,8 @@ class CompiledPlacer:
         self._shapes = Shapes(
             self._table.asks, self._parameters(), self._skipped(), self._none_refused()
         )
-        self._call = Direct(place_all)
+        self._searches = search
+        self._call = Direct(place_all if search else place_scanning)
         self._epoch: tuple[int, int | None] | None = None
         self._scorer = self._scorer_by(terms)
 
@@ -102,7 +98,8 @@ class CompiledPlacer:
             update_terms(self._scorer, self._nodes, self._table.asks[0], nodes)
         elif self._kernel.placed is not None:
             self._epoch = None
-        update_nodes(self._index, self._choice, self._nodes, self._scorer.terms, nodes)
+        if self._choice.indexed:
+            update_nodes(self._index, self._choice, self._nodes, self._scorer.terms, nodes)
 
     def _place(self, indices: IntArray, times_ms: IntArray) -> None:
         self._refresh(int(times_ms[0]), len(indices))
@@ -110,7 +107,7 @@ class CompiledPlacer:
         began = self._clock()
         self._call(
             self._scorer,
-            self._index,
+            *([self._index] if self._searches else []),
             self._choice,
             self._nodes,
             self._work,

@@ -7,16 +7,22 @@ Means over the nodes are left to numpy, because it adds pairwise. So every bit e
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
 from tracekit.jit import F2, F3, I1, compiled, compiled_for
 from tracekit.numba_alone import types
-from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
+from tracekit.replay.engine.sampling import (
+    Columns,
+    Counted,
+    Unmeasured,
+    add_up,
+    chunks,
+    unmoved,
+)
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.measures.qos_share import served_share
@@ -80,7 +86,7 @@ class CompiledSampler:
         straight = np.arange(load.containers)
         self._column = straight if load.usage_column is None else load.usage_column
         self._usage, self._background = np.asarray(load.usage), np.asarray(load.background)
-        self._measured: list[dict[str, NDArray[Any]]] = []
+        self._unmeasured = Unmeasured(load.nodes, self._columns)
 
     def sample(
         self,
@@ -95,12 +101,6 @@ class CompiledSampler:
         at = np.flatnonzero(running)
         where, column = node[at].astype(np.int32), self._column[at].astype(np.int32)
         containers = np.bincount(where, minlength=self._load.nodes)
-        held = Held(
-            load=self._load,
-            stretches=[Stretch(1, at, where, steps.start)],
-            room=self._room,
-            counted=requested[None],
-        )
         for some in chunks(steps, self._load.nodes):
             made = _empty(len(some), self._load.nodes)
             _sample(
@@ -114,20 +114,13 @@ class CompiledSampler:
                 rank_of(self._load.nodes),
                 *made,
             )
-            sampled = Sampled(
-                load=self._load,
-                stretches=[Stretch(len(some), at, where, some.start)],
-                fractions=made.fractions,
-                add_up=functools.partial(add_up, self._load, at, where, some),
-                known=held,
-                beside=made.beside,
-            )
-            self._measured.append(measure_steps(sampled, self._known(made, containers)))
+            stretch = Stretch(len(some), at, where, some.start)
+            self._unmeasured.add(stretch, _Taken(made, containers, requested))
             yield made.fractions
 
-    def measures(self) -> dict[str, NDArray[Any]]:
+    def measures(self) -> Columns:
         """Measures of all steps sampled, by the names of their columns."""
-        return joined(self._measured)
+        return self._unmeasured.measures()
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
         """Running containers and their requests."""
@@ -136,14 +129,44 @@ class CompiledSampler:
         _count(self._load.request, running, node, requested, containers)
         return Counted(requested.T, containers)
 
-    def _known(self, made: _Made, containers: IntArray) -> dict[str, NDArray[Any]]:
-        """Columns that the compiled pass gives; the files of the measures compute all others."""
+    def _columns(self, each: Sequence[Stretch], taken: Sequence[_Taken]) -> Columns:
+        stretches = unmoved(each)
+        of = {id(one.containers): took for one, took in zip(each, taken, strict=True)}
+        held = Held(
+            load=self._load,
+            stretches=stretches,
+            room=self._room,
+            counted=np.stack([of[id(one.containers)].requested for one in stretches]),
+        )
+        made = _together([took.made for took in taken])
+        sampled = Sampled(
+            load=self._load,
+            stretches=stretches,
+            fractions=made.fractions,
+            add_up=functools.partial(_used, self._load, stretches),
+            known=held,
+            beside=made.beside,
+        )
+        containers = np.stack([took.containers for took in taken])
+        steps = [one.steps for one in each]
+        running, busy = containers.sum(axis=1), np.count_nonzero(containers, axis=1)
+        return measure_steps(
+            sampled, self._known(made, np.repeat(running, steps), np.repeat(busy, steps))
+        )
+
+    def _known(self, made: _Made, placed: IntArray, busy: IntArray) -> Columns:
+        """Columns that the compiled pass gives; the files of the measures compute all others.
+
+        Parameters
+        ----------
+        placed, busy : int64, shape (steps,)
+            Containers that run, and nodes that run any.
+        """
         imbalance, difference = made.of_node.mean(axis=-1)
         overloaded, served = made.full[:2]
-        placed = np.full(len(imbalance), containers.sum())
         # A daemon does not count as using its node; with daemons the measure's own file counts.
         plain = self._load.daemon is None
-        used = {"nodes_used": np.full(len(imbalance), np.count_nonzero(containers))}
+        used = {"nodes_used": busy}
         # use of further resources overloads nodes too, and is not added up here
         full = {"overloaded_nodes": overloaded, "qos_share": served_share(served, placed)}
         return {
@@ -184,6 +207,43 @@ class _Made(NamedTuple):
     full: IntArray
     beside: FloatArray
     percentile: FloatArray
+
+
+#: Of each array of ``_Made``.
+_AXIS_OF_STEPS = (0, 1, 1, 1, 1, 0)
+
+
+class _Taken(NamedTuple):
+    """What was sampled of steps without a move between them.
+
+    Parameters
+    ----------
+    containers : int64, shape (nodes,)
+        Those that run.
+    requested : int64, shape (nodes, resources)
+    """
+
+    made: _Made
+    containers: IntArray
+    requested: IntArray
+
+
+def _together(each: Sequence[_Made]) -> _Made:
+    """The arrays of consecutive steps as those of one call."""
+    if len(each) == 1:
+        return each[0]
+    parts = zip(zip(*each, strict=True), _AXIS_OF_STEPS, strict=True)
+    return _Made(*(np.concatenate(part, axis) for part, axis in parts))
+
+
+def _used(load: Workload, stretches: Sequence[Stretch]) -> FloatArray:
+    """The use of nodes at the steps of stretches, shape (steps, nodes, 2)."""
+    return np.concatenate(
+        [
+            add_up(load, one.containers, one.nodes, range(one.first, one.first + one.steps))
+            for one in stretches
+        ]
+    )
 
 
 def _empty(steps: int, nodes: int) -> _Made:

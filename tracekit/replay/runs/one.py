@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 from tracekit.crew.crew import OnProgress
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
+from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload
@@ -59,19 +60,25 @@ class Replayed:
 
 @dataclass(frozen=True)
 class ReplayTask:
-    """A replay that can be sent elsewhere: where the workload is read, not the workload."""
+    """A replay that can be sent elsewhere: where the workload is read, not the workload.
+
+    ``replays`` is how many of its policy there are.
+    """
 
     source: Source
     policy: str
     seed: int
     repeat: int
+    replays: int = 1
 
     def run(self, on_progress: OnProgress) -> Replayed:
         """Read the workload, unless the last task here had the same, and replay."""
-        entrant = parse_entrant(self.policy)
+        entrant, seed, many = parse_entrant(self.policy), self.seed, self.replays
         if self.repeat:
-            return replay_one(_ordered(self.source, self.seed), entrant, self.seed).measures()
-        return replay_one(_loaded(self.source), entrant, self.seed, lambda: on_progress(1, 0, 0))
+            ordered = _ordered(self.source, seed)
+            return replay_one(ordered, entrant, seed, replays=many).measures()
+        load = _loaded(self.source)
+        return replay_one(load, entrant, seed, lambda: on_progress(1, 0, 0), replays=many)
 
 
 @functools.lru_cache(maxsize=1)
@@ -94,14 +101,17 @@ def replay_one(
     entrant: Entrant,
     seed: int,
     each_step: Callable[[], None] = lambda: None,
+    *,
+    replays: int = 1,
 ) -> Replayed:
     """Replay one policy, drawing from a stream of its own, keyed by its spelling alone.
 
+    ``replays`` is how many of the policy there will be: of many it is worth to compile more.
     Products of matrices take one thread here, as in a worker: several wait for each other by
     spinning, which costs a third more of the processors on 2,560 nodes and wins nothing.
     """
     with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
-        return _replayed(load, entrant, seed, each_step)
+        return _replayed(load, entrant, seed, each_step, suited_placer(load, replays))
 
 
 @functools.lru_cache(maxsize=1)
@@ -111,14 +121,18 @@ def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 - a new on
 
 
 def _replayed(
-    load: Workload, entrant: Entrant, seed: int, each_step: Callable[[], None]
+    load: Workload,
+    entrant: Entrant,
+    seed: int,
+    each_step: Callable[[], None],
+    placer: MakePlacer,
 ) -> Replayed:
     policy, rebalance = halves(entrant)
     engine = Engine(
         load,
         policy,
         draws(seed, policy),
-        placer=suited_placer(load),
+        placer=placer,
         rebalance=rebalance,
     )
     outcome = engine.run(each_step)

@@ -1,8 +1,10 @@
 """Does the replays of a run in this process, several, or a cluster; keeps those done already."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 
 from tracekit.crew.crew import Crew, LostWorkerError, each_done
 from tracekit.errors import TracekitError
@@ -89,38 +91,47 @@ class Replayer:
         self, load: Workload, waiting: Mapping[int, Planned], progress: Progress
     ) -> Iterator[tuple[int, Replayed]]:
         """One after the other, an order of arrival at a time."""
+        many = _replays_of_each(waiting)
         own = {at: plan for at, plan in waiting.items() if not plan.repeat}
         for at, plan in own.items():
-            with progress.task(str(plan.policy), len(load.times_ms), "steps") as task:
-                one = replay_one(load, plan.policy, plan.seed, lambda task=task: task.advance(1))  # type: ignore[misc]
+            policy = plan.policy
+            with progress.task(str(policy), len(load.times_ms), "steps") as task:
+                each = partial(task.advance, 1)
+                one = replay_one(load, policy, plan.seed, each, replays=many[policy])
             yield at, self._keep(plan, one)
         others = sorted(waiting.keys() - own.keys(), key=lambda at: (waiting[at].repeat, at))
         ordered, repeat = load, 0
         with progress.task("other orders of arrival", len(others), "replays") as task:
             for at in others:
-                plan = waiting[at]
+                plan, policy = waiting[at], waiting[at].policy
                 if plan.repeat != repeat:
                     ordered, repeat = in_order(load, plan.seed), plan.repeat
-                one = replay_one(ordered, plan.policy, plan.seed).measures()
-                yield at, self._keep(plan, one)
-                task.advance(1, str(plan.policy))
+                one = replay_one(ordered, policy, plan.seed, replays=many[policy])
+                yield at, self._keep(plan, one.measures())
+                task.advance(1, str(policy))
 
     def _elsewhere(self, waiting: Mapping[int, Planned], progress: Progress) -> dict[int, Replayed]:
         """Side by side, the longest first, so that none of them is left over at the end."""
         assert self._crew is not None  # noqa: S101 - as the caller saw
         assert self._source is not None  # noqa: S101 - same
         longest = sorted(waiting, key=lambda at: not halves(waiting[at].policy)[0].batched)
-        source, found = self._source, {}
-        tasks = (
-            (at, ReplayTask(source, plan.policy.address(), plan.seed, plan.repeat))
-            for at, plan in ((at, waiting[at]) for at in longest)
-        )
+        source, found, many = self._source, {}, _replays_of_each(waiting)
+
+        def task(plan: Planned) -> ReplayTask:
+            policy = plan.policy
+            return ReplayTask(source, policy.address(), plan.seed, plan.repeat, many[policy])
+
+        tasks = ((at, task(waiting[at])) for at in longest)
         with progress.task("replays", len(waiting), "replays") as shown:
             for at, future in each_done(self._crew, tasks):
                 plan = waiting[at]
                 found[at] = self._keep(plan, _result(future, plan))
                 shown.advance(1, str(plan.policy))
         return found
+
+
+def _replays_of_each(waiting: Mapping[int, Planned]) -> Mapping[Entrant, int]:
+    return Counter(plan.policy for plan in waiting.values())
 
 
 def _result(future: Future[Replayed], plan: Planned) -> Replayed:

@@ -87,9 +87,11 @@ class Orders:
             repeats = FEWEST if load.containers * load.nodes <= LARGEST else 1
         rows: list[dict[str, Any]] = []
         digests = []
-        for number in range(repeats if varies else 1):
+        repeats = repeats if varies else 1
+        for number in range(repeats):
             seed = order_seed(self.seed, number)
-            one = replay_one(in_order(load, seed) if number else load, entrant, seed)
+            met = in_order(load, seed) if number else load
+            one = replay_one(met, entrant, seed, replays=repeats)
             rows.append(row_of(Planned(entrant, seed, number), one))
             digests.append(one.digest.encode())
         on_progress(1, 0, 0)

@@ -36,6 +36,9 @@ class Came:
     node: IntArray | None
 
 
+#: How many replays a search takes, about.
+USUAL_REPLAYS = 20
+
 #: Replays in an order of arrival on nodes at these positions, all of them where None is given.
 Ask = Callable[[int, IntArray | None], Came]
 
@@ -108,7 +111,7 @@ def _ordered(source: Source, seed: int | None) -> Workload:
 
 def _came(load: Workload, policy: Entrant, seed: int, order: int, kept: IntArray | None) -> Came:
     there = load if kept is None else on_nodes(load, kept)
-    found = replay_one(there, policy, order_seed(seed, order))
+    found = replay_one(there, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
     placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
     return Came(found.row, None if order else placed)
 
