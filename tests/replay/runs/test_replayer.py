@@ -70,11 +70,11 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     replay(None, POLICIES, out=tmp_path / "whole", workload=load, repeats=1)
     done: list[str] = []
 
-    def interrupted(*arguments: object) -> Replayed:
+    def interrupted(*arguments: Any, **named: Any) -> Replayed:
         if len(done) == 2:
             raise KeyboardInterrupt
         done.append(str(arguments[1]))
-        return replay_one(*arguments)  # type: ignore[arg-type]
+        return replay_one(*arguments, **named)
 
     monkeypatch.setattr(replayers, "replay_one", interrupted)
     with pytest.raises(KeyboardInterrupt):
