@@ -86,12 +86,12 @@ def test_interrupted_it_goes_on_to_the_same_bytes(
     calls = 0
     replay = replay_one
 
-    def counted(*given: Any) -> Any:
+    def counted(*given: Any, **named: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 9:
             raise KeyboardInterrupt
-        return replay(*given)
+        return replay(*given, **named)
 
     monkeypatch.setattr(few_nodes, "replay_one", counted)
     with pytest.raises(KeyboardInterrupt):
