@@ -65,6 +65,9 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("replay", "store", "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "6",
      "--out", "run"),
     ("compare", "once", "run", "--fail-if", "pending > 100", "--out", "comparison"),
+    # orders on both sides, and a limit that speaks of two measures of the base
+    ("compare", "run", "run", "--fail-if", "worst(pending) > base + 9", "--fail-if",
+     "pending > base.moves + base.nodes_used_mean + 9", "--out", "comparison"),
     # one change that changes the workload, and one that does not
     ("vary", "store", "--policy", "first_fit", "--policy", "./mine.py", "--change",
      "background=none", "--repeat", "1"),
