@@ -49,13 +49,14 @@ class Samples:
             Containers that were moved, and how many of them had been before.
         requested : int64, shape (nodes, resources)
         """
-        if not self._noted:
+        if not self._noted or self._requested is None:
+            # a copy serves all steps until something moves
             self._requested = requested.T.copy().T
         self._noted = range(self._noted.start if self._noted else step, step + 1)
         self._pending.append(pending)
         self._moves.append(moves)
         self._again.append(again)
-        self.history.note(step, requested)
+        self.history.note(step, self._requested)
 
     def take(self, running: BoolArray, node: IntArray) -> None:
         """Take the samples of all steps noted since the last call."""

@@ -132,12 +132,10 @@ class History:
         self._kept: dict[tuple[int, int], SeriesUsage] = {}
 
     def note(self, step: int, requested: IntArray) -> None:
-        """A step has passed with this much requested, shape (nodes, resources); not yet its use."""
+        """A step has passed with this much requested, (nodes, resources), which nobody changes."""
         self._steps = step + 1
         if self._readers:
-            before = self._requested.get(step - 1)
-            same = before is not None and np.array_equal(before.T, requested.T)
-            self._requested[step] = before if same and before is not None else requested.T.copy().T
+            self._requested[step] = requested
             oldest = self._oldest(step)
             for old in [at for at in self._requested if at < oldest]:
                 del self._requested[old]

@@ -4,6 +4,8 @@ Source: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27; weights, critical l
 of samples are not in the paper, those here are tracekit's own.
 """
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -159,13 +161,9 @@ class FitnessPolicy(PlacementPolicy):
         found = [(name, snapshot.column(name)) for name in FOUR.values()]
         names = tuple(name for name, column in found if column is not None)
         columns = tuple(column for _, column in found if column is not None)
-        used = np.stack([self._used(snapshot, column, nodes) for column in columns], axis=1)
-        return Ground(
-            names=names,
-            columns=columns,
-            total=snapshot.capacity[nodes][:, columns].astype(np.float64),
-            used=used,
-        )
+        total = snapshot.capacity[nodes][:, columns].astype(np.float64)
+        used = self._used(snapshot, columns, nodes, total)
+        return Ground(names=names, columns=columns, total=total, used=used)
 
     def request(self, ground: Ground, container: Container) -> FloatArray:
         """What the container asks for, shape (resources,)."""
@@ -208,19 +206,23 @@ class FitnessPolicy(PlacementPolicy):
         load = self._load(ground, self.request(ground, container))
         return np.asarray(excess(load, self.tcrit))
 
-    def _used(self, snapshot: Snapshot, column: int, nodes: IntArray) -> FloatArray:
-        """S of a resource for some nodes; requests where nothing is measured.
+    def _used(
+        self, snapshot: Snapshot, columns: Sequence[int], nodes: IntArray, total: FloatArray
+    ) -> FloatArray:
+        """S of resources on some nodes; requests where nothing is measured.
 
         What was placed since the newest sample is in no measurement yet: its requests are added.
         """
-        requested: FloatArray = snapshot.requested[nodes, column].astype(np.float64)
-        if self.basis == "requests" or snapshot.usage.time_ms is None:
+        requested: FloatArray = snapshot.requested[nodes][:, columns].astype(np.float64)
+        usage = snapshot.usage
+        if self.basis == "requests" or usage.time_ms is None:
             return requested
-        try:
-            measured: FloatArray = snapshot.usage.peak(column, self.metric_samples())[nodes]
-        except IndexError:  # a history of cpu and memory alone
-            return requested
-        then = snapshot.usage.requested
-        fresh = 0.0 if then is None else np.maximum(requested - then[nodes, column], 0.0)
-        known = measured * snapshot.capacity[nodes, column] + fresh
+        fresh = np.zeros_like(requested)
+        if usage.requested is not None:
+            fresh = np.maximum(requested - usage.requested[nodes][:, columns], 0.0)
+        measured = np.full_like(requested, np.nan)
+        for at, column in enumerate(columns):
+            with contextlib.suppress(IndexError):  # a history of cpu and memory alone
+                measured[:, at] = usage.peak(column, self.metric_samples())[nodes]
+        known = measured * total + fresh
         return np.where(np.isnan(known), requested, known)
