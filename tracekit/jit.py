@@ -4,6 +4,7 @@ Numba keeps compiled code on disk and looks for changes in the function's own fi
 the code of every function it calls is inside. So it is kept under a digest of all that code.
 """
 
+import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
@@ -20,26 +21,27 @@ from tracekit.numba_alone import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+B2 = types.Array(types.boolean, 2, "C")
 I1 = types.Array(types.int64, 1, "C")
-_I2 = types.Array(types.int64, 2, "C")
+I2 = types.Array(types.int64, 2, "C")
 _I3 = types.Array(types.int64, 3, "C")
-_F1 = types.Array(types.float64, 1, "C")
+F1 = types.Array(types.float64, 1, "C")
 F2 = types.Array(types.float64, 2, "C")
 F3 = types.Array(types.float64, 3, "C")
 
 #: state, positions, how many, terms, ask, parameters, scores (out)
-SCORE = types.void(_I3, I1, types.int64, F2, _I2, _F1, _F1)
+SCORE = types.void(_I3, I1, types.int64, F2, I2, F1, F1)
 
 #: boxes, ranges of views, how many, first positions, ask, parameters, bounds (out)
-BOUND = types.void(_I3, F3, types.int64, I1, _I2, _F1, _F1)
+BOUND = types.void(_I3, F3, types.int64, I1, I2, F1, F1)
 
 #: terms, state, node, ask, parameters
-PLACED = types.void(F2, _I3, types.int64, _I2, _F1)
+PLACED = types.void(F2, _I3, types.int64, I2, F1)
 
 
 def compiled(function: F) -> F:
     """The function compiled on its first call for each type of arguments; kept on disk."""
-    made: F = _kept(function)
+    made: F = _kept(function, no_cfunc_wrapper=True)
     return made
 
 
@@ -105,9 +107,8 @@ def with_functions(
     for name in function.__code__.co_names:
         value: Any = named.get(name, names.get(name))
         if isinstance(value, FunctionType):
-            inside = with_functions(instead.get(value, value), {}, instead)
-            names[name] = numba.njit(nogil=True, error_model="numpy")(inside)
-            code.append(inside.__qualname__)
+            names[name] = inside = _inside(value, tuple(instead.items()))
+            code.append(inside.py_func.__qualname__)
         elif hasattr(value, "py_func"):
             names[name] = value
             code += [value.py_func.__qualname__, *_told(value.py_func.__code__)]
@@ -119,6 +120,16 @@ def with_functions(
     )
     copy.__qualname__, copy.__module__ = f"{function.__name__}_{digest}", function.__module__
     return copy
+
+
+@functools.cache
+def _inside(function: FunctionType, instead: tuple[tuple[FunctionType, FunctionType], ...]) -> Any:
+    """A plain function that compiled code alone calls; compiled once for all that call it."""
+    known = dict(instead)
+    plain = with_functions(known.get(function, function), {}, known)
+    # without ways in from elsewhere, which take long to compile
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(nogil=True, error_model="numpy", **options)(plain)
 
 
 def _told(code: CodeType) -> list[str]:
@@ -138,7 +149,7 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self._signature = signature
         try:
-            self._compiled = _kept(function, signature)
+            self._compiled = _kept(function, signature, no_cpython_wrapper=True)
         except NumbaError as error:
             raise NotCompiledError(_reason(error)) from error
         result = self._compiled.get_compile_result(signature)

@@ -36,7 +36,9 @@ numba = _imported()
 from numba.core import cgutils, types  # noqa: E402
 from numba.core.errors import NumbaError  # noqa: E402
 from numba.core.types import Type, WrapperAddressProtocol  # noqa: E402
+from numba.experimental import function_type as _  # noqa: E402, F401 - functions as arguments
 from numba.extending import get_cython_function_address, intrinsic  # noqa: E402
+from numba.np.random.generator_core import next_uint32  # noqa: E402
 
 __all__ = [
     "NumbaError",
@@ -45,6 +47,7 @@ __all__ = [
     "cgutils",
     "get_cython_function_address",
     "intrinsic",
+    "next_uint32",
     "numba",
     "own_cache_folder",
     "types",

@@ -94,6 +94,30 @@ def test_two_candidates_are_enough_and_one_is_not(name: str) -> None:
 
 
 @every_search
+def test_an_error_of_the_objective_comes_through(name: str) -> None:
+    class OwnError(Exception):
+        pass
+
+    cost = Watched(0.0)
+
+    def failing(at: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        if cost.calls == 4:
+            raise OwnError
+        return cost(at)
+
+    with pytest.raises(OwnError):
+        get_search(name)(patience=0).minimize(problem(failing), np.random.default_rng(0))
+    assert cost.calls == 4
+
+
+def test_an_objective_that_is_infinite_everywhere() -> None:
+    nowhere = problem(lambda at: np.full(len(at), np.inf))
+    found = get_search("tpso")(iterations=3).minimize(nowhere, np.random.default_rng(0))
+    assert found.cost == np.inf
+    assert ((found.position >= -2.0) & (found.position <= 3.0)).all()
+
+
+@every_search
 def test_an_objective_that_gives_nan_is_refused(name: str) -> None:
     bad = problem(lambda at: np.where(at[:, 0] > 0.5, np.nan, 1.0))
     with pytest.raises(TracekitError, match="the objective gave NaN at position"):

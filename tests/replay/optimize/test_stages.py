@@ -12,37 +12,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tracekit.replay.optimize.flock import SLOPE, start, t_mutation, tent, tent_rows
+from tracekit.replay.optimize.flock import (
+    EVALUATIONS,
+    FAILED,
+    Flock,
+    Tools,
+    arrange,
+    mutate,
+    propose,
+)
 from tracekit.replay.optimize.functions import all_functions, get_function
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.ranking import problem as problem_of
 from tracekit.replay.optimize.searches._eagle_steps import (
-    searched,
-    selected,
+    ACROSS,
+    ALONG,
+    mean,
+    search,
+    select,
     spiral,
-    swooped,
+    swoop,
     wide_spiral,
 )
-from tracekit.replay.optimize.searches._eagles import Mutated
+from tracekit.replay.optimize.searches._eagles import Mutated, hunt
 from tracekit.replay.optimize.searches.tbesk import TbeskSearch
 from tracekit.replay.optimize.searches.tpso import steered
-from tracekit.replay.optimize.searches.tsbo import attraction, built
+from tracekit.replay.optimize.searches.tsbo import attraction, built, chosen
 from tracekit.replay.optimize.searches.tssa import (
+    by_cost,
     fleeing_scout,
     hungry_scrounger,
     safe_producer,
 )
+from tracekit.replay.optimize.starting import (
+    EXACT,
+    SLOPE,
+    STARTS,
+    TENT,
+    first_positions,
+    tent,
+    tent_rows,
+)
 
 ROW = np.array([1.0, -2.0])
 BEST = np.array([0.5, 0.5])
-
-
-def box(dimensions: int = 3, half: float = 1.0) -> Problem:
-    return Problem(
-        lower=np.full(dimensions, -half),
-        upper=np.full(dimensions, half),
-        cost=lambda at: np.square(at).sum(axis=1),
-    )
 
 
 @pytest.mark.parametrize(
@@ -61,13 +74,15 @@ def test_functions(name: str, value: float) -> None:
     assert function.values(np.zeros((1, 7)))[0] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_tent_rows_are_iterates() -> None:
-    def orbit(how: str, first: float) -> list[float]:
-        rows = tent_rows(how, 8, np.array([first]), np.random.default_rng(0))  # type: ignore[arg-type]
-        return [float(value) for value in rows[:, 0]]
+def orbits(how: int, first: list[float], rows: int) -> np.ndarray:
+    out = np.empty((rows, len(first)))
+    tent_rows(how, np.array(first), out, np.random.default_rng(2))
+    return out
 
-    assert orbit("tent_exact", 0.1) == pytest.approx([0.2, 0.4, 0.8, 0.4, 0.8, 0.4, 0.8, 0.4])
-    assert orbit("tent", 0.37) == pytest.approx(
+
+def test_tent_rows_are_iterates() -> None:
+    assert orbits(EXACT, [0.1], 8)[:, 0] == pytest.approx([0.2, 0.4, 0.8, 0.4, 0.8, 0.4, 0.8, 0.4])
+    assert orbits(TENT, [0.37], 8)[:, 0] == pytest.approx(
         [0.739999963, 0.520000048, 0.95999985600001, 0.08000028399996, 0.1600005599999,
          0.32000110399973, 0.64000217599936, 0.7199956120015], abs=1e-9)  # fmt: skip
 
@@ -78,49 +93,63 @@ def test_the_printed_tent_map_dies_and_ours_does_not(first: float, steps: int) -
     while share:
         share, done = tent(share, 2.0), done + 1
     assert done == steps
-    rows = tent_rows("tent", 10_000, np.array([first]), np.random.default_rng(0))
+    rows = orbits(TENT, [first], 10_000)
     assert len(np.unique(rows)) == 10_000
     assert 0 < rows.min() <= rows.max() < 1
 
 
 @pytest.mark.parametrize("how", ["uniform", "tent", "tent_perturbed"])
 def test_starts_fill_the_box_evenly(how: str) -> None:
-    rows = start(how, box(4, half=10.0), 2000, np.random.default_rng(1))  # type: ignore[arg-type]
-    assert rows.shape == (2000, 4)
+    rows, bounds = np.empty((2000, 4)), np.repeat([[-10.0], [10.0]], 4, axis=1)
+    first_positions(STARTS.index(how), bounds, np.random.default_rng(1), rows)
     for quarter in (-10.0, -5.0, 0.0, 5.0):
         inside = ((rows >= quarter) & (rows < quarter + 5)).mean(axis=0)
         assert inside == pytest.approx(np.full(4, 0.25), abs=0.05)
 
 
 def test_an_orbit_that_is_stuck_begins_anew() -> None:
-    fixed = np.array([0.0, 1.0, SLOPE / (1 + SLOPE)])
-    rows = tent_rows("tent", 5, fixed, np.random.default_rng(2))
+    rows = orbits(TENT, [0.0, 1.0, SLOPE / (1 + SLOPE)], 5)
     assert (np.diff(rows, axis=0) != 0).all()
     assert ((rows > 0) & (rows < 1)).all()
 
 
 def test_sparrows() -> None:
-    one = np.array([[1.0]])
-    assert safe_producer(ROW, one, np.array([[0.5]]), 100)[0] == pytest.approx(
+    assert [safe_producer(x, 1, 0.5, 100) for x in ROW] == pytest.approx(
         [0.98019867330676, -1.96039734661351]
     )
-    assert hungry_scrounger(ROW, np.full(2, 3.0), one * 20, np.array([0.3]))[0] == pytest.approx(
+    assert [hungry_scrounger(x, 3.0, 20, 0.3) for x in ROW] == pytest.approx(
         [0.30150375625782, 0.30377353546219]
     )
-    assert fleeing_scout(ROW, BEST, np.array([1.2])) == pytest.approx([1.1, 3.5])
+    fled = [fleeing_scout(x, best, 1.2) for x, best in zip(ROW, BEST, strict=True)]
+    assert fled == pytest.approx([1.1, 3.5])
+
+
+@given(some.lists(some.integers(0, 5), min_size=1))
+def test_sparrows_that_cost_the_same_stay_in_order(costs: list[int]) -> None:
+    order = np.empty(len(costs), dtype=np.int64)
+    by_cost(np.array(costs, dtype=np.float64), order)
+    assert order.tolist() == np.argsort(costs, kind="stable").tolist()
 
 
 def test_bowerbirds() -> None:
-    moved = built(ROW, np.array([2.0, 0.0]), BEST, step=0.94, chance=0.25)
+    moved = [built(x, other, best, 0.94, 0.25)
+             for x, other, best in zip(ROW, (2.0, 0.0), BEST, strict=True)]  # fmt: skip
     assert moved == pytest.approx([1.188, -0.308])
-    assert attraction(np.array([0.0, 1.0, -1.0])) == pytest.approx([1 / 3.5, 0.5 / 3.5, 2 / 3.5])
+    chances, sums = np.empty(3), np.empty(3)
+    attraction(np.array([0.0, 1.0, -1.0]), chances, sums)
+    assert chances == pytest.approx([1 / 3.5, 0.5 / 3.5, 2 / 3.5])
+    assert sums == pytest.approx([1 / 3.5, 1.5 / 3.5, 1])
+    draws = [0.0, 0.28, 0.29, 0.42, 0.43, 0.9999999, 1.0]
+    assert [chosen(sums, draw) for draw in draws] == [0, 0, 1, 1, 2, 2, 2]
 
 
 def test_particles() -> None:
-    velocity = steered(
-        ROW, np.array([0.1, 0.2]), (np.array([0.8, -1.5]), BEST), inertia=0.7,
-        pulls=(2 * np.array([0.5, 0.25]), 2 * np.array([0.1, 0.3])),
-    )  # fmt: skip
+    velocity = [
+        steered(x, v, 0.7, (2 * own, 2 * common), bests)
+        for x, v, own, common, bests in zip(
+            ROW, (0.1, 0.2), (0.5, 0.25), (0.1, 0.3), ((0.8, 0.5), (-1.5, 0.5)), strict=True
+        )
+    ]
     assert velocity == pytest.approx([-0.23, 1.89])
 
 
@@ -128,48 +157,57 @@ def test_particles() -> None:
 def test_eagles_move_as_plain_loops_say(seed: int, eagles: int, dimensions: int) -> None:
     rng = np.random.default_rng(seed)
     at, best = rng.normal(size=(eagles, dimensions)), rng.normal(size=dimensions)
-    share = rng.random(at.shape)
-    theta, radius = rng.uniform(0, 30, (2, eagles, 1))
-    mean = [sum(at[:, d]) / eagles for d in range(dimensions)]
-    picked = selected(at, best, share, alpha=1.7)
-    across, along = spiral(theta, radius)
-    wide, high = wide_spiral(theta)
-    found = searched(at, across, along)
-    pulls = ((1.5, at.mean(axis=0)), (2.0, best))
-    down = swooped(at, best, share, (across, along), pulls)
-    largest = max(abs(radius[k, 0] * math.sin(theta[k, 0])) for k in range(eagles))
-    steepest = max(abs(theta[k, 0] * math.sinh(theta[k, 0])) for k in range(eagles))
+    middle, out = np.empty(dimensions), np.empty(at.shape)
+    mean(at, middle)
+    assert middle == pytest.approx(at.mean(axis=0), abs=1e-12)
+    curve, wide = np.empty((2, eagles)), np.empty((2, eagles))
+    spiral(8.0, 1.7, np.random.default_rng(seed), curve)
+    wide_spiral(8.0, np.random.default_rng(seed), wide)
+    turns, more = np.random.default_rng(seed).random((2, eagles))
+    theta = 8.0 * math.pi * turns
+    for found, radius, parts in (
+        (curve, theta + 1.7 * more, (math.sin, math.cos)),
+        (wide, theta, (math.sinh, math.cosh)),
+    ):
+        for row, part in zip((ACROSS, ALONG), parts, strict=True):
+            plain = [r * part(t) for r, t in zip(radius, theta, strict=True)]
+            assert found[row] == pytest.approx(np.array(plain) / max(abs(v) for v in plain))
+    share = np.random.default_rng(seed).random(at.shape)
+    select(at, best, middle, 1.7, np.random.default_rng(seed), out)
+    picked = out.copy()
+    search(at, middle, curve, out)
+    searched = out.copy()
+    pulls = np.array([1.5, 2.0])
+    swoop(at, best, (middle, best), curve, pulls, np.random.default_rng(seed), out)
     for k in range(eagles):
-        x = radius[k, 0] * math.sin(theta[k, 0]) / largest
-        assert across[k, 0] == pytest.approx(x)
-        assert wide[k, 0] == pytest.approx(theta[k, 0] * math.sinh(theta[k, 0]) / steepest)
-        y, following = along[k, 0], at[(k + 1) % eagles]
-        assert abs(high[k, 0]) <= 1
+        (x, y), following = curve[:, k], at[(k + 1) % eagles]
         for d in range(dimensions):
-            own = at[k, d]
-            assert picked[k, d] == pytest.approx(best[d] + 1.7 * share[k, d] * (mean[d] - own))
-            assert found[k, d] == pytest.approx(
-                own + x * (own - mean[d]) + y * (own - following[d]), abs=1e-9
-            )
-            assert down[k, d] == pytest.approx(
-                share[k, d] * best[d] + x * (own - 1.5 * mean[d]) + y * (own - 2 * best[d]),
-                abs=1e-9,
-            )
+            own, m, b = at[k, d], middle[d], best[d]
+            assert picked[k, d] == pytest.approx(b + 1.7 * share[k, d] * (m - own), abs=1e-9)
+            moved = own + x * (own - m) + y * (own - following[d])
+            assert searched[k, d] == pytest.approx(moved, abs=1e-9)
+            down = share[k, d] * b + x * (own - 1.5 * m) + y * (own - 2 * b)
+            assert out[k, d] == pytest.approx(down, abs=1e-9)
+
+
+def mutants(at: np.ndarray, low: float, high: float, degrees: int, centred: bool) -> np.ndarray:
+    out, bounds = np.empty_like(at), np.repeat([[low], [high]], at.shape[1], axis=1)
+    mutate(at, bounds, degrees, centred, np.random.default_rng(0), out)
+    return out
 
 
 def test_a_mutation_leaves_its_anchor_alone() -> None:
     at = np.zeros((50, 3))
-    rng = np.random.default_rng(0)
-    assert (t_mutation(at, 1, box(), rng) == 0).all()
-    off = Problem(lower=np.zeros(3), upper=np.ones(3), cost=lambda x: x.sum(axis=1))
-    assert (t_mutation(at, 1, off, rng, anchor="centre") != 0).all()
-    assert (t_mutation(at + 0.5, 1, off, rng, anchor="centre") == 0.5).all()
+    assert (mutants(at, -1.0, 1.0, 1, centred=False) == 0).all()
+    assert (mutants(at, 0.0, 1.0, 1, centred=True) != 0).all()
+    assert (mutants(at + 0.5, 0.0, 1.0, 1, centred=True) == 0.5).all()
 
 
 def test_a_mutation_narrows_with_the_iterations() -> None:
     at = np.ones((20_000, 1))
-    rng = np.random.default_rng(0)
-    wide, narrow = (np.abs(t_mutation(at, n, box(1), rng) - 1) for n in (1, 100))
+    wide, narrow = (
+        np.abs(mutants(at, -1.0, 1.0, degrees, centred=False) - 1) for degrees in (1, 100)
+    )
     assert np.quantile(wide, 0.99) > 5 * np.quantile(narrow, 0.99)
 
 
@@ -177,31 +215,77 @@ def sphere(positions: np.ndarray) -> np.ndarray:
     return np.asarray((positions**2).sum(axis=1))
 
 
+def plain_flock(positions: np.ndarray, half: float) -> Flock:
+    """A flock on the sphere, for a search's functions as they stand in the file."""
+    costs = sphere(positions)
+
+    def cost(proposed: np.ndarray, count: int, _: object, out: np.ndarray) -> int:
+        out[:count] = sphere(proposed[:count])
+        return 0
+
+    return Flock(
+        positions=positions.copy(),
+        costs=costs,
+        best=positions[costs.argmin()].copy(),
+        best_cost=costs.min(keepdims=True),
+        tally=np.zeros(2, dtype=np.int64),
+        everybody=np.arange(len(costs)),
+        proposed=np.empty_like(positions),
+        proposed_costs=np.empty_like(costs),
+        box=np.repeat([[-half], [half]], positions.shape[1], axis=1),
+        more=np.empty((0, *positions.shape)),
+        cost=cost,
+        given=(),
+    )
+
+
+def test_candidates_move_where_it_is_better_and_stay_in_the_box() -> None:
+    flock = plain_flock(np.array([[1.0, 2.0], [2.0, 2.0], [0.5, 0.5], [1.5, 0.0]]), 3.0)
+    flock.proposed[:3] = [[math.nan, math.inf], [-1.0, 1.0], [0.0, -9.0]]
+    propose(flock, np.array([1, 3, 0]))
+    assert flock.proposed[:3].tolist() == [[-3.0, 3.0], [-1.0, 1.0], [0.0, -3.0]]
+    assert flock.positions.tolist() == [[1.0, 2.0], [2.0, 2.0], [0.5, 0.5], [-1.0, 1.0]]
+    assert flock.costs.tolist() == [5.0, 8.0, 0.5, 2.0]
+    flock.proposed[0] = [0.0, 0.5]
+    propose(flock, np.array([1]))
+    assert (flock.best.tolist(), flock.best_cost.tolist()) == ([0.0, 0.5], [0.25])
+    propose(flock, np.array([], dtype=np.int64))
+    assert flock.tally[EVALUATIONS] == 4
+    flock.tally[FAILED] = 1
+    propose(flock, np.array([0]))
+    assert flock.tally[EVALUATIONS] == 4
+
+
 @pytest.mark.parametrize("rule", ["population", "proposed"])
 def test_what_is_mutated_is_what_the_rule_says(rule: Mutated) -> None:
     """Eq 15: P_new^t = P_new + P_new t(n); or the flock, once who is better has moved."""
-    problem = Problem(lower=np.full(3, -5.0), upper=np.full(3, 5.0), cost=sphere)
-    search = TbeskSearch(population=4, iterations=1, patience=0, mutated=rule)
-    flock = search.begin(problem, np.random.default_rng(1))
-    positions, best = flock.positions.copy(), flock.best.copy()
+    positions = np.random.default_rng(1).uniform(-5, 5, (4, 3))
+    flock = plain_flock(positions, 5.0)
+    best = flock.best.copy()
+    drawn = np.random.default_rng(2)
+
+    class Stop(Exception):  # noqa: N818 - the end of the first stage
+        pass
+
+    def shuffle(_: np.ndarray, __: object) -> None:
+        raise Stop
+
+    tools = Tools(propose=propose, mutate=mutate, arrange=arrange, shuffle=shuffle)
+    search = TbeskSearch(mutated=rule)
+    with pytest.raises(Stop):
+        hunt(flock, tools, np.array(search.numbers(), dtype=np.float64), 1, drawn)
     rng = np.random.default_rng(2)
-    proposed = selected(positions, best, rng.random((4, 3)), alpha=search.alpha)
+    proposed = best + search.alpha * rng.random((4, 3)) * (positions.mean(axis=0) - positions)
     if rule == "population":
-        better = sphere(problem.clipped(proposed)) < sphere(positions)
-        positions = np.where(better[:, None], problem.clipped(proposed), positions)
+        inside = np.clip(proposed, -5, 5)
+        better = sphere(inside) < sphere(positions)
+        positions = np.where(better[:, None], inside, positions)
         proposed = positions.copy()
-    mutant = problem.clipped(proposed + proposed * rng.standard_t(1, (4, 3)))
+    mutant = np.clip(proposed + proposed * rng.standard_t(1, (4, 3)), -5, 5)
     better = sphere(mutant) < sphere(positions)
-    expected = np.where(better[:, None], mutant, positions)
-    share = np.random.default_rng(2)
-    search._stage(
-        "select",
-        selected(flock.positions, flock.best, share.random((4, 3)), alpha=search.alpha),
-        flock,
-        1,
-        share,
-    )
-    assert flock.positions == pytest.approx(expected)
+    assert flock.positions == pytest.approx(np.where(better[:, None], mutant, positions))
+    assert flock.tally[EVALUATIONS] == (8 if rule == "population" else 4)
+    assert not flock.tally[FAILED]
 
 
 @pytest.mark.parametrize(("rule", "stages"), [("population", 4), ("proposed", 3)])

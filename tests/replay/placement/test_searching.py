@@ -14,8 +14,8 @@ from replay_support import waiting
 from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.problem import Problem
+from tracekit.replay.optimize.searches import all_searches, get_search
 from tracekit.replay.placement._parts.batch import Batch, BatchPolicy
 from tracekit.replay.placement._parts.fitness import FitnessPolicy
 from tracekit.replay.placement._parts.searching import BatchFitness, decode
@@ -90,31 +90,35 @@ def test_batches_are_judged_as_plain_loops_say(
     assert fitness == pytest.approx(expected, abs=1e-9)
 
 
-def test_candidates_move_at_once_as_they_do_step_by_step() -> None:
-    rng = np.random.default_rng(7)
-    seen = cluster(rng.integers(50, 100, (5, 4)), np.zeros((5, 4), np.int64), resources=FOUR)
-    pods = [waiting(*rng.integers(0, 30, 4)) for _ in range(3)]
-    judged = BatchFitness(fitness_policy("tbesk_exact"), seen, Batch(containers=tuple(pods)))
-    order = rng.permutation(5)
-    plain = Problem(
-        lower=np.zeros(3),
-        upper=np.full(3, 5.0),
-        cost=lambda at: -judged.fitness(order[decode(at, 5)])[0],
-    )
-    at_once = dataclasses.replace(plain, move=judged.mover(order))
-    first = rng.uniform(-1, 6, (8, 3))
-    flocks = [Flock(problem, first) for problem in (plain, at_once)]
-    for rows in (None, np.array([5, 1, 6])):
-        proposed = rng.normal(2.5, 4, (8 if rows is None else 3, 3))
-        proposed[0], proposed[1, 1:], proposed[2, 0] = np.nan, np.inf, -np.inf
-        for flock in flocks:
-            flock.propose(proposed, rows)
-    one, other = flocks
-    assert not np.array_equal(one.positions, one.problem.clipped(first))
-    assert one.positions.tolist() == other.positions.tolist()
-    assert one.costs.tolist() == other.costs.tolist()
-    assert (one.best.tolist(), one.best_cost) == (other.best.tolist(), other.best_cost)
-    assert one.evaluations == other.evaluations == 19
+@pytest.mark.parametrize("name", sorted(all_searches()))
+@pytest.mark.parametrize("seed", range(6))
+def test_compiled_searches_find_what_they_find_by_a_plain_cost(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nodes, size = int(rng.integers(1, 30)), int(rng.integers(1, 9))
+    total = rng.integers(20, 100, (nodes, 4))
+    taken = np.minimum(rng.integers(0, 60, (nodes, 4)), total)
+    seen = cluster(total, taken, used=rng.random((2, nodes, 2)), resources=FOUR)
+    pods = tuple(waiting(*rng.integers(0, 30, 4)) for _ in range(size))
+    shut = rng.random((size, nodes)) < 0.8 if seed % 2 else None
+    objective, mode = ("score", "imbalance", "score+z")[seed % 3], ("hard", "penalty")[seed % 2]
+    policy = fitness_policy(f"tbesk_exact[tcrit_mode={mode}]")
+    judged = BatchFitness(policy, seen, Batch(containers=pods, open_nodes=shut), objective)
+    order, asked = rng.permutation(nodes), []
+
+    def cost(positions: np.ndarray) -> np.ndarray:
+        asked.append(positions)
+        return np.array([-judged.fitness(order[decode(at, nodes)][None, :])[0][0]
+                         for at in positions])  # fmt: skip
+
+    plain = Problem(lower=np.zeros(size), upper=np.full(size, float(nodes)), cost=cost)
+    at_once = dataclasses.replace(plain, compiled=judged.compiled_cost(order))
+    search = get_search(name)(iterations=12, population=9, patience=seed)
+    draws = [np.random.default_rng(seed), np.random.default_rng(seed)]
+    one, other = search.minimize(plain, draws[0]), search.minimize(at_once, draws[1])
+    assert one.position.tolist() == other.position.tolist()
+    assert (one.cost, one.curve.tolist()) == (other.cost, other.curve.tolist())
+    assert one.evaluations == other.evaluations == sum(map(len, asked))
+    assert draws[0].random() == draws[1].random()
 
 
 @pytest.mark.parametrize("name", SEARCHING)

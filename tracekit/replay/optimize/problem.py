@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 
-#: Moves candidates to what is proposed where that costs less, in one go: takes proposed positions,
-#: whose they are, all positions and all costs, and writes to these two; gives who costs least, -1
-#: where a cost is no number.
-Move = Callable[[FloatArray, IntArray, FloatArray, FloatArray], int]
+
+class CompiledCost(NamedTuple):
+    """A cost as compiled code calls it: see ``Flock.cost`` and ``Flock.given``."""
+
+    function: Any
+    given: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,14 +26,14 @@ class Problem:
     lower, upper : float64, shape (dimensions,)
     cost : function
         Costs of positions: float64, shape (candidates, dimensions) to shape (candidates,).
-    move : function, optional
-        What ``Flock.propose`` does by ``cost``, done quicker; the same to the last bit.
+    compiled : CompiledCost, optional
+        The same cost for compiled code; the same to the last bit.
     """
 
     lower: FloatArray
     upper: FloatArray
     cost: Callable[[FloatArray], FloatArray]
-    move: Move | None = None
+    compiled: CompiledCost | None = None
 
     def __post_init__(self) -> None:
         if self.lower.shape != self.upper.shape or self.lower.ndim != 1 or not len(self.lower):
@@ -50,14 +53,6 @@ class Problem:
     def dimensions(self) -> int:
         """Number of dimensions."""
         return len(self.lower)
-
-    def clipped(self, positions: FloatArray) -> FloatArray:
-        """Positions brought back to the nearest point of the box; what is no number, to ``lower``.
-
-        Multiplying by heavy-tailed draws overflows now and then; infinities are clipped as any
-        other number, and 0 times infinity has to go somewhere.
-        """
-        return np.fmin(np.fmax(positions, self.lower), self.upper)
 
     def evaluate(self, positions: FloatArray) -> FloatArray:
         """Costs of positions inside the box, shape (candidates,); TracekitError for a NaN."""

@@ -1,21 +1,18 @@
-"""The interface of population searches: parameters, a first population, one iteration."""
+"""The interface of population searches: parameters, and one iteration."""
 
 import abc
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Generic, TypeVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from tracekit import parameters
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock
+from tracekit.replay.optimize.flock import EVALUATIONS
 from tracekit.replay.optimize.problem import Problem
-
-State = TypeVar("State", bound=Flock)
-
-#: An improvement smaller than this is none.
-NO_BETTER = 1e-9
+from tracekit.replay.optimize.starting import STARTS, Start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,50 +35,49 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search(abc.ABC, Generic[State]):
+class Search(abc.ABC):
     """Base of every search; its fields are its parameters.
 
     Attributes
     ----------
     search_source : str
         Paper and equations.
+    iterate : function(flock, numbers, iteration, rng)
+        Moves the population once; ``iteration`` counts from 1. A plain function of a module, of
+        arrays and numbers alone, that numba compiles with all that it calls.
+    more : int
+        How many arrays of ``Flock.more`` it keeps.
     """
 
     search_source: ClassVar[str]
+    iterate: ClassVar[Callable[..., None]]
+    more: ClassVar[int] = 0
 
     population: Annotated[int, About("Candidates that move together.", minimum=2)] = 30
     iterations: Annotated[int, About("Iterations at most.", minimum=1)] = 50
     patience: Annotated[
         int, About("Iterations without a better cost before it stops; 0: never.", minimum=0)
     ] = 15
+    start: Start = "uniform"
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)
 
     @abc.abstractmethod
-    def begin(self, problem: Problem, rng: np.random.Generator) -> State:
-        """The first population."""
-
-    @abc.abstractmethod
-    def iterate(self, flock: State, iteration: int, rng: np.random.Generator) -> None:
-        """Move the population once; ``iteration`` counts from 1."""
+    def numbers(self) -> tuple[float, ...]:
+        """What ``iterate`` needs of the parameters."""
 
     def minimize(self, problem: Problem, rng: np.random.Generator) -> Found:
         """Search until the iterations or the patience are used up."""
-        flock = self.begin(problem, rng)
-        curve = [flock.best_cost]
-        for iteration in range(1, self.iterations + 1):
-            self.iterate(flock, iteration, rng)
-            curve.append(flock.best_cost)
-            if self._tired(curve):
-                break
+        from tracekit.replay.optimize import running  # noqa: PLC0415 - numba is slow to import
+
+        limits = running.Limits(self.iterations, self.patience, STARTS.index(self.start))
+        numbers = np.array(self.numbers(), dtype=np.float64)
+        shape = (self.more, self.population)
+        flock, curve = running.run(problem, shape, (self.iterate, numbers, limits), rng)
         return Found(
             position=flock.best,
-            cost=flock.best_cost,
-            evaluations=flock.evaluations,
-            curve=np.array(curve),
+            cost=float(flock.best_cost[0]),
+            evaluations=int(flock.tally[EVALUATIONS]),
+            curve=curve,
         )
-
-    def _tired(self, curve: list[float]) -> bool:
-        since = len(curve) - 1 - self.patience
-        return bool(self.patience) and since >= 0 and curve[since] - curve[-1] <= NO_BETTER

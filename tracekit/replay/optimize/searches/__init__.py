@@ -9,12 +9,12 @@ from tracekit.replay.optimize.search import Search
 
 
 @functools.cache
-def all_searches() -> dict[str, type[Search[Any]]]:
+def all_searches() -> dict[str, type[Search]]:
     """Every search, by name."""
     base: type[Any] = Search
     return registry.subclasses(sys.modules[__name__], base)
 
 
-def get_search(name: str) -> type[Search[Any]]:
+def get_search(name: str) -> type[Search]:
     """The search of that name; TracekitError that lists the near ones."""
     return registry.pick(all_searches(), name, "search", listing="tracekit list searches")

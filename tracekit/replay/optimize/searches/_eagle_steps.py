@@ -1,149 +1,128 @@
-"""The steps of bald eagle search for all eagles at once, compiled, random numbers given.
+"""The steps of bald eagle search for all eagles at once: plain functions that numba compiles.
 
-Sines and the like are numpy's, because those of compiled code differ in the last bit; so are means.
+Sines and the like are those of the C library, which may differ from numpy's in the last bit.
 """
 
-import numpy as np
+import math
+from typing import Any
 
 from tracekit.arrays import FloatArray
-from tracekit.jit import compiled
 
-Pull = tuple[float, FloatArray]
+#: Columns of a curve: what a step is away from, and along.
+ACROSS, ALONG = range(2)
 
 
-def selected(
-    positions: FloatArray, best: FloatArray, share: FloatArray, *, alpha: float
-) -> FloatArray:
-    """Select stage: ``b + alpha * share * (mean - x)``.
+def select(
+    positions: FloatArray,
+    best: FloatArray,
+    middle: FloatArray,
+    alpha: float,
+    rng: Any,
+    out: FloatArray,
+) -> None:
+    """Select stage: ``b + alpha * share * (mean - x)``, share uniform in 0..1.
 
     Parameters
     ----------
-    positions, share : float64, shape (eagles, dimensions)
-        ``share`` uniform in 0..1.
+    positions, out : float64, shape (eagles, dimensions)
+    best, middle : float64, shape (dimensions,)
     """
-    out = np.empty_like(positions)
-    _select(positions, best, share, mean(positions), alpha, out)
-    return out
+    for row in range(positions.shape[0]):
+        for at in range(positions.shape[1]):
+            pull = alpha * rng.random() * (middle[at] - positions[row, at])
+            out[row, at] = best[at] + pull
 
 
-def spiral(theta: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``r sin(theta)`` and ``r cos(theta)``, each over its largest; two of shape (eagles, 1)."""
-    return _curve(radius, np.sin(theta), np.cos(theta))
-
-
-def wide_spiral(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``theta sinh(theta)`` and ``theta cosh(theta)``, each over its largest.
-
-    An exponential curve: all but the eagles of the largest angles come out near 0.
-    """
-    return _curve(theta, np.sinh(theta), np.cosh(theta))
-
-
-def searched(positions: FloatArray, across: FloatArray, along: FloatArray) -> FloatArray:
+def search(positions: FloatArray, middle: FloatArray, curve: FloatArray, out: FloatArray) -> None:
     """Search stage: ``x + across * (x - mean) + along * (x - next eagle)``, the last has the first.
 
     Parameters
     ----------
-    across, along : float64, shape (eagles, 1)
+    curve : float64, shape (2, eagles)
+        By ``ACROSS, ALONG``.
     """
-    out = np.empty_like(positions)
-    _search(positions, across, along, mean(positions), out)
-    return out
-
-
-def swooped(
-    positions: FloatArray,
-    best: FloatArray,
-    share: FloatArray,
-    curve: tuple[FloatArray, FloatArray],
-    pulls: tuple[Pull, Pull],
-) -> FloatArray:
-    """Swoop: ``share * b + across * (x - c1 * p1) + along * (x - c2 * p2)``.
-
-    Parameters
-    ----------
-    share : float64, shape (eagles, dimensions)
-    curve : (across, along)
-    pulls : ((c1, p1), (c2, p2))
-        The points p of shape (dimensions,): mean and best, or the mean twice.
-    """
-    out = np.empty_like(positions)
-    _swoop(positions, best, share, *curve, *pulls[0], *pulls[1], out)
-    return out
-
-
-def mean(positions: FloatArray) -> FloatArray:
-    """The mean of the rows, without what ``mean`` looks at before it adds."""
-    return np.asarray(np.add.reduce(positions, axis=0) / len(positions))
-
-
-def _curve(
-    radius: FloatArray, across: FloatArray, along: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Both parts times the radius, each over its largest; written over the parts."""
-    _times_over_largest(radius, across)
-    _times_over_largest(radius, along)
-    return across, along
-
-
-@compiled
-def _select(
-    positions: FloatArray,
-    best: FloatArray,
-    share: FloatArray,
-    middle: FloatArray,
-    alpha: float,
-    out: FloatArray,
-) -> None:
-    for row in range(positions.shape[0]):
-        for at in range(positions.shape[1]):
-            pull = alpha * share[row, at] * (middle[at] - positions[row, at])
-            out[row, at] = best[at] + pull
-
-
-@compiled
-def _times_over_largest(radius: FloatArray, part: FloatArray) -> None:
-    largest = 0.0
-    for row in range(len(part)):
-        part[row, 0] = radius[row, 0] * part[row, 0]
-        largest = max(largest, abs(part[row, 0]))
-    if largest > 0.0:
-        for row in range(len(part)):
-            part[row, 0] = part[row, 0] / largest
-
-
-@compiled
-def _search(
-    positions: FloatArray,
-    across: FloatArray,
-    along: FloatArray,
-    middle: FloatArray,
-    out: FloatArray,
-) -> None:
     count = len(positions)
     for row in range(count):
         other = row + 1 if row + 1 < count else 0
+        across, along = curve[ACROSS, row], curve[ALONG, row]
         for at in range(positions.shape[1]):
             own = positions[row, at]
-            moved = own + across[row, 0] * (own - middle[at])
-            out[row, at] = moved + along[row, 0] * (own - positions[other, at])
+            moved = own + across * (own - middle[at])
+            out[row, at] = moved + along * (own - positions[other, at])
 
 
-@compiled
-def _swoop(
+def swoop(
     positions: FloatArray,
     best: FloatArray,
-    share: FloatArray,
-    across: FloatArray,
-    along: FloatArray,
-    first: float,
-    one: FloatArray,
-    second: float,
-    other: FloatArray,
+    points: tuple[FloatArray, FloatArray],
+    curve: FloatArray,
+    pulls: FloatArray,
+    rng: Any,
     out: FloatArray,
 ) -> None:
+    """Swoop: ``share * b + across * (x - c1 * p1) + along * (x - c2 * p2)``, share uniform.
+
+    Parameters
+    ----------
+    points : (p1, p2)
+        Of shape (dimensions,): mean and best, or the mean twice.
+    pulls : float64, shape (2 or more,)
+        c1 and c2.
+    """
+    one, other = points
     for row in range(positions.shape[0]):
+        across, along = curve[ACROSS, row], curve[ALONG, row]
         for at in range(positions.shape[1]):
             own = positions[row, at]
-            moved = share[row, at] * best[at] + across[row, 0] * (own - first * one[at])
-            out[row, at] = moved + along[row, 0] * (own - second * other[at])
+            moved = rng.random() * best[at] + across * (own - pulls[0] * one[at])
+            out[row, at] = moved + along * (own - pulls[1] * other[at])
+
+
+def spiral(angle: float, cycles: float, rng: Any, curve: FloatArray) -> None:
+    """``r sin(theta)`` and ``r cos(theta)``, each over its largest.
+
+    Parameters
+    ----------
+    curve : float64, shape (2, eagles)
+        Takes both, by ``ACROSS, ALONG``.
+    """
+    for row in range(curve.shape[1]):
+        curve[ALONG, row] = angle * math.pi * rng.random()
+    for row in range(curve.shape[1]):
+        theta = curve[ALONG, row]
+        radius = theta + cycles * rng.random()
+        curve[ACROSS, row] = radius * math.sin(theta)
+        curve[ALONG, row] = radius * math.cos(theta)
+    over_largest(curve)
+
+
+def wide_spiral(angle: float, rng: Any, curve: FloatArray) -> None:
+    """``theta sinh(theta)`` and ``theta cosh(theta)``, each over its largest.
+
+    An exponential curve: all but the eagles of the largest angles come out near 0.
+    """
+    for row in range(curve.shape[1]):
+        theta = angle * math.pi * rng.random()
+        curve[ACROSS, row] = theta * math.sinh(theta)
+        curve[ALONG, row] = theta * math.cosh(theta)
+    over_largest(curve)
+
+
+def over_largest(curve: FloatArray) -> None:
+    """Divide each row by its largest absolute value, if that is above 0."""
+    for part in range(curve.shape[0]):
+        largest = 0.0
+        for row in range(curve.shape[1]):
+            largest = max(largest, abs(curve[part, row]))
+        if largest > 0.0:
+            for row in range(curve.shape[1]):
+                curve[part, row] = curve[part, row] / largest
+
+
+def mean(positions: FloatArray, out: FloatArray) -> None:
+    """The mean of the rows, added in their order."""
+    for at in range(positions.shape[1]):
+        out[at] = 0.0
+        for row in range(positions.shape[0]):
+            out[at] += positions[row, at]
+        out[at] = out[at] / len(positions)

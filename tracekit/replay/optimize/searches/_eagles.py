@@ -4,19 +4,23 @@ Source: Alsattar, Zaidan and Zaidan 2020, and the author's program for what the 
 the other swoop is that of Geng and Wang 2023, eqs 11, 12, 31.
 """
 
-import functools
-import importlib
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Anchor, Flock, Start, start, t_mutation
-from tracekit.replay.optimize.problem import Problem
+from tracekit.replay.optimize.flock import Anchor, Flock, Tools
 from tracekit.replay.optimize.search import Search
+from tracekit.replay.optimize.searches._eagle_steps import (
+    mean,
+    search,
+    select,
+    spiral,
+    swoop,
+    wide_spiral,
+)
 
 Swoop = Annotated[
     Literal["alsattar", "source"],
@@ -28,9 +32,50 @@ Stage = Annotated[
 Mutated = Literal["population", "proposed"]
 
 
+#: Places in the numbers of the parameters that the stages need.
+ALPHA, ANGLE, CYCLES, C1, C2, SWOOP, STAGE, MUTATED, CENTRED = range(9)
+
+#: The stages, which swoop, and what is mutated, as numbers.
+SELECT, SEARCH, LAST, NONE = range(4)
+ALSATTAR, AS_PRINTED = range(2)
+POPULATION, PROPOSED = range(2)
+
+
+def hunt(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
+    """Three stages; in a stage's turn its proposals are mutated, or a mutation follows them."""
+    positions, proposed, centred = flock.positions, flock.proposed, numbers[CENTRED] > 0.0
+    middle, curve = np.empty(positions.shape[1]), np.empty((2, positions.shape[0]))
+    order = np.empty(positions.shape[0], np.int64)
+    for stage in range(NONE):
+        if stage == SEARCH:
+            tools.shuffle(order, rng)
+            tools.arrange(flock, order)
+        mean(positions, middle)
+        if stage == SELECT:
+            select(positions, flock.best, middle, numbers[ALPHA], rng, proposed)
+        elif stage == SEARCH:
+            spiral(numbers[ANGLE], numbers[CYCLES], rng, curve)
+            search(positions, middle, curve, proposed)
+        elif numbers[SWOOP] == AS_PRINTED:
+            spiral(numbers[ANGLE], numbers[CYCLES], rng, curve)
+            swoop(positions, flock.best, (middle, middle), curve, numbers[C1:], rng, proposed)
+        else:
+            wide_spiral(numbers[ANGLE], rng, curve)
+            swoop(positions, flock.best, (middle, flock.best), curve, numbers[C1:], rng, proposed)
+        mutates = numbers[STAGE] == stage
+        if mutates and numbers[MUTATED] == PROPOSED:
+            tools.mutate(proposed, flock.box, iteration, centred, rng, proposed)
+        tools.propose(flock, flock.everybody)
+        if mutates and numbers[MUTATED] == POPULATION:
+            tools.mutate(positions, flock.box, iteration, centred, rng, proposed)
+            tools.propose(flock, flock.everybody)
+
+
 @dataclass(frozen=True, kw_only=True)
-class EagleSearch(Search[Flock]):
+class EagleSearch(Search):
     """Select, search, swoop; after each an eagle moves only where it is better."""
+
+    iterate = staticmethod(hunt)
 
     alpha: Annotated[float, About("How far the select stage goes.", minimum=1.5, maximum=2)] = 2.0
     angle: Annotated[
@@ -44,7 +89,6 @@ class EagleSearch(Search[Flock]):
         float, About("Swoop away from the best, or again the mean.", minimum=1, maximum=2)
     ] = 2.0
     swoop: Swoop = "alsattar"
-    start: Start = "uniform"
     mutation: Stage = "none"
     mutated: Annotated[
         Mutated,
@@ -55,60 +99,16 @@ class EagleSearch(Search[Flock]):
     ] = "population"
     t_anchor: Anchor = "origin"
 
-    def begin(self, problem: Problem, rng: np.random.Generator) -> Flock:
-        """The first eagles."""
-        return Flock(problem, start(self.start, problem, self.population, rng))
-
-    def iterate(self, flock: Flock, iteration: int, rng: np.random.Generator) -> None:
-        """Three stages; the mean is computed again at each."""
-        steps = _steps()
-        share = rng.random(flock.positions.shape)
-        proposed = steps.selected(flock.positions, flock.best, share, alpha=self.alpha)
-        self._stage("select", proposed, flock, iteration, rng)
-        flock.arrange(rng.permutation(self.population))
-        proposed = steps.searched(flock.positions, *self._spiral(rng))
-        self._stage("search", proposed, flock, iteration, rng)
-        flock.propose(self._swooped(flock, rng))
-
-    def _stage(
-        self,
-        stage: str,
-        proposed: FloatArray,
-        flock: Flock,
-        iteration: int,
-        rng: np.random.Generator,
-    ) -> None:
-        """A stage's proposals; in the stage's turn they are mutated, or followed by a mutation."""
-
-        def mutated(positions: FloatArray) -> FloatArray:
-            return t_mutation(positions, iteration, flock.problem, rng, anchor=self.t_anchor)
-
-        turn = self.mutation == stage
-        flock.propose(mutated(proposed) if turn and self.mutated == "proposed" else proposed)
-        if turn and self.mutated == "population":
-            flock.propose(mutated(flock.positions))
-
-    def _spiral(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        angles, more = rng.random((2, self.population, 1))
-        theta = self.angle * np.pi * angles
-        moved: tuple[FloatArray, FloatArray] = _steps().spiral(theta, theta + self.cycles * more)
-        return moved
-
-    def _swooped(self, flock: Flock, rng: np.random.Generator) -> FloatArray:
-        steps = _steps()
-        middle = steps.mean(flock.positions)
-        if self.swoop == "source":
-            curve, second = self._spiral(rng), middle
-        else:
-            curve = steps.wide_spiral(self.angle * np.pi * rng.random((self.population, 1)))
-            second = flock.best
-        share = rng.random(flock.positions.shape)
-        pulls = ((self.c1, middle), (self.c2, second))
-        moved: FloatArray = steps.swooped(flock.positions, flock.best, share, curve, pulls)
-        return moved
-
-
-@functools.cache
-def _steps() -> ModuleType:
-    """The compiled steps, imported where something is searched: numba is slow to import."""
-    return importlib.import_module("tracekit.replay.optimize.searches._eagle_steps")
+    def numbers(self) -> tuple[float, ...]:
+        """By ``ALPHA, ANGLE, CYCLES, C1, C2, SWOOP, STAGE, MUTATED, CENTRED``."""
+        return (
+            self.alpha,
+            self.angle,
+            self.cycles,
+            self.c1,
+            self.c2,
+            {"alsattar": ALSATTAR, "source": AS_PRINTED}[self.swoop],
+            {"none": NONE, "select": SELECT, "search": SEARCH}[self.mutation],
+            {"population": POPULATION, "proposed": PROPOSED}[self.mutated],
+            self.t_anchor == "centre",
+        )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.replay.optimize.flock import Start
 from tracekit.replay.optimize.searches._eagles import EagleSearch, Stage, Swoop
+from tracekit.replay.optimize.starting import Start
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,39 +1,98 @@
 """tPSO: particle swarm with mutation by Student's t."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
-
-import numpy as np
+from typing import Annotated, Any, ClassVar
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock, start, t_mutation
-from tracekit.replay.optimize.problem import Problem
+from tracekit.replay.optimize.flock import Flock, Tools, copy_rows, draw, put_row
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
 
+#: Places in the numbers of the parameters that an iteration needs.
+FIRST, LAST, OWN, COMMON, FASTEST, MUTATION, CENTRED, ITERATIONS = range(8)
 
-class Swarm(Flock):
-    """Particles: the flock holds where each was best, these where it is and how it moves.
+#: Places in ``more``: where each particle is, how it moves, and random numbers or costs.
+AT, VELOCITY, DRAWS = range(3)
 
-    Attributes
-    ----------
-    at, velocity : float64, shape (particles, dimensions)
+
+def fly(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
+    """Fly, perhaps mutate where each has come to, and remember what was best.
+
+    The flock holds where each particle was best.
     """
+    at, velocity, draws = flock.more[AT], flock.more[VELOCITY], flock.more[DRAWS]
+    proposed, costs = flock.proposed, flock.proposed_costs
+    if iteration == 1:
+        copy_rows(flock.positions, at)
+    draw(draws, rng)
+    done = (iteration - 1) / max(numbers[ITERATIONS] - 1.0, 1.0)
+    goals = (flock.positions, flock.best)
+    _steer((at, velocity), goals, flock.box, draws, numbers, done, rng)
+    for row in range(at.shape[0]):
+        for column in range(at.shape[1]):
+            proposed[row, column] = at[row, column] + velocity[row, column]
+    tools.propose(flock, flock.everybody)
+    copy_rows(proposed, at)
+    if rng.random() < numbers[MUTATION]:
+        for row in range(len(costs)):
+            draws[row, 0] = costs[row]
+        tools.mutate(at, flock.box, iteration, numbers[CENTRED] > 0.0, rng, proposed)
+        tools.propose(flock, flock.everybody)
+        for row in range(len(costs)):
+            if costs[row] < draws[row, 0]:
+                put_row(proposed, row, at, row)
 
-    def __init__(self, problem: Problem, positions: FloatArray) -> None:
-        super().__init__(problem, positions)
-        self.at = self.positions.copy()
-        self.velocity = np.zeros_like(self.at)
+
+def _steer(
+    moving: tuple[FloatArray, FloatArray],
+    goals: tuple[FloatArray, FloatArray],
+    box: FloatArray,
+    draws: FloatArray,
+    numbers: FloatArray,
+    done: float,
+    rng: Any,
+) -> None:
+    """The new velocities, none faster than allowed.
+
+    Parameters
+    ----------
+    moving : (positions, velocities)
+    goals : (own bests, best of all)
+    done : float
+        How much of the iterations is done, 0..1.
+    """
+    (at, velocity), (own, common) = moving, goals
+    inertia = numbers[FIRST] + (numbers[LAST] - numbers[FIRST]) * done
+    for row in range(at.shape[0]):
+        for column in range(at.shape[1]):
+            pulls = (numbers[OWN] * draws[row, column], numbers[COMMON] * rng.random())
+            bests = (own[row, column], common[column])
+            moved = steered(at[row, column], velocity[row, column], inertia, pulls, bests)
+            most = numbers[FASTEST] * (box[1, column] - box[0, column])
+            velocity[row, column] = min(max(moved, -most), most)
+
+
+def steered(
+    at: float,
+    velocity: float,
+    inertia: float,
+    pulls: tuple[float, float],
+    bests: tuple[float, float],
+) -> float:
+    """``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``; the pulls are the c times r."""
+    return inertia * velocity + pulls[0] * (bests[0] - at) + pulls[1] * (bests[1] - at)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TpsoSearch(MutatingSearch[Swarm]):
+class TpsoSearch(MutatingSearch):
     """Particle swarm with falling inertia."""
 
     search_source: ClassVar[str] = (
         "Kennedy and Eberhart 1995, inertia of Shi and Eberhart 1998, with the t step of the"
         " rivals in Geng and Wang 2023; what that paper changed further is not published"
     )
+    iterate = staticmethod(fly)
+    more: ClassVar[int] = 3
 
     inertia_first: Annotated[
         float, About("Share of the velocity that is kept at first.", minimum=0, maximum=1)
@@ -47,52 +106,15 @@ class TpsoSearch(MutatingSearch[Swarm]):
         float, About("Largest velocity, as a share of the range.", minimum=0, maximum=1)
     ] = 0.2
 
-    def begin(self, problem: Problem, rng: np.random.Generator) -> Swarm:
-        """The first particles, at rest."""
-        return Swarm(problem, start(self.start, problem, self.population, rng))
-
-    def iterate(self, flock: Swarm, iteration: int, rng: np.random.Generator) -> None:
-        """Fly, perhaps mutate where each has come to, and remember what was best."""
-        shape = flock.at.shape
-        flock.velocity = steered(
-            flock.at,
-            flock.velocity,
-            (flock.positions, flock.best),
-            inertia=self._inertia(iteration),
-            pulls=(self.own_pull * rng.random(shape), self.common_pull * rng.random(shape)),
+    def numbers(self) -> tuple[float, ...]:
+        """By ``FIRST, LAST, OWN, COMMON, FASTEST, MUTATION, CENTRED, ITERATIONS``."""
+        return (
+            self.inertia_first,
+            self.inertia_last,
+            self.own_pull,
+            self.common_pull,
+            self.fastest,
+            self.mutation_share,
+            self.t_anchor == "centre",
+            self.iterations,
         )
-        most = self.fastest * (flock.problem.upper - flock.problem.lower)
-        flock.velocity = np.clip(flock.velocity, -most, most)
-        flock.at = flock.problem.clipped(flock.at + flock.velocity)
-        costs = flock.evaluate(flock.at)
-        if rng.random() < self.mutation_share:
-            costs = self._mutate_where_it_is(flock, costs, iteration, rng)
-        flock.take(flock.at, costs)
-
-    def _inertia(self, iteration: int) -> float:
-        done = (iteration - 1) / max(self.iterations - 1, 1)
-        return self.inertia_first + (self.inertia_last - self.inertia_first) * done
-
-    def _mutate_where_it_is(
-        self, flock: Swarm, costs: FloatArray, iteration: int, rng: np.random.Generator
-    ) -> FloatArray:
-        other = flock.problem.clipped(
-            t_mutation(flock.at, iteration, flock.problem, rng, anchor=self.t_anchor)
-        )
-        found = flock.evaluate(other)
-        better = found < costs
-        flock.at[better] = other[better]
-        return np.where(better, found, costs)
-
-
-def steered(
-    at: FloatArray,
-    velocity: FloatArray,
-    bests: tuple[FloatArray, FloatArray],
-    *,
-    inertia: float,
-    pulls: tuple[FloatArray, FloatArray],
-) -> FloatArray:
-    """``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``; the pulls are the c times r."""
-    own, common = bests
-    return np.asarray(inertia * velocity + pulls[0] * (own - at) + pulls[1] * (common - at))

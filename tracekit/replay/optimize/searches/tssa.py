@@ -1,31 +1,143 @@
 """tSSA: sparrow search with a tent start and mutation by Student's t."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock, Start, start
-from tracekit.replay.optimize.problem import Problem
+from tracekit.replay.optimize.flock import Flock, Tools, coin
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
+from tracekit.replay.optimize.starting import Start
 
 #: Keeps the step of the best sparrow finite where it is the worst too.
 _TINY = 1e-50
 
-#: Which way a component of a scrounger's step points.
-_SIGNS = np.array([-1.0, 1.0])
+
+#: Places in the numbers of the parameters that an iteration needs.
+PRODUCERS, SCOUTS, SAFETY, ITERATIONS, MUTATION, CENTRED = range(6)
+
+
+def forage(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
+    """Producers, scroungers, scouts, mutation; the population is sorted by cost first."""
+    positions, proposed, best = flock.positions, flock.proposed, flock.best
+    order = np.empty(len(positions), np.int64)
+    by_cost(flock.costs, order)
+    tools.arrange(flock, order)
+    producers, scouts = int(numbers[PRODUCERS]), int(numbers[SCOUTS])
+    _produce(positions, producers, (numbers[SAFETY], numbers[ITERATIONS]), rng, proposed)
+    tools.propose(flock, flock.everybody[:producers])
+    _scrounge(positions, best, producers, rng, proposed)
+    tools.propose(flock, flock.everybody[producers:])
+    tools.shuffle(order, rng)
+    rows = order[:scouts]
+    _scout(positions, flock.costs, (best, flock.best_cost[0]), rows, rng, proposed)
+    tools.propose(flock, rows)
+    if rng.random() < numbers[MUTATION]:
+        tools.mutate(positions, flock.box, iteration, numbers[CENTRED] > 0.0, rng, proposed)
+        tools.propose(flock, flock.everybody)
+
+
+def by_cost(costs: FloatArray, order: IntArray) -> None:
+    """The order of rising costs; who costs the same stays in order. Most are in order already."""
+    for own in range(len(costs)):
+        place = own
+        while place > 0 and costs[order[place - 1]] > costs[own]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = own
+
+
+def _produce(
+    positions: FloatArray, producers: int, how: tuple[float, float], rng: Any, out: FloatArray
+) -> None:
+    """The first leave all at once, or none; ``how``: the safety and the iterations."""
+    safety, iterations = how
+    safe = rng.random() < safety
+    for row in range(producers):
+        drawn = 1.0 - rng.random() if safe else rng.standard_normal()
+        for at in range(positions.shape[1]):
+            own = positions[row, at]
+            if safe:
+                out[row, at] = safe_producer(own, row + 1, drawn, iterations)
+            else:
+                out[row, at] = own + drawn
+
+
+def _scrounge(
+    positions: FloatArray, best: FloatArray, first: int, rng: Any, out: FloatArray
+) -> None:
+    """All from ``first`` on; those who are far behind fly off, the others go near the best."""
+    count, dimensions = positions.shape
+    draws = np.empty(count)
+    for row in range(first, count):
+        draws[row] = rng.standard_normal()
+    for row in range(first, count):
+        step = 0.0
+        for at in range(dimensions):
+            way = abs(positions[row, at] - best[at])
+            step += way if coin(rng) else -way
+        for at in range(dimensions):
+            if row + 1 > count / 2:
+                own, worst = positions[row, at], positions[count - 1, at]
+                out[row - first, at] = hungry_scrounger(own, worst, row + 1, draws[row])
+            else:
+                out[row - first, at] = best[at] + step / dimensions
+
+
+def _scout(
+    positions: FloatArray,
+    costs: FloatArray,
+    found: tuple[FloatArray, float],
+    rows: IntArray,
+    rng: Any,
+    out: FloatArray,
+) -> None:
+    """Some flee to the best, which is nervous itself; ``found``: the best and its cost."""
+    (best, best_cost), draws, last = found, np.empty(len(rows)), 0
+    for row in range(len(rows)):
+        draws[row] = rng.standard_normal()
+    for row in range(1, len(costs)):
+        if costs[row] > costs[last]:
+            last = row
+    for row in range(len(rows)):
+        one, turn = rows[row], rng.uniform(-1.0, 1.0)
+        gap = costs[one] - costs[last] + _TINY
+        for at in range(positions.shape[1]):
+            own = positions[one, at]
+            if costs[one] > best_cost:
+                out[row, at] = fleeing_scout(own, best[at], draws[row])
+            else:
+                out[row, at] = own + turn * abs(own - positions[last, at]) / gap
+
+
+def safe_producer(own: float, rank: int, draw: float, iterations: float) -> float:
+    """``x * exp(-rank / (draw * iterations))``, draw in (0, 1]; ranks from 1."""
+    moved: float = own * np.exp(-rank / (draw * iterations))
+    return moved
+
+
+def hungry_scrounger(own: float, worst: float, rank: int, draw: float) -> float:
+    """``Q * exp((worst - x) / rank^2)``, Q normal; far-off positions overflow and are clipped."""
+    moved: float = draw * np.exp((worst - own) / rank**2)
+    return moved
+
+
+def fleeing_scout(own: float, best: float, draw: float) -> float:
+    """``b + beta * |x - b|``, beta normal."""
+    return best + draw * abs(own - best)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TssaSearch(MutatingSearch[Flock]):
+class TssaSearch(MutatingSearch):
     """Sparrow search: producers, scroungers that follow them, and scouts that flee."""
 
     search_source: ClassVar[str] = (
         "Xue and Shen 2020 with the t step of the rivals in Geng and Wang 2023;"
         " what that paper changed further is not published"
     )
+    iterate = staticmethod(forage)
 
     start: Start = "tent"
     producer_share: Annotated[
@@ -38,66 +150,13 @@ class TssaSearch(MutatingSearch[Flock]):
         float, About("An alarm above this makes the producers leave.", minimum=0.5, maximum=1)
     ] = 0.8
 
-    def begin(self, problem: Problem, rng: np.random.Generator) -> Flock:
-        """The first sparrows."""
-        return Flock(problem, start(self.start, problem, self.population, rng))
-
-    def iterate(self, flock: Flock, iteration: int, rng: np.random.Generator) -> None:
-        """Producers, scroungers, scouts, mutation; the population is sorted by cost first."""
-        flock.arrange(flock.costs.argsort(kind="stable"))
-        leaders = max(round(self.producer_share * self.population), 1)
-        rows = np.arange(self.population)
-        self._produce(flock, rows[:leaders], rng)
-        self._scrounge(flock, rows[leaders:], rng)
-        scouts = max(round(self.scout_share * self.population), 1)
-        self._scout(flock, rng.permutation(self.population)[:scouts], rng)
-        self.mutate(flock, iteration, rng)
-
-    def _produce(self, flock: Flock, rows: IntArray, rng: np.random.Generator) -> None:
-        own = flock.positions[rows]
-        if rng.random() < self.safety:
-            ranks = (rows + 1)[:, None]
-            moved = safe_producer(own, ranks, 1.0 - rng.random((len(rows), 1)), self.iterations)
-        else:
-            moved = own + rng.standard_normal((len(rows), 1))
-        flock.propose(moved, rows)
-
-    def _scrounge(self, flock: Flock, rows: IntArray, rng: np.random.Generator) -> None:
-        own, worst, lead = flock.positions[rows], flock.positions[-1], flock.best
-        ranks = (rows + 1)[:, None]
-        hungry = hungry_scrounger(own, worst, ranks, rng.standard_normal((len(rows), 1)))
-        signs = _SIGNS[rng.integers(0, 2, own.shape)]
-        step = np.add.reduce(signs * np.abs(own - lead), axis=1, keepdims=True) / own.shape[1]
-        flock.propose(np.where(ranks > self.population / 2, hungry, lead + step), rows)
-
-    def _scout(self, flock: Flock, rows: IntArray, rng: np.random.Generator) -> None:
-        own, costs = flock.positions[rows], flock.costs[rows][:, None]
-        last = flock.costs.argmax()
-        fled = fleeing_scout(own, flock.best, rng.standard_normal((len(rows), 1)))
-        gap = costs - flock.costs[last] + _TINY
-        turn = rng.uniform(-1.0, 1.0, (len(rows), 1))
-        nervous = own + turn * np.abs(own - flock.positions[last]) / gap
-        flock.propose(np.where(costs > flock.best_cost, fled, nervous), rows)
-
-
-def safe_producer(
-    own: FloatArray, rank: FloatArray | IntArray, draw: FloatArray, iterations: int
-) -> FloatArray:
-    """``x * exp(-rank / (draw * iterations))``, draw in (0, 1]; ranks from 1."""
-    return np.asarray(own * np.exp(-rank / (draw * iterations)))
-
-
-def hungry_scrounger(
-    own: FloatArray,
-    worst: FloatArray,
-    rank: FloatArray | IntArray,
-    draw: FloatArray,
-) -> FloatArray:
-    """``Q * exp((worst - x) / rank^2)``, Q normal; far-off positions overflow and are clipped."""
-    with np.errstate(over="ignore"):
-        return np.asarray(draw * np.exp((worst - own) / rank**2))
-
-
-def fleeing_scout(own: FloatArray, best: FloatArray, draw: FloatArray) -> FloatArray:
-    """``b + beta * |x - b|``, beta normal."""
-    return np.asarray(best + draw * np.abs(own - best))
+    def numbers(self) -> tuple[float, ...]:
+        """By ``PRODUCERS, SCOUTS, SAFETY, ITERATIONS, MUTATION, CENTRED``."""
+        return (
+            max(round(self.producer_share * self.population), 1),
+            max(round(self.scout_share * self.population), 1),
+            self.safety,
+            self.iterations,
+            self.mutation_share,
+            self.t_anchor == "centre",
+        )

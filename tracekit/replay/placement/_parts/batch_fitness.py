@@ -4,6 +4,7 @@ The equations stand in ``placement/_parts/fitness.py``; a batch adds them up con
 each on what those before it have left.
 """
 
+import functools
 import math
 from types import FunctionType
 from typing import Any, NamedTuple, cast
@@ -11,8 +12,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import Direct, compiled, with_functions
-from tracekit.replay.optimize.problem import Move
+from tracekit.jit import B2, F1, F2, F3, I1, I2, Direct, Pointer, compiled, with_functions
+from tracekit.numba_alone import types
+from tracekit.replay.optimize.problem import CompiledCost
 from tracekit.replay.placement._parts.batch import within
 from tracekit.replay.placement._parts.fitness import (
     excess,
@@ -26,12 +28,15 @@ from tracekit.replay.placement._parts.formula import NUMBERS
 #: What a container that finds no room takes off a batch's fitness.
 NO_ROOM = 10.0
 
+#: What no fitness is.
+UNKNOWN = math.inf
+
 #: What critical loads mean, and what a batch is judged by: places in ``rules``.
 SOFT, HARD, PENALTY = 0.0, 1.0, 2.0
 TCRIT, MODE, EXCESS, OF_SCORE, OF_IMBALANCE = range(5)
 
 
-def _suits_numbers(
+def _suits(
     node: int,
     asked: FloatArray,
     extra: FloatArray,
@@ -59,13 +64,6 @@ def _suits_numbers(
     return score
 
 
-_suits: Any = compiled(with_functions(cast("FunctionType", _suits_numbers), {}, NUMBERS))
-
-
-_within: Any = compiled(within)
-
-
-@compiled
 def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
     """As ``tracekit.metrics.imbalance``, of one node whose use is added up here."""
     count = ground.shape[2]
@@ -81,134 +79,48 @@ def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
     return math.sqrt(squares)
 
 
-@compiled
 def _taken_before(
-    row: IntArray,
+    nodes: IntArray,
+    row: int,
     request: FloatArray,
     placed: BoolArray,
     upto: int,
     node: int,
     extra: FloatArray,
-) -> None:
-    """The amounts that the first containers of the batch take of a node."""
-    # column by column: an assignment to a slice costs as much as scoring a node
+) -> bool:
+    """Whether the first containers of a proposal take anything of a node, and what amounts."""
+    # number by number: a slice costs as much as scoring a node
+    taken = False
     for column in range(len(extra)):
         extra[column] = 0.0
     for other in range(upto):
-        if placed[other] and row[other] == node:
+        if nodes[row, other] == node and placed[row, other]:
+            taken = True
             for column in range(len(extra)):
                 extra[column] += request[other, column]
+    return taken
 
 
-@compiled
 def _more_uneven(
-    row: IntArray,
+    nodes: IntArray,
+    row: int,
     request: FloatArray,
     placed: BoolArray,
     ground: FloatArray,
     extra: FloatArray,
 ) -> float:
-    """By how much the sum of unevenness over all nodes grows with the batch."""
-    grown = 0.0
-    for at in range(len(row)):
-        again = False
+    """By how much the sum of unevenness over all nodes grows with a proposal."""
+    grown, batch = 0.0, nodes.shape[1]
+    for at in range(batch):
+        node, again = nodes[row, at], False
         for other in range(at):
-            again = again or row[other] == row[at]
+            again = again or nodes[row, other] == node
         if not again:
-            _taken_before(row, request, placed, len(row), row[at], extra)
-            grown += _uneven(row[at], extra, ground)
+            _taken_before(nodes, row, request, placed, batch, node, extra)
+            grown += _uneven(node, extra, ground)
             extra[:] = 0.0
-            grown -= _uneven(row[at], extra, ground)
+            grown -= _uneven(node, extra, ground)
     return grown
-
-
-@compiled
-def _judge(
-    nodes: IntArray,
-    request: FloatArray,
-    kinds: IntArray,
-    open_nodes: BoolArray,
-    free: FloatArray,
-    ground: FloatArray,
-    mu: FloatArray,
-    nu: FloatArray,
-    rules: FloatArray,
-    fitness: FloatArray,
-    placed: BoolArray,
-) -> None:
-    candidates, batch = nodes.shape
-    count = ground.shape[1]
-    extra = np.zeros(request.shape[1])
-    even = 0.0
-    if rules[OF_IMBALANCE] > 0.0:
-        for node in range(count):
-            even += _uneven(node, extra, ground)
-    for row in range(candidates):
-        total, chosen, found = 0.0, nodes[row], placed[row]
-        for at in range(batch):
-            node = chosen[at]
-            _taken_before(chosen, request, found, at, node, extra)
-            score = math.nan
-            if open_nodes.shape[0] == 0 or open_nodes[at, node]:
-                score = _suits(
-                    node, request[at], extra, free, ground, mu[kinds[at, node]], nu, rules
-                )
-            found[at] = not math.isnan(score)
-            total += rules[OF_SCORE] * score if found[at] else -NO_ROOM
-        if rules[OF_IMBALANCE] > 0.0:
-            grown = _more_uneven(chosen, request, found, ground, extra)
-            total -= rules[OF_IMBALANCE] * (even + grown) / count
-        fitness[row] = total
-
-
-@compiled
-def _move(
-    proposed: FloatArray,
-    rows: IntArray,
-    positions: FloatArray,
-    costs: FloatArray,
-    box: FloatArray,
-    order: IntArray,
-    request: FloatArray,
-    kinds: IntArray,
-    open_nodes: BoolArray,
-    free: FloatArray,
-    ground: FloatArray,
-    mu: FloatArray,
-    nu: FloatArray,
-    rules: FloatArray,
-) -> int:
-    """See ``mover``; the first of the lowest costs, or -1 where one is no number."""
-    count, batch = proposed.shape
-    inside = np.empty((count, batch))
-    nodes = np.empty((count, batch), np.int64)
-    for row in range(count):
-        for at in range(batch):
-            value = proposed[row, at]
-            # written so that what is no number goes to the lower bound
-            value = max(box[0, at], value)
-            value = min(box[1, at], value)
-            inside[row, at] = value
-            nodes[row, at] = order[int(_within(value, len(order)))]
-    fitness, placed = np.empty(count), np.zeros((count, batch), np.bool_)
-    _judge(nodes, request, kinds, open_nodes, free, ground, mu, nu, rules, fitness, placed)
-    for row in range(count):
-        if math.isnan(fitness[row]):
-            return -1
-    for row in range(count):
-        own = rows[row]
-        if -fitness[row] < costs[own]:
-            costs[own] = -fitness[row]
-            for at in range(batch):
-                positions[own, at] = inside[row, at]
-    least = 0
-    for own in range(1, len(costs)):
-        if costs[own] < costs[least]:
-            least = own
-    return least
-
-
-_JUDGE, _MOVE = Direct(_judge), Direct(_move)
 
 
 class Case(NamedTuple):
@@ -227,6 +139,9 @@ class Case(NamedTuple):
     mu, nu : float64, shapes (kinds, resources) and (resources,)
     rules : float64, shape (5,)
         By ``TCRIT, MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
+    alone : float64, shape (batch, nodes)
+        Fitness of each container where none of the batch came before it, NaN where it finds no
+        room; ``UNKNOWN`` until it is asked for.
     """
 
     request: FloatArray
@@ -237,6 +152,78 @@ class Case(NamedTuple):
     mu: FloatArray
     nu: FloatArray
     rules: FloatArray
+    alone: FloatArray
+
+
+def _judge(nodes: IntArray, case: Case, fitness: FloatArray, placed: BoolArray) -> None:
+    """See ``judge``."""
+    # taken out once: each time costs as much as scoring a node
+    request, alone, rules, kinds, open_nodes, ground, mu = (
+        case.request, case.alone, case.rules, case.kinds, case.open_nodes, case.ground, case.mu
+    )  # fmt: skip
+    extra = np.zeros(request.shape[1])
+    even = _sum_uneven(ground, extra) if rules[OF_IMBALANCE] > 0.0 else 0.0
+    for row in range(len(fitness)):
+        total = 0.0
+        for at in range(nodes.shape[1]):
+            node = nodes[row, at]
+            taken = _taken_before(nodes, row, request, placed, at, node, extra)
+            score = UNKNOWN if taken else alone[at, node]
+            if score == UNKNOWN:
+                score = math.nan
+                if open_nodes.shape[0] == 0 or open_nodes[at, node]:
+                    weights = mu[kinds[at, node]]
+                    score = _suits(
+                        node, request[at], extra, case.free, ground, weights, case.nu, rules
+                    )
+                if not taken:
+                    alone[at, node] = score
+            placed[row, at] = not math.isnan(score)
+            total += rules[OF_SCORE] * score if placed[row, at] else -NO_ROOM
+        if rules[OF_IMBALANCE] > 0.0:
+            grown = _more_uneven(nodes, row, request, placed, ground, extra)
+            total -= rules[OF_IMBALANCE] * (even + grown) / ground.shape[1]
+        fitness[row] = total
+
+
+def _sum_uneven(ground: FloatArray, nothing: FloatArray) -> float:
+    """The sum of unevenness over all nodes before the batch."""
+    even = 0.0
+    for node in range(ground.shape[1]):
+        even += _uneven(node, nothing, ground)
+    return even
+
+
+class Given(NamedTuple):
+    """What the cost of a position is computed from.
+
+    Parameters
+    ----------
+    order : int64, shape (nodes,)
+        The node of each whole number.
+    """
+
+    order: IntArray
+    case: Case
+
+
+def _cost(proposed: FloatArray, count: int, given: Given, costs: FloatArray) -> int:
+    """See ``Flock.cost``."""
+    order, batch = given.order, proposed.shape[1]
+    nodes, placed = np.empty((count, batch), np.int64), np.empty((count, batch), np.bool_)
+    for row in range(count):
+        for at in range(batch):
+            nodes[row, at] = order[int(within(proposed[row, at], len(order)))]
+    _judge(nodes, given.case, costs[:count], placed)
+    for row in range(count):
+        costs[row] = -costs[row]
+        if math.isnan(costs[row]):
+            return 1
+    return 0
+
+
+_COMPILED: Any = compiled(with_functions(cast("FunctionType", _judge), {}, NUMBERS))
+_JUDGE = Direct(_COMPILED)
 
 
 def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
@@ -249,24 +236,24 @@ def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
     """
     fitness = np.empty(len(nodes))
     placed = np.zeros(nodes.shape, dtype=np.bool_)
-    _JUDGE(np.ascontiguousarray(nodes), *case, fitness, placed)
+    _JUDGE(np.ascontiguousarray(nodes), case, fitness, placed)
     return fitness, placed
 
 
-def mover(box: FloatArray, order: IntArray, case: Case) -> Move:
-    """The function that moves candidates to cheaper proposed positions, brought into the box.
+@functools.cache
+def _function() -> Pointer:
+    case = types.NamedTuple((F2, I2, B2, F2, F3, F2, F1, F1, F2), Case)
+    given = types.NamedTuple((I1, case), Given)
+    cost = with_functions(cast("FunctionType", _cost), {"_judge": _COMPILED}, {})
+    return Pointer(cost, types.int64(F2, types.int64, given, F1))
+
+
+def compiled_cost(order: IntArray, case: Case) -> CompiledCost:
+    """The cost of positions for compiled code: what fitness they lack, decoded by this order.
 
     Parameters
     ----------
-    box : float64, shape (2, batch)
-        The lower and the upper bounds.
     order : int64, shape (nodes,)
         The node of each whole number.
     """
-    given = (box, order, *case)
-
-    def move(proposed: FloatArray, rows: IntArray, positions: FloatArray, costs: FloatArray) -> int:
-        found: int = _MOVE(np.ascontiguousarray(proposed), rows, positions, costs, *given)
-        return found
-
-    return move
+    return CompiledCost(_function(), Given(order, case))

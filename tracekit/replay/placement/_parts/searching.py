@@ -14,7 +14,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.problem import Move, Problem
+from tracekit.replay.optimize.problem import CompiledCost, Problem
 from tracekit.replay.optimize.search import Search
 from tracekit.replay.placement._parts.batch import Batch, BatchPolicy, within
 from tracekit.replay.placement._parts.fitness import PENALTY, FitnessPolicy, Ground
@@ -54,7 +54,7 @@ class SearchingPolicy(FitnessPolicy, BatchPolicy):
             lower=np.zeros(size),
             upper=np.full(size, float(nodes)),
             cost=lambda positions: -judged.fitness(order[decode(positions, nodes)])[0],
-            move=judged.mover(order),
+            compiled=judged.compiled_cost(order),
         )
         assert isinstance(self, Search)  # noqa: S101 - every policy of this kind is one
         chosen = order[decode(self.minimize(problem, rng).position, nodes)]
@@ -82,7 +82,7 @@ class BatchFitness:
     ) -> None:
         from tracekit.replay.placement._parts import batch_fitness  # noqa: PLC0415 - numba is slow to import
 
-        self._judge, self._mover = batch_fitness.judge, batch_fitness.mover
+        self._judge, self._compiled_cost = batch_fitness.judge, batch_fitness.compiled_cost
         nodes = np.arange(len(snapshot.capacity))
         ground = policy.ground(snapshot, nodes)
         columns = list(ground.columns)
@@ -96,7 +96,9 @@ class BatchFitness:
         self._case = batch_fitness.Case(
             request=np.stack([policy.request(ground, one) for one in batch.containers]),
             kinds=_kinds(policy, ground, batch),
-            open_nodes=np.empty((0, len(nodes)), np.bool_) if shut is None else shut,
+            open_nodes=np.empty((0, len(nodes)), np.bool_)
+            if shut is None
+            else np.ascontiguousarray(shut),
             free=np.ascontiguousarray(free, dtype=np.float64),
             ground=np.stack([ground.total, ground.used]),
             mu=policy.mu(ground),
@@ -104,6 +106,7 @@ class BatchFitness:
             rules=np.array(
                 [policy.tcrit, modes[policy.tcrit_mode], PENALTY, *self.weights[objective]]
             ),
+            alone=np.full((len(batch.containers), len(nodes)), batch_fitness.UNKNOWN),
         )
 
     def first(self, count: int) -> BatchFitness:
@@ -114,6 +117,7 @@ class BatchFitness:
                 request=case.request[:count],
                 kinds=case.kinds[:count],
                 open_nodes=case.open_nodes[:count],
+                alone=case.alone[:count],
             )
         )
 
@@ -121,7 +125,8 @@ class BatchFitness:
         """The same with no node open to some containers, shape (batch,)."""
         shut = self._case.open_nodes
         every = np.ones((len(left_out), len(self._case.free)), np.bool_) if not len(shut) else shut
-        return self._of(self._case._replace(open_nodes=every & ~left_out[:, None]))
+        left, unknown = every & ~left_out[:, None], np.full_like(self._case.alone, np.inf)
+        return self._of(self._case._replace(open_nodes=left, alone=unknown))
 
     def _of(self, case: Case) -> BatchFitness:
         other = copy.copy(self)
@@ -141,11 +146,9 @@ class BatchFitness:
         """
         return self._judge(nodes, self._case)
 
-    def mover(self, order: IntArray) -> Move:
-        """The function that moves candidates to better proposals, by the fitness on these nodes."""
-        size, nodes = self._case.kinds.shape
-        box = np.stack([np.zeros(size), np.full(size, float(nodes))])
-        return self._mover(box, order, self._case)
+    def compiled_cost(self, order: IntArray) -> CompiledCost:
+        """The fitness that positions lack, for compiled code; they are decoded by this order."""
+        return self._compiled_cost(order, self._case)
 
 
 def _kinds(policy: FitnessPolicy, ground: Ground, batch: Batch) -> IntArray:
