@@ -94,13 +94,15 @@ class BatchFitness:
         }
         shut = batch.open_nodes
         self._case = batch_fitness.Case(
-            request=np.stack([policy.request(ground, one) for one in batch.containers]),
+            request=np.ascontiguousarray(
+                np.stack([policy.request(ground, one) for one in batch.containers])
+            ),
             kinds=_kinds(policy, ground, batch),
             open_nodes=np.empty((0, len(nodes)), np.bool_)
             if shut is None
             else np.ascontiguousarray(shut),
             free=np.ascontiguousarray(free, dtype=np.float64),
-            ground=np.stack([ground.total, ground.used]),
+            ground=np.ascontiguousarray(np.stack([ground.total, ground.used])),
             mu=policy.mu(ground),
             nu=policy.nu(ground),
             rules=np.array(
