@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from replay_support import STEP_MS, Row, workload
 
 from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.samples import Samples
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.fast.sampling import CompiledSampler
@@ -150,3 +151,16 @@ def test_a_lost_container_is_seen_at_the_end() -> None:
 
     with pytest.raises(AssertionError, match="requested differs from the sum of placed"):
         engine.run(lose)
+
+
+def test_a_policy_cannot_write_to_what_measures_are_taken_of() -> None:
+    load = workload([(10, 10)], [(0, 4000, 1, 1)])
+    reader, requested = Looking(2, 0), np.array([[1, 1]])
+    samples = Samples(load, [reader])
+    samples.note(0, 0, 0, requested)
+    samples.take(np.array([True]), np.array([0]))
+    shown = samples.history.usage(STEP_MS, reader).requested
+    assert shown is not None
+    assert not shown.flags.writeable
+    requested[:] = 7
+    assert shown.tolist() == [[1, 1]]

@@ -169,6 +169,23 @@ def test_searching_from_the_first_container_equals_plain(policy: str, load: Work
     assert fast.node.tolist() == plain.node.tolist()
 
 
+def test_criteria_are_found_by_their_other_names() -> None:
+    """A trace of machines calls the columns ``disk`` and ``disk_io``."""
+    rng = np.random.default_rng(44)
+    rows = [(900 * at, 9000, *rng.integers(1, 9, 2).tolist(), 0) for at in range(6)]
+    load = workload([(30, 46), (36, 23), (58, 41)] * 2, rows, steps=STEPS)
+    asked = np.column_stack([load.request, rng.integers(0, 8, (6, 2))])
+    wide = dataclasses.replace(
+        load,
+        resources=(*load.resources, "disk", "disk_io"),
+        capacity=np.column_stack([load.capacity, rng.integers(9, 50, (6, 2))]),
+        request=asked,
+        nonzero_request=asked,
+        limit=asked,
+    )
+    check_same(wide, "cwt")
+
+
 @pytest.mark.parametrize("policy", sorted({*KERNELS, *INDEXED}))
 def test_node_tables_column_by_column_are_compiled_too(policy: str) -> None:
     """A workload read from a store has them so; the compiled forms ask for row by row."""

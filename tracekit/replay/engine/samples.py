@@ -52,6 +52,8 @@ class Samples:
         if not self._noted or self._requested is None:
             # a copy serves all steps until something moves
             self._requested = requested.T.copy().T
+            # policies are shown it, and measures are taken of it
+            self._requested.flags.writeable = False
         self._noted = range(self._noted.start if self._noted else step, step + 1)
         self._pending.append(pending)
         self._moves.append(moves)

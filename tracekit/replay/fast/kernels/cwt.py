@@ -20,6 +20,7 @@ from tracekit.replay.placement._parts.topsis import nearness
 from tracekit.replay.placement._parts.weights import CRITERIA, combine, gain_of, of_gains, present
 from tracekit.replay.placement.cwt import Cwt
 from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.workload.resources import column_of
 
 #: Bits of a double: where the exponent begins, what of it is taken off.
 _FRACTION_BITS = 52
@@ -192,8 +193,8 @@ def make(policy: Cwt, resources: Sequence[str], allocatable: IntArray) -> Kernel
     """The kernel of the observed ideal."""
     if policy.ideal != "observed":
         return None
-    columns = [resources.index(name) for name in CRITERIA.values() if name in resources]
-    numbers = [policy.combine == "linear", *columns]
+    columns = [column_of(resources, name) for name in CRITERIA.values()]
+    numbers = [policy.combine == "linear", *(column for column in columns if column is not None)]
     return Kernel(
         score=_SCORE,
         parameters=np.array(numbers, dtype=np.float64),
