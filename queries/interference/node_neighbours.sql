@@ -3,7 +3,7 @@
 --   press: the mean and the sum of their services' profiles, a profile being the mean over the
 --   service's containers of their means in that window. Who shares its cores or its socket the
 --   trace does not say, so this is a stand-in for interference and no measurement of it. Samples
---   without a node are left out. Sums are of whole 10^-12, so that no order of rows changes them.
+--   without a node are left out. Sums are of decimals, so that no order of rows changes them.
 -- reads: container_usage_keyed, container_id, node_id, service_id
 -- param: window_ms BIGINT Length of a window; longer than the trace: one window [ms].
 -- column: container VARCHAR The container.
@@ -22,7 +22,7 @@ WITH timed AS (
         container_key,
         node_key,
         service_key,
-        cast(round(cpu_fraction * 1e12) AS BIGINT) AS cpu_whole,
+        cast(cpu_fraction AS DECIMAL(38, 12)) AS cpu,
         time_ms
         - time_ms % coalesce(getvariable('window_ms')::BIGINT, 1000000000000) AS window_start_ms
     FROM container_usage_keyed
@@ -36,7 +36,7 @@ stays AS (
         window_start_ms,
         min(service_key) AS service_key,
         count(*) AS samples,
-        sum(cpu_whole) / count(*) AS cpu_whole
+        cast(avg(cpu) AS DECIMAL(38, 12)) AS cpu
     FROM timed
     GROUP BY container_key, node_key, window_start_ms
 ),
@@ -45,7 +45,7 @@ profiles AS (
     SELECT
         service_key,
         window_start_ms,
-        cast(round(sum(cast(round(cpu_whole) AS BIGINT)) / count(*)) AS BIGINT) AS cpu_whole
+        cast(avg(cpu) AS DECIMAL(38, 12)) AS cpu
     FROM stays
     GROUP BY service_key, window_start_ms
 ),
@@ -55,7 +55,7 @@ nodes AS (
         stays.node_key,
         stays.window_start_ms,
         count(*) AS containers,
-        sum(profiles.cpu_whole) AS cpu_whole
+        sum(profiles.cpu) AS cpu
     FROM stays
     INNER JOIN profiles
         ON
@@ -70,16 +70,17 @@ SELECT
     service_id.service,
     stays.window_start_ms,
     stays.samples,
-    round(stays.cpu_whole / 1e12, 12) AS cpu_mean,
+    cast(stays.cpu AS DOUBLE) AS cpu_mean,
     nodes.containers - 1 AS neighbours,
     CASE
         WHEN nodes.containers > 1
-            THEN round((nodes.cpu_whole - profiles.cpu_whole) / 1e12 / (nodes.containers - 1), 12)
+            THEN
+                round(cast(nodes.cpu - profiles.cpu AS DOUBLE) / (nodes.containers - 1), 12)
         ELSE 0.0
     END AS neighbour_cpu_mean,
     CASE
         WHEN nodes.containers > 1
-            THEN round((nodes.cpu_whole - profiles.cpu_whole) / 1e12, 12)
+            THEN cast(nodes.cpu - profiles.cpu AS DOUBLE)
         ELSE 0.0
     END AS neighbour_cpu_sum
 FROM stays

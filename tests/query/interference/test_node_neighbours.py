@@ -15,18 +15,21 @@ from tracekit.arrays import IntArray
 
 SQL = Path(__file__).parents[3] / "queries" / "interference" / "node_neighbours.sql"
 
-COUNT = 400
-#: CPU of containers on one node, each of a service of its own.
-CPU = np.random.default_rng(5).uniform(size=COUNT)
+COUNT, SERVICES, SAMPLES = 400, 40, 3
+#: CPU of containers on one node, ten of each service, at each sample; one is beyond any machine.
+CPU = np.random.default_rng(5).uniform(size=(COUNT, SAMPLES))
+CPU[7, 1] = 2e7
 
 
 def found(order: IntArray) -> list[tuple[Any, ...]]:
     """The rows, where samples are stored in this order."""
+    key, sample = order // SAMPLES, order % SAMPLES
     with duckdb.connect(config={"threads": 1}) as con:
-        con.register("samples", pl.DataFrame({"key": order, "cpu": CPU[order]}).to_arrow())
+        rows = pl.DataFrame({"key": key, "sample": sample, "cpu": CPU[key, sample]})
+        con.register("samples", rows.to_arrow())
         con.execute(
             "CREATE TABLE container_usage_keyed AS SELECT key AS container_key, 0 AS node_key,"
-            " key AS service_key, cpu AS cpu_fraction, 0::BIGINT AS time_ms FROM samples"
+            f" key % {SERVICES} AS service_key, cpu AS cpu_fraction, sample AS time_ms FROM samples"
         )
         for name in ("container", "service"):
             con.execute(
@@ -38,18 +41,21 @@ def found(order: IntArray) -> list[tuple[Any, ...]]:
 
 
 def test_neighbours_are_the_others_of_the_node() -> None:
-    rows = found(np.arange(COUNT))
+    rows = found(np.arange(COUNT * SAMPLES))
     assert len(rows) == COUNT
-    for own, row in zip(CPU.tolist(), rows, strict=True):
-        assert row[5] == pytest.approx(own, abs=1e-12)
+    means = [math.fsum(row) / SAMPLES for row in CPU.tolist()]
+    profiles = [math.fsum(means[at::SERVICES]) * SERVICES / COUNT for at in range(SERVICES)]
+    every = math.fsum(profiles) * COUNT / SERVICES
+    for at, row in enumerate(rows):
+        assert row[5] == pytest.approx(means[at], rel=1e-12)
         assert row[6] == COUNT - 1
-        others = math.fsum(CPU) - own
-        assert row[7] == pytest.approx(others / (COUNT - 1), abs=1e-11)
-        assert row[8] == pytest.approx(others, abs=1e-9)
+        others = every - profiles[at % SERVICES]
+        assert row[7] == pytest.approx(others / (COUNT - 1), rel=1e-12)
+        assert row[8] == pytest.approx(others, rel=1e-12)
 
 
 def test_no_order_of_rows_changes_a_sum() -> None:
     rng = np.random.default_rng(6)
-    first = found(np.arange(COUNT))
+    first = found(np.arange(COUNT * SAMPLES))
     for _ in range(5):
-        assert found(rng.permutation(COUNT)) == first
+        assert found(rng.permutation(COUNT * SAMPLES)) == first

@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from replay_support import waiting
 from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 
+from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches import all_searches, get_search
@@ -119,6 +120,40 @@ def test_compiled_searches_find_what_they_find_by_a_plain_cost(name: str, seed: 
     assert (one.cost, one.curve.tolist()) == (other.cost, other.curve.tolist())
     assert one.evaluations == other.evaluations == sum(map(len, asked))
     assert draws[0].random() == draws[1].random()
+
+
+@pytest.mark.parametrize("name", all_searches())
+def test_a_compiled_cost_that_is_no_number_is_refused(name: str) -> None:
+    seen = cluster(np.full((6, 4), 50), np.zeros((6, 4), dtype=np.int64), resources=FOUR)
+    policy = fitness_policy("tbesk_exact")
+    pods = (waiting(1, 1, 1, 1), waiting(2, 2, 2, 2))
+    judged = BatchFitness(policy, seen, Batch(containers=pods, open_nodes=None), "imbalance")
+    # the score of one container on one node alone, which a weight of 0 then multiplies
+    judged._case.alone[1, 3] = -math.inf
+
+    def cost(positions: np.ndarray) -> np.ndarray:
+        return -judged.fitness(decode(positions, 6))[0]
+
+    problem = Problem(
+        lower=np.zeros(2), upper=np.full(2, 6.0), cost=cost,
+        compiled=judged.compiled_cost(np.arange(6)),
+    )  # fmt: skip
+    with pytest.raises(TracekitError, match=r"the objective gave NaN at position \([0-9.]+, 3"):
+        get_search(name)(patience=0).minimize(problem, np.random.default_rng(0))
+
+
+def test_a_policy_of_ones_own_may_give_arrays_of_any_layout() -> None:
+    class Odd(type(fitness_policy("tbesk_exact"))):  # type: ignore[misc]
+        def mu(self, ground: Any) -> Any:
+            found = np.asfortranarray(super().mu(ground))
+            found.flags.writeable = False
+            return found
+
+    seen = cluster(np.full((6, 4), 50), np.zeros((6, 4), dtype=np.int64), resources=FOUR)
+    batch = Batch(containers=(waiting(1, 1, 1, 1), waiting(2, 2, 2, 2)), open_nodes=None)
+    nodes = np.array([[0, 1], [2, 2]])
+    odd, usual = (BatchFitness(one, seen, batch) for one in (Odd(), fitness_policy("tbesk_exact")))
+    assert odd.fitness(nodes)[0].tolist() == usual.fitness(nodes)[0].tolist()
 
 
 @pytest.mark.parametrize("name", SEARCHING)

@@ -4,6 +4,7 @@ These functions are plain ones of arrays, number by number, so that numba compil
 search (``running.py``). All arrays are written in place.
 """
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -86,18 +87,15 @@ def propose(flock: Flock, rows: IntArray) -> None:
         Whose the proposed positions are, from the first on.
     """
     count, proposed, proposed_costs = len(rows), flock.proposed, flock.proposed_costs
-    positions, costs, box, tally = flock.positions, flock.costs, flock.box, flock.tally
+    positions, costs, tally = flock.positions, flock.costs, flock.tally
     if not count or tally[FAILED]:
         return
-    for row in range(count):
-        for at in range(proposed.shape[1]):
-            value = proposed[row, at]
-            if not value >= box[0, at]:
-                proposed[row, at] = box[0, at]
-            elif value > box[1, at]:
-                proposed[row, at] = box[1, at]
+    _clip(proposed, count, flock.box)
     tally[EVALUATIONS] += count
     tally[FAILED] = flock.cost(proposed, count, flock.given, proposed_costs)
+    if tally[FAILED]:
+        _note_failed(flock, count)
+        return
     for row in range(count):
         own = rows[row]
         if proposed_costs[row] < costs[own]:
@@ -107,6 +105,26 @@ def propose(flock: Flock, rows: IntArray) -> None:
                 flock.best_cost[0] = costs[own]
                 for at in range(proposed.shape[1]):
                     flock.best[at] = proposed[row, at]
+
+
+def _clip(proposed: FloatArray, count: int, box: FloatArray) -> None:
+    """Bring the first rows into the box; what is no number, to the lower bound."""
+    for row in range(count):
+        for at in range(proposed.shape[1]):
+            value = proposed[row, at]
+            if not value >= box[0, at]:
+                proposed[row, at] = box[0, at]
+            elif value > box[1, at]:
+                proposed[row, at] = box[1, at]
+
+
+def _note_failed(flock: Flock, count: int) -> None:
+    """The best of a search that failed is the first position whose cost is no number."""
+    for row in range(count):
+        if math.isnan(flock.proposed_costs[row]):
+            for at in range(flock.proposed.shape[1]):
+                flock.best[at] = flock.proposed[row, at]
+            return
 
 
 def arrange(flock: Flock, order: IntArray) -> None:

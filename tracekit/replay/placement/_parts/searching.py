@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -93,23 +93,21 @@ class BatchFitness:
             "penalty": batch_fitness.PENALTY,
         }
         shut = batch.open_nodes
-        self._case = batch_fitness.Case(
-            request=np.ascontiguousarray(
-                np.stack([policy.request(ground, one) for one in batch.containers])
-            ),
+        rules = [policy.tcrit, modes[policy.tcrit_mode], PENALTY, *self.weights[objective]]
+        case = batch_fitness.Case(
+            request=np.stack([policy.request(ground, one) for one in batch.containers]),
             kinds=_kinds(policy, ground, batch),
-            open_nodes=np.empty((0, len(nodes)), np.bool_)
-            if shut is None
-            else np.ascontiguousarray(shut),
-            free=np.ascontiguousarray(free, dtype=np.float64),
-            ground=np.ascontiguousarray(np.stack([ground.total, ground.used])),
+            open_nodes=np.empty((0, len(nodes)), np.bool_) if shut is None else shut,
+            free=free.astype(np.float64),
+            ground=np.stack([ground.total, ground.used]),
             mu=policy.mu(ground),
             nu=policy.nu(ground),
-            rules=np.array(
-                [policy.tcrit, modes[policy.tcrit_mode], PENALTY, *self.weights[objective]]
-            ),
+            rules=np.array(rules, dtype=np.float64),
             alone=np.full((len(batch.containers), len(nodes)), batch_fitness.UNKNOWN),
         )
+        # as compiled code wants them, whatever a policy of somebody's own gives
+        laid: Any = (np.require(one, requirements=["C", "W"]) for one in case)
+        self._case = batch_fitness.Case(*laid)
 
     def first(self, count: int) -> BatchFitness:
         """The same for the first containers of the batch alone."""
