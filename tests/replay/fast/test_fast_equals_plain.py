@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import kernels
-from tracekit.replay.fast.choose import fast_placer, rows_placer
+from tracekit.replay.fast.choose import fast_placer, rows_placer, scanning_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.parse import parse_policy
@@ -300,10 +299,10 @@ def test_a_formula_that_cannot_be_compiled_is_told(tmp_path: Path) -> None:
         run(load, str(path), fast_placer)
 
 
-@settings(max_examples=16)
+@settings(max_examples=40)
 @given(workloads(), some.sampled_from(sorted(all_policies())))
 def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
-    check_same(load, policy, functools.partial(fast_placer, search=False))
+    check_same(load, policy, scanning_placer)
 
 
 @settings(max_examples=25)
@@ -324,7 +323,7 @@ MOVES = (None, LoadSpread(interval_ms=1000, margin_fraction=0.0, samples=1),
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("placer", [fast_placer, rows_placer])
+@pytest.mark.parametrize("placer", [fast_placer, scanning_placer, rows_placer])
 @settings(max_examples=36)
 @given(workloads(), some.sampled_from(sorted(all_policies())), some.integers(0, 2**32),
        some.sampled_from(MOVES))  # fmt: skip
