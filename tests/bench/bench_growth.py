@@ -158,7 +158,7 @@ _GROWING = (
     *(("ingest", what) for what in ("containers", "steps", "calls")),
     *(("analyze", what) for what in ("containers", "steps")),
     *(("callgraph", "calls"), ("size", "calls"), ("vary", "containers"), ("score", "cases")),
-    *(("replay", what) for what in ("containers", "many_containers", "searched_containers")),
+    *(("replay", what) for what in ("many_containers", "searched_containers")),
 )
 
 #: Bands of seconds and of MiB, by verb and what grows; without a verb, those of all others.
@@ -168,6 +168,15 @@ BANDS: dict[tuple[str, str], tuple[Band, Band]] = {
     ("replay", "policies"): (
         Band(low=0.5, high=1.4, reason="policies differ in their cost by more", squared=inf),
         _MEMORY,
+    ),
+    ("replay", "containers"): (
+        _SEEN,
+        Band(
+            low=0.0,
+            high=1.5,
+            reason="uncompiled, each shape keeps a row of all nodes: up to 256 MiB",
+            squared=inf,
+        ),
     ),
     ("bind", "containers"): (
         Band(
