@@ -66,11 +66,11 @@ def whole_cores(state: VcpuState, free: IntArray, size: int) -> IntArray:
     mates = state.room.mates[free]
     whole = _whole(state, free)
     core = np.min(np.column_stack([free, np.where(mates >= 0, mates, free[:, None])]), axis=1)
-    # cores come whole or not at all, the lowest first
+    # the lowest cores, as many as are not too much
     cores = np.sort(core[whole])
-    ends = np.append(np.flatnonzero(np.diff(cores)) + 1, len(cores))
-    taken = ends[: np.searchsorted(ends, size, side="right")]
-    full = whole & (core <= cores[taken[-1] - 1]) if len(taken) and taken[-1] else whole & False
+    ends = np.concatenate([[0], np.flatnonzero(np.diff(cores)) + 1, [len(cores)]])
+    filled = ends[np.searchsorted(ends, size, side="right") - 1]
+    full = whole & (np.searchsorted(cores, core) < filled)
     rest = np.flatnonzero(~full)
     # what is left goes to cores that are shared already, before it breaks a whole one
     rest = rest[np.lexsort((free[rest], whole[rest]))][: size - int(full.sum())]

@@ -99,9 +99,10 @@ class VcpuReplay:
         asked = request_vcpus(workload.request, workload.resources)
         self._size = asked if size is None else size
         self._held = held_milli
-        self.state = VcpuState(room, model, service, self._size)
-        # the same binding, with what it really costs
-        self._true = None if truth is None else VcpuState(room, truth, service, self._size)
+        # one binding, with what it costs by the chooser's model and, last, what it really costs
+        models = [model] if truth is None else [model, truth]
+        self._states = [VcpuState(room, one, service, self._size) for one in models]
+        self.state = self._states[0]
         self._start = workload.arrival_ms if start_ms is None else start_ms
         self._order = np.argsort(self._start, kind="stable")
         self._leaving = np.argsort(workload.departure_ms, kind="stable")
@@ -176,9 +177,8 @@ class VcpuReplay:
                 freed = True
                 self._there = None
                 self._running[index] = False
-                self.state.unbind(index)
-                if self._true is not None:
-                    self._true.unbind(index)
+                for state in self._states:
+                    state.unbind(index)
         gone = self._load.departure_ms <= now
         self._waiting = [index for index in self._waiting if not gone[index]]
         if freed and self._waiting:
@@ -206,9 +206,8 @@ class VcpuReplay:
         self._running[index] = True
         self._there = None
         if socket >= 0:
-            self.state.bind(index, socket, places)
-            if self._true is not None:
-                self._true.bind(index, socket, places)
+            for state in self._states:
+                state.bind(index, socket, places)
             self._socket[index] = socket
             self._vcpus[index] = self.state.vcpus_of(index)
         return True
@@ -223,8 +222,7 @@ class VcpuReplay:
     def _sample(self, steps: range) -> list[dict[str, Any]]:
         """Take the samples of steps without a move between them; what no other measure says."""
         load, (at, node) = self._load, self._running_on()
-        suffered = self.state if self._true is None else self._true
-        inflation, size = suffered.inflation[at], self._size[at]
+        inflation, size = self._states[-1].inflation[at], self._size[at]
         for _ in steps:
             self._sum[at] += inflation
         self._steps_run[at] += len(steps)

@@ -62,8 +62,9 @@ def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
     common, low, high = _common(weighed, drawn)
     told = bool(low > 0 and (high - low) / 2 <= TOLD_PART * common)
     gram, cross = weighed.normal_equations()
-    size, condition = _solve(gram, cross)
-    service_low, service_high = _intervals(weighed, gram, cross, drawn)
+    parts = _scaled(gram)
+    size, condition = _solve(gram, cross, parts)
+    service_low, service_high = _intervals(weighed, gram, cross, _inverse(parts), drawn)
     # before the limits are cut off at 0, which narrows the interval of an unlucky estimate
     narrow = (service_high - service_low) / 2 <= TOLD_PART * common
     return Estimate(
@@ -83,7 +84,7 @@ def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
 def _weighed(sums: Sums) -> Sums:
     """Each node's sums over the variance that a first, unweighed fit leaves on it."""
     gram, cross = sums.normal_equations()
-    first = _inverse(gram) @ cross
+    first = _inverse(_scaled(gram)) @ cross
     left = np.array([_noise(node, first) for node in sums.nodes])
     # a node that is fitted all too well, as one with few samples is, must not rule
     floor = 0.01 * float(np.median(left))
@@ -112,21 +113,25 @@ def _common(sums: Sums, drawn: FloatArray) -> tuple[float, float, float]:
     return float(above.sum() / below.sum()), float(low), float(high)
 
 
-def _scaled(gram: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Lengths of the columns, eigenvalues and eigenvectors of the gram of unit columns."""
+#: Lengths of the columns, eigenvalues and eigenvectors of the gram of unit columns.
+_Parts = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def _scaled(gram: FloatArray) -> _Parts:
+    """A gram taken apart: the work grows with the third power of the services."""
     length = np.sqrt(np.diag(gram))
     safe = np.where(length > 0, length, 1.0)
     values, vectors = np.linalg.eigh(gram / np.outer(safe, safe))
     return length, values, vectors
 
 
-def _solve(gram: FloatArray, cross: FloatArray) -> tuple[FloatArray, float]:
+def _solve(gram: FloatArray, cross: FloatArray, parts: _Parts) -> tuple[FloatArray, float]:
     """Non-negative sizes by the normal equations, NaN for columns of zeros; condition number."""
     live = np.diag(gram) > 0
     size = np.full(len(cross), np.nan)
     if not live.any():
         return size, float("nan")
-    length, values, vectors = _scaled(gram[np.ix_(live, live)])
+    length, values, vectors = parts if live.all() else _scaled(gram[np.ix_(live, live)])
     clipped = np.maximum(values, _SMALLEST * values[-1])
     root = np.sqrt(clipped)
     target = vectors.T @ (cross[live] / length) / root
@@ -139,8 +144,8 @@ def _solve(gram: FloatArray, cross: FloatArray) -> tuple[FloatArray, float]:
         return size, float(np.sqrt(values[-1] / smallest))
 
 
-def _inverse(gram: FloatArray) -> FloatArray:
-    length, values, vectors = _scaled(gram)
+def _inverse(parts: _Parts) -> FloatArray:
+    length, values, vectors = parts
     usable = values > _SMALLEST * max(values[-1], 0.0)
     inverse = (vectors[:, usable] / values[usable]) @ vectors[:, usable].T
     safe = np.where(length > 0, length, np.inf)
@@ -148,10 +153,9 @@ def _inverse(gram: FloatArray) -> FloatArray:
 
 
 def _intervals(
-    sums: Sums, gram: FloatArray, cross: FloatArray, drawn: FloatArray
+    sums: Sums, gram: FloatArray, cross: FloatArray, inverse: FloatArray, drawn: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """95 % limits of each size, which may be below 0; NaN where containers' use never changes."""
-    inverse = _inverse(gram)
     free = inverse @ cross
     scores, noise = np.zeros((len(sums.nodes), len(cross))), np.zeros_like(gram)
     for at, node in enumerate(sums.nodes):

@@ -7,7 +7,8 @@ from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.rows import RowsPlacer
 from tracekit.replay.workload.workload import Workload
 
-#: Compiled code saves so much of a processor at each decision, at least, in seconds.
+#: Compiled code saves about so much of a processor at each decision, in seconds: 0.0001 of best_fit
+#: on 130 nodes, 0.00035 of load_variation_risk_balancing on 500.
 _SAVED_S = 0.0002
 
 #: Compiling a policy's scores takes 1.5 to 5 s of a processor, and 12 more the loop that all
