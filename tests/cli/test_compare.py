@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tracekit.answer.comparison.words import base_told
 from tracekit.cli import run
-from tracekit.replay.answer.comparison.words import base_told
 from tracekit.verbs.replay import replay
 
 

@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 from replay_support import workload
 
+from tracekit.answer.decision_words import blind_told
 from tracekit.cli._asked import Asked
 from tracekit.cli.replay import command, counted_from
-from tracekit.replay.answer.decision_words import blind_told
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import OBSERVED, replay
 

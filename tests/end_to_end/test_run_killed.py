@@ -20,8 +20,8 @@ from store_support import tree
 from tests_support import TraceFolder
 
 import tracekit
+from tracekit.answer.fewest import after_run
 from tracekit.replay.runs.kept import Kept, kept_folder
-from tracekit.replay.studies.shrink import after_run
 
 KILLS = int(os.environ.get("TRACEKIT_KILLS", "1"))
 POLICIES = ("first_fit", "best_fit", "random")

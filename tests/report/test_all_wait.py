@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.replay.answer.all_wait import fewest_waiting, told
+from tracekit.answer.all_wait import fewest_waiting, told
 from tracekit.report.contents.answer import told_apart
 from tracekit.report.contents.answer.next_steps import following
 from tracekit.report.contents.gaps import gap_table

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from report_support import made_up
 
-from tracekit.replay.answer.advice import sentence
+from tracekit.answer.advice import sentence
 from tracekit.replay.runs.may_wait import MAY_WAIT
 from tracekit.report.contents import answer
 from tracekit.report.contents.answer.next_steps import following

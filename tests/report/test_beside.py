@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from report_support import made_up
 
-from tracekit.replay.answer.advice import NEAREST
-from tracekit.replay.answer.amounts import texts_apart
-from tracekit.replay.answer.compare import differences
-from tracekit.replay.answer.standings import Standing
+from tracekit.answer.advice import NEAREST
+from tracekit.answer.amounts import texts_apart
+from tracekit.answer.compare import differences
+from tracekit.answer.standings import Standing
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.kept_back import not_free
 from tracekit.replay.runs.run import OBSERVED

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from report_studies_support import comparison
 
-from tracekit.replay.answer.comparison.run_compare import CHANGES_SCHEMA
+from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
 from tracekit.report.contents import comparison as page
 from tracekit.report.contents.answer import answer
 from tracekit.report.data import Data

@@ -17,8 +17,8 @@ from report_support import made_up
 from tests_support import NODE_HEADER, SHARED, TraceFolder
 
 import tracekit
+from tracekit.answer.decision import decision
 from tracekit.ingest import ingest
-from tracekit.replay.answer.decision import decision
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import BOUND
 from tracekit.report import render

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from report_runs_support import manifest, repeats_frame, summary_frame
 
-from tracekit.replay.answer.amounts import decimals, difference_text, value_text, way
-from tracekit.replay.answer.standings import Difference
+from tracekit.answer.amounts import decimals, difference_text, value_text, way
+from tracekit.answer.standings import Difference
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.shown import shown
 from tracekit.report import measures

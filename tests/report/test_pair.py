@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from report_support import made_up
 
-from tracekit.replay.answer.amounts import standing_text, value_text
+from tracekit.answer.amounts import standing_text, value_text
 from tracekit.replay.measures import find_measure, is_share
 from tracekit.replay.runs.run import BOUND
 from tracekit.report.contents import pair

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from browser_support import IN_BROWSER, WIDTHS, Windows
 
-from tracekit.replay.answer.amounts import difference_text
-from tracekit.replay.answer.standings import difference
+from tracekit.answer.amounts import difference_text
+from tracekit.answer.standings import difference
 from tracekit.report.data import load
 from tracekit.report.measures import present
 from tracekit.report.render import render_data

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from report_support import made_up
 
-from tracekit.replay.answer.advice import NEAREST
+from tracekit.answer.advice import NEAREST
 from tracekit.report.contents import replay, words
 from tracekit.report.data import Data
 from tracekit.report.ranks import RISKY, UNJUDGED

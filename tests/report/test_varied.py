@@ -12,9 +12,9 @@ import pytest
 from report_memory_support import LOAD, memory_decides
 from report_studies_support import varied
 
+from tracekit.answer.sensitivity.answers import BASE, answered, ranked
 from tracekit.assets import asset_dir
 from tracekit.replay.runs.results import Results
-from tracekit.replay.studies.vary.answers import BASE, answered, ranked
 from tracekit.report.contents import answer, contents, vary
 from tracekit.report.data import Data, of_the_answer
 from tracekit.study import Study

@@ -9,8 +9,8 @@ from kubernetes_support import listed, node, pod, written
 from series_support import as_range, at_times
 
 import tracekit
+from tracekit.answer.fewest.words.told import short
 from tracekit.ingest import ingest
-from tracekit.replay.studies.shrink.words.told import short
 
 _GIB = 1 << 30
 _TOLD = "of 3 of 6 nodes neither use nor a container is recorded"

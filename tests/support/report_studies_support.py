@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import polars as pl
 from plain_requests import random_use
 
-from tracekit.replay.answer.comparison.run_compare import CHANGES_SCHEMA
+from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
 from tracekit.replay.optimize.declared import FunctionStudy
 from tracekit.replay.optimize.function_study import study_functions
 from tracekit.replay.studies.placement.declared import PlacementStudy, SolverStudy

@@ -8,7 +8,7 @@ from typing import Any
 from given_source import given_source
 from replay_support import workload
 
-from tracekit.replay.studies.shrink.study import shrink_cluster
+from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.replay.workload.workload import Workload
 from tracekit.study import Study
 

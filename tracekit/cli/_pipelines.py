@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def write_junit(found: Study, path: Path) -> None:
     """Write a test case for each threshold and policy; without thresholds, one for each policy."""
-    from tracekit.replay.answer.comparison.compared_run import OPEN, outcome_told, warnings_of
-    from tracekit.replay.answer.comparison.words import over_orders
+    from tracekit.answer.comparison.compared_run import OPEN, outcome_told, warnings_of
+    from tracekit.answer.comparison.words import over_orders
 
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     untold = [one for one in outcomes if one["outcome"] in OPEN]
@@ -80,8 +80,8 @@ def write_markdown_error(error: TracekitError, path: Path) -> None:
 
 
 def _page(found: Study) -> Iterator[str]:
-    from tracekit.replay.answer.comparison.compared_run import warnings_of
-    from tracekit.replay.answer.comparison.words import (
+    from tracekit.answer.comparison.compared_run import warnings_of
+    from tracekit.answer.comparison.words import (
         HEADS,
         base_told,
         cells,
@@ -148,8 +148,8 @@ def outcome(row: dict[str, Any]) -> str:
 
 def went(row: dict[str, Any]) -> str:
     """What became of a threshold that failed, with the values of its measure."""
-    from tracekit.replay.answer.comparison.compared_run import NOT_COMPARABLE
-    from tracekit.replay.answer.comparison.words import base_told, of_another, over_orders
+    from tracekit.answer.comparison.compared_run import NOT_COMPARABLE
+    from tracekit.answer.comparison.words import base_told, of_another, over_orders
 
     if row["base"] is None:
         # a policy that is new, or a measure that the base has not
@@ -164,8 +164,8 @@ def went(row: dict[str, Any]) -> str:
 
 
 def _changes_of(found: Study, policy: str) -> str:
-    from tracekit.replay.answer.comparison.compared_run import UNCHANGED, verdict_told
-    from tracekit.replay.answer.comparison.words import too_few, value
+    from tracekit.answer.comparison.compared_run import UNCHANGED, verdict_told
+    from tracekit.answer.comparison.words import too_few, value
 
     rows = found.frames["changes"].filter(policy=policy).to_dicts()
     if not rows:

@@ -89,8 +89,8 @@ def command(
 
 
 def _show(found: Study, out: Path | None, *, all_measures: bool) -> None:
-    from tracekit.replay.answer.comparison.compared_run import CHANCE, UNCHANGED
-    from tracekit.replay.answer.comparison.words import quiet, too_few
+    from tracekit.answer.comparison.compared_run import CHANCE, UNCHANGED
+    from tracekit.answer.comparison.words import quiet, too_few
 
     changes, about = found.frames["changes"], found.about
     _warn(about)
@@ -122,7 +122,7 @@ def _show(found: Study, out: Path | None, *, all_measures: bool) -> None:
 
 def _show_thresholds(found: Study) -> None:
     """Print what became of each threshold, where any was asked for."""
-    from tracekit.replay.answer.comparison.words import held, judged_value
+    from tracekit.answer.comparison.words import held, judged_value
 
     thresholds = found.frames["thresholds"]
     if thresholds.height:
@@ -146,8 +146,8 @@ def _show_thresholds(found: Study) -> None:
 
 def _show_policy(policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any]) -> None:
     """Print a table for each verdict."""
-    from tracekit.replay.answer.comparison.compared_run import verdict_told
-    from tracekit.replay.answer.comparison.words import HEADS, cells, place
+    from tracekit.answer.comparison.compared_run import verdict_told
+    from tracekit.answer.comparison.words import HEADS, cells, place
 
     # a column of verdicts would leave no room for whole names of measures
     verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
@@ -161,7 +161,7 @@ def _show_policy(policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str
 
 def _warn(about: Mapping[str, Any]) -> None:
     """Print what has to be known before any change is believed."""
-    from tracekit.replay.answer.comparison.compared_run import warnings_of
+    from tracekit.answer.comparison.compared_run import warnings_of
 
     for warning in warnings_of(about):
         print_paragraph(f"{warning}.")

@@ -23,11 +23,11 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    from tracekit.replay.answer.decision import decision
-    from tracekit.replay.answer.filled import filled
-    from tracekit.replay.answer.left_waiting import few_wait
-    from tracekit.replay.answer.moved import bought
-    from tracekit.replay.answer.overview import overview
+    from tracekit.answer.decision import decision
+    from tracekit.answer.filled import filled
+    from tracekit.answer.left_waiting import few_wait
+    from tracekit.answer.moved import bought
+    from tracekit.answer.overview import overview
     from tracekit.replay.measures.p99_fraction import is_the_fullest
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
@@ -66,8 +66,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
 def _answered(load: Any, found: Any, decided: Any) -> list[str]:
     """What counts as use where none is recorded, the answer, and who holds the load."""
-    from tracekit.replay.answer.advice import sentence as advice
-    from tracekit.replay.answer.who_holds import who_holds
+    from tracekit.answer.advice import sentence as advice
+    from tracekit.answer.who_holds import who_holds
     from tracekit.replay.runs.stands_in import stands_in
 
     said = (
@@ -80,8 +80,8 @@ def _answered(load: Any, found: Any, decided: Any) -> list[str]:
 
 def _notes(run: Any, found: Any, out: Path) -> list[str]:
     """What else to know of a run, sentences."""
-    from tracekit.replay.answer.left_waiting import waits_in_others
-    from tracekit.replay.answer.moved import moved
+    from tracekit.answer.left_waiting import waits_in_others
+    from tracekit.answer.moved import moved
     from tracekit.replay.runs.run import OBSERVED
     from tracekit.replay.runs.run_folder import notes_of
     from tracekit.replay.runs.waiting_in_short import waiting_in_short
@@ -138,7 +138,7 @@ def _told(load: Any) -> list[str]:
 
 def _blind(run: Any) -> list[str]:
     """Which policies read use before there was any, in the first order of arrival."""
-    from tracekit.replay.answer.decision_words import blind_told
+    from tracekit.answer.decision_words import blind_told
     from tracekit.replay.runs.run_folder import decisions_without_use
 
     return blind_told({str(one): decisions_without_use(run, one) for one in run.policies})
@@ -188,7 +188,7 @@ def _left_out(run: Any) -> list[str]:
 
 def _compared(run: Any, found: Any) -> list[str]:
     """Sentences on which policies differ over several orders of arrival."""
-    from tracekit.replay.answer.compare import sentences
+    from tracekit.answer.compare import sentences
 
     if run.differences is None:
         return []

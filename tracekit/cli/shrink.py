@@ -34,7 +34,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     """
     found = asked()
     if json:
-        from tracekit.replay.studies.shrink.words import drains_told
+        from tracekit.answer.fewest.words import drains_told
 
         nodes = found.frames["nodes"].filter("kept")
         orders = found.frames["orders"]
@@ -60,13 +60,13 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 
 def _show(study: Study, out: Path | None) -> None:
+    from tracekit.answer.fewest.words import drains_told, margin, rows, waits
+    from tracekit.answer.fewest.words import told as words
+    from tracekit.answer.fewest.words.next import following
+    from tracekit.answer.fewest.words.over_orders import means_told
+    from tracekit.answer.fewest.words.production import production
+    from tracekit.answer.fewest.words.sure import sure
     from tracekit.replay.measures.p99_fraction import is_the_fullest
-    from tracekit.replay.studies.shrink.words import drains_told, margin, rows, waits
-    from tracekit.replay.studies.shrink.words import told as words
-    from tracekit.replay.studies.shrink.words.next import following
-    from tracekit.replay.studies.shrink.words.over_orders import means_told
-    from tracekit.replay.studies.shrink.words.production import production
-    from tracekit.replay.studies.shrink.words.sure import sure
 
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
@@ -108,7 +108,7 @@ def _show(study: Study, out: Path | None) -> None:
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:
     """The nodes to drain by name, one a line so that they can be copied; where the rest is."""
-    from tracekit.replay.studies.shrink.words import drains_told
+    from tracekit.answer.fewest.words import drains_told
 
     going = drains_told.going(study, policy)
     if not going:
@@ -135,8 +135,8 @@ def _show_going(study: Study, policy: str, out: Path | None) -> None:
 
 def _limits(study: Study) -> str:
     """The limits, and the reason for them where none was given."""
-    from tracekit.replay.studies.shrink.words import waits
-    from tracekit.replay.studies.shrink.words.broken import limit_words
+    from tracekit.answer.fewest.words import waits
+    from tracekit.answer.fewest.words.broken import limit_words
 
     given, known = study.about["limits_given"], study.about["limits"]
     # what somebody wrote is told as it was written

@@ -45,9 +45,9 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
 
 def _show(study: Study) -> None:
-    from tracekit.replay.studies.shrink.asked_already import AskedAlready
-    from tracekit.replay.studies.vary import rows
-    from tracekit.replay.studies.vary import told as words
+    from tracekit.answer.fewest.asked_already import AskedAlready
+    from tracekit.answer.sensitivity import rows
+    from tracekit.answer.sensitivity import told as words
     from tracekit.report.studies import read_studies
 
     print_paragraph(words.answer(study))

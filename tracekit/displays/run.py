@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from tracekit.replay.answer.advice import sentence
-from tracekit.replay.answer.decision import decision
-from tracekit.replay.answer.filled import filled
-from tracekit.replay.answer.standings import Standings, standings
+from tracekit.answer.advice import sentence
+from tracekit.answer.decision import decision
+from tracekit.answer.filled import filled
+from tracekit.answer.standings import Standings, standings
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.runs.kept_back import not_free
 from tracekit.replay.runs.results import Results, results

@@ -5,15 +5,15 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.comparison import words as compared
-from tracekit.replay.answer.comparison.compared_run import warnings_of
-from tracekit.replay.answer.comparison.run_compare import NAME as COMPARISON
-from tracekit.replay.studies.shrink.study import NAME as FEWEST_STUDY
-from tracekit.replay.studies.shrink.words import rows as fewest_rows
-from tracekit.replay.studies.shrink.words import told as fewest_told
-from tracekit.replay.studies.vary import rows as vary_rows
-from tracekit.replay.studies.vary import study as vary
-from tracekit.replay.studies.vary import told as vary_told
+from tracekit.answer.comparison import words as compared
+from tracekit.answer.comparison.compared_run import warnings_of
+from tracekit.answer.comparison.run_compare import NAME as COMPARISON
+from tracekit.answer.fewest.study import NAME as FEWEST_STUDY
+from tracekit.answer.fewest.words import rows as fewest_rows
+from tracekit.answer.fewest.words import told as fewest_told
+from tracekit.answer.sensitivity import rows as vary_rows
+from tracekit.answer.sensitivity import study as vary
+from tracekit.answer.sensitivity import told as vary_told
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
 from tracekit.shown import ROWS, Bar, Page, frames_in, table
 from tracekit.sizing.requests import told as requests_told

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from tracekit.replay.studies.shrink.study import NAME as FEWEST_NODES
+from tracekit.answer.fewest.study import NAME as FEWEST_NODES
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import POLICY_SLOTS, color
 from tracekit.report.measures import named

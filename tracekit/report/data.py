@@ -8,19 +8,19 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.answer.decision import Decision, decision
+from tracekit.answer.fewest.asked_already import AskedAlready
+from tracekit.answer.fewest.study import NAME as SHRUNK
+from tracekit.answer.may_answer import may_be_chosen
+from tracekit.answer.standings import Standings, standings
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.files.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
-from tracekit.replay.answer.decision import Decision, decision
-from tracekit.replay.answer.may_answer import may_be_chosen
-from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
-from tracekit.replay.studies.shrink.asked_already import AskedAlready
-from tracekit.replay.studies.shrink.study import NAME as SHRUNK
 from tracekit.report.computed import Computed
 from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing

@@ -7,18 +7,18 @@ import dataclasses
 
 import polars as pl
 
-from tracekit.replay.answer.amounts import difference_text, way
-from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.may_answer import may_be_chosen
-from tracekit.replay.answer.standings import difference
+from tracekit.answer.amounts import difference_text, way
+from tracekit.answer.decision import Decision
+from tracekit.answer.fewest.asked_already import load_of
+from tracekit.answer.fewest.frames import ADDED, BY_NODES
+from tracekit.answer.fewest.search.trials import NODES
+from tracekit.answer.fewest.study import NAME
+from tracekit.answer.fewest.words import told as shrink_told
+from tracekit.answer.fewest.words.nodes import rank
+from tracekit.answer.may_answer import may_be_chosen
+from tracekit.answer.standings import difference
 from tracekit.replay.measures import small
 from tracekit.replay.runs.results import Results
-from tracekit.replay.studies.shrink.asked_already import load_of
-from tracekit.replay.studies.shrink.frames import ADDED, BY_NODES
-from tracekit.replay.studies.shrink.search.trials import NODES
-from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.nodes import rank
 from tracekit.report.data import Data
 from tracekit.study import Study
 from tracekit.words import spaced

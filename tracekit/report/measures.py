@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tracekit.replay.answer.amounts import way
-from tracekit.replay.answer.may_answer import may_answer
-from tracekit.replay.answer.standings import Difference, difference
+from tracekit.answer.amounts import way
+from tracekit.answer.may_answer import may_answer
+from tracekit.answer.standings import Difference, difference
 from tracekit.replay.measures import RESOURCES, Measure, of_demand
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data

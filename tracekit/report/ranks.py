@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tracekit.replay.answer.advice import NEAREST, keeps_production
-from tracekit.replay.answer.fitness import STICK, YARDSTICK, above_on_average
-from tracekit.replay.answer.left_waiting import waits_too_much
-from tracekit.replay.answer.standings import Standing, Standings, difference
+from tracekit.answer.advice import NEAREST, keeps_production
+from tracekit.answer.fitness import STICK, YARDSTICK, above_on_average
+from tracekit.answer.left_waiting import waits_too_much
+from tracekit.answer.standings import Standing, Standings, difference
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots

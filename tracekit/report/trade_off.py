@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.advice import sentence
-from tracekit.replay.answer.overload import most_overload, node_steps
-from tracekit.replay.answer.preferred import USUAL
-from tracekit.replay.answer.standings import Standing, Standings, difference
+from tracekit.answer.advice import sentence
+from tracekit.answer.overload import most_overload, node_steps
+from tracekit.answer.preferred import USUAL
+from tracekit.answer.standings import Standing, Standings, difference
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import NODES, OVERLOAD, find_measure
 from tracekit.replay.runs.run import OBSERVED

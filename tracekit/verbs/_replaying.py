@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from tracekit.answer.repeat import repeat_replay
 from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.answer.repeat import repeat_replay
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.entrant import (
     Entrant,

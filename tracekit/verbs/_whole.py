@@ -204,8 +204,8 @@ def _replayed(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progres
 
 def _nodes(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress) -> str:
     """Search how many nodes the recommended policy needs; why it was not asked, if it was not."""
+    from tracekit.answer.fewest.after_run import nodes_after
     from tracekit.replay.policy.nearness import PARAMETER  # the same
-    from tracekit.replay.studies.shrink.after_run import nodes_after
     from tracekit.replay.workload.source import source_of
 
     calls = any(PARAMETER in text for text in asked.policies)

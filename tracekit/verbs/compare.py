@@ -37,7 +37,7 @@ def compare(
     The study is written to ``out`` if given, for the report. Runs of different workloads are not
     held to thresholds that speak of ``base``.
     """
-    from tracekit.replay.answer.comparison.run_compare import compare_runs
+    from tracekit.answer.comparison.run_compare import compare_runs
     from tracekit.verbs._study import made
 
     def compared(_: object) -> Study:

@@ -68,13 +68,13 @@ def shrink(
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """The fewest nodes for each policy; see ``tracekit.replay.studies.shrink.study``.
+    """The fewest nodes for each policy; see ``tracekit.answer.fewest.study``.
 
     ``jobs`` policies are searched for side by side, each in a process that reads the workload.
     """
+    from tracekit.answer.fewest.study import shrink_cluster
     from tracekit.replay.policy.entrant import check_spelled
     from tracekit.replay.policy.nearness import PARAMETER
-    from tracekit.replay.studies.shrink.study import shrink_cluster
     from tracekit.replay.workload.source import source_of
     from tracekit.verbs._study import made
 

@@ -53,8 +53,8 @@ def vary(
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """Policies under changed assumptions; see ``tracekit.replay.studies.vary.study``."""
-    from tracekit.replay.studies.vary.study import vary_assumptions
+    """Policies under changed assumptions; see ``tracekit.answer.sensitivity.study``."""
+    from tracekit.answer.sensitivity.study import vary_assumptions
     from tracekit.verbs._study import made
 
     return made(

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
+from tracekit.answer.fewest.search.least_nodes import least_nodes
+from tracekit.answer.fewest.search.limits import parse_limits
 from tracekit.replay.bounds.demand import bound_after_losses, cost_bound, demand_bound, load_bound
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.studies.shrink.search.least_nodes import least_nodes
-from tracekit.replay.studies.shrink.search.limits import parse_limits
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.constraints import Constraints

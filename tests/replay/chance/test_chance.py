@@ -13,10 +13,10 @@ from polars.testing import assert_frame_equal
 from replay_support import workload
 from scipy import stats
 
+from tracekit.answer.repeat import repeat_replay
 from tracekit.arrays import FloatArray
 from tracekit.cli import run
 from tracekit.metrics import LEVEL
-from tracekit.replay.answer.repeat import repeat_replay
 from tracekit.replay.chance.student import Compared, apart, compare, means
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one

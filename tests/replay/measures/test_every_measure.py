@@ -12,9 +12,9 @@ import pytest
 from docs_support import reference
 from replay_support import workload
 
+from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.cli import run
 from tracekit.replay import measures
-from tracekit.replay.answer.comparison.run_compare import compare_runs
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import all_measures, compared, measure_files, part_column

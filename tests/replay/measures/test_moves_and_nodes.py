@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from replay_support import STEP_MS, workload
 
+from tracekit.answer.moved import moved
 from tracekit.arrays import IntArray
-from tracekit.replay.answer.moved import moved
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.steps import summarize
 from tracekit.replay.policy.parse import parse_policy

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from replay_support import workload
 
-from tracekit.replay.answer.decision import decision
-from tracekit.replay.answer.repeat import repeat_replay
+from tracekit.answer.decision import decision
+from tracekit.answer.repeat import repeat_replay
 from tracekit.replay.runs.run import choose_policies
 from tracekit.replay.runs.varying import LEAST_SHARE, ORDER, SEED, varying
 from tracekit.replay.workload.workload import Workload

@@ -24,6 +24,8 @@ from tracekit.shown import Shown
 
 BOUND = "bound"
 OBSERVED = "observed"
+#: What clusters run already: to keep it costs nobody anything.
+USUAL = "default_scheduler"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -43,7 +45,7 @@ class Run(Shown):
         ``tracekit.replay.bounds.movable``.
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
-        ``tracekit.replay.answer.repeat``.
+        ``tracekit.answer.repeat``.
     covers : tuple of str
         What differs between repeats, so that intervals are about it.
     looks : tuple of int

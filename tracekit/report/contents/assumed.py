@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.answer.decision_words import blind_told
 from tracekit.parameters import about
-from tracekit.replay.answer.decision_words import blind_told
 from tracekit.replay.runs.lost_nodes import lost_told
 from tracekit.replay.workload.declared import START
 from tracekit.replay.workload.facts_told import LOST, SET_ASIDE, facts_told

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.amounts import (
+from tracekit.answer.amounts import (
     places_of_difference,
     standing_text,
     texts_apart,

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from tracekit.replay.answer.overload import WITHOUT
+from tracekit.answer.overload import WITHOUT
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.circumstances import NAMES

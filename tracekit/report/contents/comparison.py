@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.comparison import words
-from tracekit.replay.answer.comparison.compared_run import (
+from tracekit.answer.comparison import words
+from tracekit.answer.comparison.compared_run import (
     ALIKE,
     OPEN,
     UNCHANGED,

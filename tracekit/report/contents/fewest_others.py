@@ -2,11 +2,11 @@
 
 import polars as pl
 
-from tracekit.replay.answer.fitness import above_on_average, left_out
-from tracekit.replay.answer.preferred import USUAL
+from tracekit.answer.fewest.study import NAME
+from tracekit.answer.fitness import above_on_average, left_out
+from tracekit.answer.preferred import USUAL
 from tracekit.replay.measures import NODES, NODES_MOST
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.studies.shrink.study import NAME
 from tracekit.report import fewest_known as known
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import commands

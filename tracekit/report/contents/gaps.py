@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.answer.amounts import value_text
+from tracekit.answer.amounts import value_text
 from tracekit.replay.measures import Measure, part_column
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND

@@ -4,22 +4,15 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.may_answer import may_be_chosen
-from tracekit.replay.answer.overload import WITHOUT
-from tracekit.replay.answer.preferred import rules_out_overload
-from tracekit.replay.answer.standings import standings
-from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import RESOURCES
-from tracekit.replay.runs.stands_in import stands_in
-from tracekit.replay.studies.shrink.after_run import unasked
-from tracekit.replay.studies.shrink.asked_already import load_of
-from tracekit.replay.studies.shrink.search.trials import COST, NODES
-from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.cautions import EVICTING
-from tracekit.replay.studies.shrink.words.costs import NOT_CHEAPER
-from tracekit.replay.studies.shrink.words.next import (
+from tracekit.answer.decision import Decision
+from tracekit.answer.fewest.after_run import unasked
+from tracekit.answer.fewest.asked_already import load_of
+from tracekit.answer.fewest.search.trials import COST, NODES
+from tracekit.answer.fewest.study import NAME
+from tracekit.answer.fewest.words import told as shrink_told
+from tracekit.answer.fewest.words.cautions import EVICTING
+from tracekit.answer.fewest.words.costs import NOT_CHEAPER
+from tracekit.answer.fewest.words.next import (
     AT_MORE,
     CHEAP,
     CHEAPEST,
@@ -27,7 +20,14 @@ from tracekit.replay.studies.shrink.words.next import (
     called,
     may_be_cheaper,
 )
-from tracekit.replay.studies.shrink.words.there import with_all
+from tracekit.answer.fewest.words.there import with_all
+from tracekit.answer.may_answer import may_be_chosen
+from tracekit.answer.overload import WITHOUT
+from tracekit.answer.preferred import rules_out_overload
+from tracekit.answer.standings import standings
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import RESOURCES
+from tracekit.replay.runs.stands_in import stands_in
 from tracekit.report import fewest_known as known
 from tracekit.report.contents import commands
 from tracekit.report.contents.first_screen import SENTENCES

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from tracekit.replay.answer.amounts import (
+from tracekit.answer.amounts import (
     LEAST,
     standing_text,
     value_text,

@@ -7,19 +7,19 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.advice import NEAREST, keeps_production
-from tracekit.replay.answer.amounts import standing_text, value_text
-from tracekit.replay.answer.fitness import above_on_average
-from tracekit.replay.answer.moved import bought, moved
-from tracekit.replay.answer.overview import idle_told
-from tracekit.replay.answer.standings import Standings
+from tracekit.answer.advice import NEAREST, keeps_production
+from tracekit.answer.amounts import standing_text, value_text
+from tracekit.answer.fewest.study import NAME as SHRINK
+from tracekit.answer.fitness import above_on_average
+from tracekit.answer.moved import bought, moved
+from tracekit.answer.overview import idle_told
+from tracekit.answer.standings import Standings
 from tracekit.replay.measures import ENDS, FIRST, Measure, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.lost_nodes import displaced_told
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import notes_of
 from tracekit.replay.runs.waiting import waiting_told
-from tracekit.replay.studies.shrink.study import NAME as SHRINK
 from tracekit.report import ranks
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.data import Data

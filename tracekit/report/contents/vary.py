@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.decision import Decision
+from tracekit.answer.decision import Decision
+from tracekit.answer.sensitivity import told as vary_told
+from tracekit.answer.sensitivity.answers import NOTHING, SAME, Answered, answered, stands
+from tracekit.answer.sensitivity.study import NAME
 from tracekit.replay.measures import OVERLOAD, find_measure
-from tracekit.replay.studies.vary import told as vary_told
-from tracekit.replay.studies.vary.answers import NOTHING, SAME, Answered, answered, stands
-from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.amounts import SAME
+from tracekit.answer.amounts import SAME
 from tracekit.replay.measures import RESOURCES, words_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.policies import label

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracekit.replay.answer.intervals import ceiling, together
+from tracekit.answer.intervals import ceiling, together
 from tracekit.replay.chance.student import DECIMALS, DUST, FEWEST, errors_of
 from tracekit.replay.measures import NODES
 from tracekit.replay.runs.results import Results

@@ -5,9 +5,9 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.studies.vary import answers as vary_answers
-from tracekit.replay.studies.vary import told as vary_told
-from tracekit.replay.studies.vary.study import NAME
+from tracekit.answer.sensitivity import answers as vary_answers
+from tracekit.answer.sensitivity import told as vary_told
+from tracekit.answer.sensitivity.study import NAME
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis

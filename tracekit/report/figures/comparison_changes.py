@@ -6,15 +6,15 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.answer.amounts import difference_text, value_text
-from tracekit.replay.answer.comparison.compared_run import (
+from tracekit.answer.amounts import difference_text, value_text
+from tracekit.answer.comparison.compared_run import (
     CHANCE,
     NOT_COMPARABLE,
     TOO_FEW,
     UNCHANGED,
 )
-from tracekit.replay.answer.comparison.run_compare import CHANGES_SCHEMA
-from tracekit.replay.answer.standings import Difference
+from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
+from tracekit.answer.standings import Difference
 from tracekit.replay.measures import find_measure
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color

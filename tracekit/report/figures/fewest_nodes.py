@@ -6,12 +6,12 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.studies.shrink.frames import ADDED, COST_KEPT
-from tracekit.replay.studies.shrink.search.trials import COST
-from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words.cautions import named
-from tracekit.replay.studies.shrink.words.nodes import added, gone
-from tracekit.replay.studies.shrink.words.told import span, told
+from tracekit.answer.fewest.frames import ADDED, COST_KEPT
+from tracekit.answer.fewest.search.trials import COST
+from tracekit.answer.fewest.study import NAME
+from tracekit.answer.fewest.words.cautions import named
+from tracekit.answer.fewest.words.nodes import added, gone
+from tracekit.answer.fewest.words.told import span, told
 from tracekit.report import fewest_known as known
 from tracekit.report.colours import slot, slots
 from tracekit.report.data import Data

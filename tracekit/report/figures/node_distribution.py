@@ -6,7 +6,7 @@ Of CPU, memory, and the further resource of which most is requested; what binds 
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.answer.amounts import difference_text
+from tracekit.answer.amounts import difference_text
 from tracekit.replay.measures import RESOURCES, find_measure, words_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots

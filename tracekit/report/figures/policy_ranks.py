@@ -5,9 +5,9 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.answer.advice import NEAREST
-from tracekit.replay.answer.amounts import interval_text, mean_text, scale, value_text
-from tracekit.replay.answer.fitness import STICK
+from tracekit.answer.advice import NEAREST
+from tracekit.answer.amounts import interval_text, mean_text, scale, value_text
+from tracekit.answer.fitness import STICK
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color

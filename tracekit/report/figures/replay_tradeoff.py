@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.answer.overload import node_steps
+from tracekit.answer.overload import node_steps
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.measures import OVERLOAD
 from tracekit.report.colours import slot, slots

@@ -6,8 +6,8 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.answer.all_wait import fewest_waiting
-from tracekit.replay.answer.left_waiting import PENDING
+from tracekit.answer.all_wait import fewest_waiting
+from tracekit.answer.left_waiting import PENDING
 from tracekit.replay.measures import NODES
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.colours import slot, slots

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tracekit.answer.repeat import repeat_replay
 from tracekit.arrays import FloatArray
 from tracekit.ingest import ingest
-from tracekit.replay.answer.repeat import repeat_replay
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.workload.arrivals import rearranged, with_drawn_sizes
 from tracekit.replay.workload.changed.multiplied import multiplied

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from tracekit.replay.studies.shrink import study as shrink
-from tracekit.replay.studies.vary import study as vary_study
+from tracekit.answer.fewest import study as shrink
+from tracekit.answer.sensitivity import study as vary_study
 from tracekit.report.contents import (
     comparison,
     fewest,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.replay.answer.decision import Decision
+from tracekit.answer.decision import Decision
 from tracekit.replay.measures import RESOURCES, words_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data

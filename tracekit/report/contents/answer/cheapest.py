@@ -1,16 +1,16 @@
 """The policy with the least cost of nodes, where the answer names another one."""
 
-from tracekit.replay.answer.advice import overloads
-from tracekit.replay.answer.amounts import (
+from tracekit.answer.advice import overloads
+from tracekit.answer.amounts import (
     difference_text,
     standing_text,
     way,
 )
-from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.fitness import above_on_average
-from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
-from tracekit.replay.answer.prices import nodes_told, verb
-from tracekit.replay.answer.standings import difference, standings
+from tracekit.answer.decision import Decision
+from tracekit.answer.fitness import above_on_average
+from tracekit.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
+from tracekit.answer.prices import nodes_told, verb
+from tracekit.answer.standings import difference, standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import COST_PER_HOUR, small
 from tracekit.replay.runs.kept_back import background

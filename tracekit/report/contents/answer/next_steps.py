@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tracekit.replay.answer.advice import keeps_production, overloads, sentence
-from tracekit.replay.answer.all_wait import fewest_waiting
-from tracekit.replay.answer.decision import Decision, decision
-from tracekit.replay.answer.fitness import above_on_average
-from tracekit.replay.answer.followed import MORE_ORDERS
-from tracekit.replay.answer.left_waiting import PENDING, waits_too_much
-from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
-from tracekit.replay.answer.overload import WITHOUT
-from tracekit.replay.answer.preferred import USUAL
-from tracekit.replay.answer.standings import standings
+from tracekit.answer.advice import keeps_production, overloads, sentence
+from tracekit.answer.all_wait import fewest_waiting
+from tracekit.answer.decision import Decision, decision
+from tracekit.answer.fitness import above_on_average
+from tracekit.answer.followed import MORE_ORDERS
+from tracekit.answer.left_waiting import PENDING, waits_too_much
+from tracekit.answer.may_answer import CONDITIONS, may_be_chosen
+from tracekit.answer.overload import WITHOUT
+from tracekit.answer.preferred import USUAL
+from tracekit.answer.standings import standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.own_files import FILES
 from tracekit.replay.runs.kept_back import background

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.replay.answer.advice import (
+from tracekit.answer.advice import (
     NEAREST,
     alike,
     keeps_production,
@@ -11,18 +11,18 @@ from tracekit.replay.answer.advice import (
     sentence,
     without_advice,
 )
-from tracekit.replay.answer.amounts import (
+from tracekit.answer.amounts import (
     difference_text,
     texts_apart,
     way,
 )
-from tracekit.replay.answer.decision import Decision, runner_up
-from tracekit.replay.answer.filled import filled
-from tracekit.replay.answer.left_waiting import waits_in_others, waits_too_much
-from tracekit.replay.answer.preferred import USUAL
-from tracekit.replay.answer.prices import nodes_told
-from tracekit.replay.answer.standings import difference
-from tracekit.replay.answer.who_holds import who_holds
+from tracekit.answer.decision import Decision, runner_up
+from tracekit.answer.filled import filled
+from tracekit.answer.left_waiting import waits_in_others, waits_too_much
+from tracekit.answer.preferred import USUAL
+from tracekit.answer.prices import nodes_told
+from tracekit.answer.standings import difference
+from tracekit.answer.who_holds import who_holds
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import COST_PER_HOUR, FIRST, NODES, OVERLOAD, Measure, small
 from tracekit.replay.measures.p99_fraction import is_the_fullest

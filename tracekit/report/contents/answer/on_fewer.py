@@ -3,16 +3,16 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from tracekit.replay.answer.advice import keeps_production
-from tracekit.replay.answer.amounts import value_text
-from tracekit.replay.answer.decision import Decision
+from tracekit.answer.advice import keeps_production
+from tracekit.answer.amounts import value_text
+from tracekit.answer.decision import Decision
+from tracekit.answer.fewest.study import NAME
+from tracekit.answer.fewest.words import told as shrink_told
+from tracekit.answer.fewest.words.nodes import added
+from tracekit.answer.fewest.words.over_orders import OverOrders, over_orders
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.measures import COST_PER_HOUR, NODES, NODES_AT_END, Measure, small
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.nodes import added
-from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
 from tracekit.report import fewest_known as known
 from tracekit.report.contents.first_screen import Change
 from tracekit.report.data import Data

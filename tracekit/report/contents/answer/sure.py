@@ -1,16 +1,16 @@
 """How sure the answer of a run is: what its intervals cover, and what is not told."""
 
-from tracekit.replay.answer.amounts import way
-from tracekit.replay.answer.decision import Decision
-from tracekit.replay.answer.fitness import allowed
-from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
-from tracekit.replay.answer.standings import difference
+from tracekit.answer.amounts import way
+from tracekit.answer.decision import Decision
+from tracekit.answer.fewest.study import NAME as SHRINK
+from tracekit.answer.fitness import allowed
+from tracekit.answer.may_answer import CONDITIONS, may_be_chosen
+from tracekit.answer.standings import difference
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import OVERLOAD, all_measures, find_measure, small
 from tracekit.replay.runs import varying
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import ORDER
-from tracekit.replay.studies.shrink.study import NAME as SHRINK
 from tracekit.report.data import Data
 from tracekit.words import listed, spaced
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tracekit.replay.answer.all_wait import fewest_waiting
-from tracekit.replay.answer.left_waiting import PENDING
+from tracekit.answer.all_wait import fewest_waiting
+from tracekit.answer.left_waiting import PENDING
 from tracekit.replay.measures import NODES, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data

@@ -6,21 +6,21 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.answer.amounts import interval_text, mean_text, value_text
+from tracekit.answer.amounts import interval_text, mean_text, value_text
+from tracekit.answer.fewest.study import NAME
+from tracekit.answer.fewest.words import costs, drains_told, margin, waits
+from tracekit.answer.fewest.words import next as shrink_next
+from tracekit.answer.fewest.words import told as shrink_told
+from tracekit.answer.fewest.words.broken import why_none
+from tracekit.answer.fewest.words.cautions import named
+from tracekit.answer.fewest.words.nodes import added, gone, restarted
+from tracekit.answer.fewest.words.over_orders import OverOrders, over_orders
+from tracekit.answer.fewest.words.production import production
+from tracekit.answer.fewest.words.sure import sure
+from tracekit.answer.fewest.words.told import span
 from tracekit.replay.measures import FULLEST, OVERLOAD, Measure, find_measure
 from tracekit.replay.measures.p99_fraction import is_the_fullest
 from tracekit.replay.runs.lost_nodes import counts_as_needed
-from tracekit.replay.studies.shrink.study import NAME
-from tracekit.replay.studies.shrink.words import costs, drains_told, margin, waits
-from tracekit.replay.studies.shrink.words import next as shrink_next
-from tracekit.replay.studies.shrink.words import told as shrink_told
-from tracekit.replay.studies.shrink.words.broken import why_none
-from tracekit.replay.studies.shrink.words.cautions import named
-from tracekit.replay.studies.shrink.words.nodes import added, gone, restarted
-from tracekit.replay.studies.shrink.words.over_orders import OverOrders, over_orders
-from tracekit.replay.studies.shrink.words.production import production
-from tracekit.replay.studies.shrink.words.sure import sure
-from tracekit.replay.studies.shrink.words.told import span
 from tracekit.report import fewest_known as known
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities

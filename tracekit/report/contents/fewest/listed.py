@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
-from tracekit.replay.studies.shrink.words import told as shrink_told
+from tracekit.answer.fewest.frames import BARRED_BY, LIKE
+from tracekit.answer.fewest.words import told as shrink_told
 from tracekit.report import fewest_known as known
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data

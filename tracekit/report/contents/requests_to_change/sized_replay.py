@@ -3,10 +3,10 @@
 import shlex
 from pathlib import Path
 
-from tracekit.replay.answer.amounts import value_text
-from tracekit.replay.answer.left_waiting import PENDING, waits_too_much
-from tracekit.replay.answer.preferred import USUAL
-from tracekit.replay.answer.prices import nodes_told
+from tracekit.answer.amounts import value_text
+from tracekit.answer.left_waiting import PENDING, waits_too_much
+from tracekit.answer.preferred import USUAL
+from tracekit.answer.prices import nodes_told
 from tracekit.replay.measures import NODES, OVERLOAD, RESOURCES, small
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED

@@ -1,0 +1,127 @@
+"""Orders of arrival: what they change, what they leave, and that they are the same again."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+from replay_support import workload
+
+from tracekit.answer.repeat import repeat_replay
+from tracekit.errors import TracekitError
+from tracekit.replay.runs.run import choose_policies, replay
+from tracekit.replay.runs.run_folder import manifest_of
+from tracekit.replay.workload.arrivals import rearranged
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+
+ROWS = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
+FIXED = workload([(60, 60)] * 3, ROWS)
+FREE = dataclasses.replace(
+    FIXED,
+    usage=np.repeat(FIXED.request.T[:, None], 4, axis=1).astype(np.float32),
+    exchangeable=np.arange(20) < 15,
+    settled_ms=2000,
+)
+BY_CONTAINER = ("container_ids", "services", "recorded_node", "departure_ms", "request",
+                "nonzero_request", "limit", "exchangeable")  # fmt: skip
+
+
+def about(load: Workload) -> dict[str, list[object]]:
+    """Everything known of each container but its time of arrival."""
+    found = {}
+    for at, name in enumerate(load.container_ids):
+        fields = [np.asarray(getattr(load, field))[at].tolist() for field in BY_CONTAINER]
+        found[name] = [*fields, [load.use_at(step)[:, at].tolist() for step in range(4)]]
+    return found
+
+
+def test_an_order_changes_times_of_arrival_and_nothing_else() -> None:
+    other = rearranged(FREE, stream(1, "arrivals"))
+    assert other.container_ids != FREE.container_ids
+    assert other.arrival_ms.tolist() == FREE.arrival_ms.tolist()
+    assert about(other) == about(FREE)
+    assert other.usage is FREE.usage
+    kept = [f"c{at}" for at in range(15, 20)]
+    for name in kept:
+        assert (
+            other.arrival_ms[other.container_ids.index(name)]
+            == FREE.arrival_ms[FREE.container_ids.index(name)]
+        )
+
+
+def test_every_array_of_containers_is_rearranged() -> None:
+    """A field with one entry per container that an order forgets would mix containers up."""
+    fields = {field.name: getattr(FREE, field.name) for field in dataclasses.fields(FREE)}
+    per_container = {
+        name
+        for name, value in fields.items()
+        if isinstance(value, tuple | np.ndarray) and FREE.containers in np.shape(value)
+    }
+    assert per_container == {*BY_CONTAINER, "arrival_ms", "usage"}
+
+
+def test_without_exchangeable_containers_only_ties_are_drawn() -> None:
+    assert rearranged(FIXED, stream(1, "arrivals")).container_ids == FIXED.container_ids
+    tied = dataclasses.replace(FIXED, arrival_ms=np.zeros(20, np.int64),
+                               usage=np.ones_like(FIXED.usage))  # fmt: skip
+    other = rearranged(tied, stream(1, "arrivals"))
+    assert other.container_ids != tied.container_ids
+    assert set(other.container_ids) == set(tied.container_ids)
+
+
+def repeated(seed: int = 0, repeats: int = 8) -> pl.DataFrame:
+    policies = choose_policies(["first_fit", "least_allocated"], FREE)
+    made = repeat_replay(FREE, policies, seed=seed, repeats=repeats).repeats
+    assert made is not None
+    return made
+
+
+def test_every_policy_meets_every_order() -> None:
+    made = repeated()
+    assert made.group_by("policy").len()["len"].to_list() == [8] * 3
+    assert made["seed"].unique().sort().to_list() == list(range(8))
+    assert made.filter(pl.col("policy") == "first_fit")["imbalance_mean"].n_unique() > 1
+
+
+def test_the_first_is_the_plain_replay_and_the_same_again() -> None:
+    policies = choose_policies(["first_fit"], FREE)
+    plain = replay(FREE, policies, seed=3)
+    made = [repeat_replay(FREE, policies, seed=3, repeats=7) for _ in range(2)]
+    assert made[0].steps.equals(plain.steps)
+    assert made[0].placements.equals(plain.placements)
+    assert made[0].summary.select(plain.summary.columns).equals(plain.summary)
+    assert made[0].summary.equals(made[1].summary)
+    for name in ("repeats", "differences"):
+        assert getattr(made[0], name).equals(getattr(made[1], name))
+
+
+def test_production_does_not_depend_on_the_order() -> None:
+    seen = repeated().filter(pl.col("policy") == "observed")["imbalance_mean"]
+    assert seen.round(9).n_unique() == 1
+
+
+def test_no_repeats_is_an_error() -> None:
+    with pytest.raises(TracekitError, match="0 repeats, expected at least 1"):
+        repeat_replay(FREE, (), seed=0, repeats=0)
+
+
+def test_those_not_repeated_are_replayed_once_and_have_no_interval() -> None:
+    policies = choose_policies(["first_fit", "least_allocated", "random"], FREE)
+    whole = repeat_replay(FREE, policies, seed=0, repeats=6)
+    again = [one for one in policies if one.name() in ("observed", "least_allocated")]
+    some = repeat_replay(FREE, policies, seed=0, repeats=6, repeated=again)
+    assert some.summary["policy"].equals(whole.summary["policy"])
+    assert some.steps.equals(whole.steps)
+    assert some.repeats is not None
+    assert whole.repeats is not None
+    names = ["observed", "least_allocated"]
+    assert some.repeats.equals(whole.repeats.filter(pl.col("policy").is_in(names)))
+    known = some.summary.filter(pl.col("imbalance_mean_low").is_not_null())["policy"]
+    assert known.to_list() == names
+    assert some.differences is not None
+    assert set(some.differences["policy_a"]) | set(some.differences["policy_b"]) == set(names)
+    counts = {one["policy"]: one["repeats"] for one in manifest_of(some)["policies"]}
+    assert counts == {"observed": 6, "first_fit": 1, "least_allocated": 6, "random": 1}

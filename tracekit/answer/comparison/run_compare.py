@@ -1,0 +1,235 @@
+"""Two runs beside each other: what changed, policy by policy and measure by measure."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.answer.amounts import value_text
+from tracekit.answer.comparison.compared_run import (
+    ALIKE,
+    AS_MANY,
+    CHANCE,
+    NOT_COMPARABLE,
+    SAME,
+    TOO_FEW,
+    ComparedRun,
+    compared_run,
+    fewer_placed,
+    other_workload,
+    told,
+    what_differs,
+)
+from tracekit.answer.comparison.held_to import SAME_POLICIES, check, outcomes
+from tracekit.answer.left_waiting import PENDING, WAITING
+from tracekit.errors import TracekitError
+from tracekit.replay.chance.material import least_apart
+from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
+from tracekit.replay.chance.student import paired as pairwise
+from tracekit.replay.measures import Measure, compared, find_measure
+from tracekit.replay.runs.results import looks_of
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.thresholds import parse_threshold
+from tracekit.study import Study
+
+NAME = "comparison"
+
+CHANGES_SCHEMA = {
+    "policy": pl.String,
+    "measure": pl.String,
+    "base": pl.Float64,
+    "new": pl.Float64,
+    "change": pl.Float64,
+    "change_low": pl.Float64,
+    "change_high": pl.Float64,
+    "paired": pl.Boolean,
+    "orders": pl.Int64,
+    "placed_change": pl.Float64,
+    "verdict": pl.String,
+}
+#: What differs between the runs beyond their measures, as people read it.
+SETTINGS_SCHEMA = {"setting": pl.String, "base": pl.String, "new": pl.String}
+
+
+def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
+    """The changes from one run to another.
+
+    Parameters
+    ----------
+    fail_if : sequence of str
+        Thresholds: see ``tracekit.replay.runs.thresholds``.
+
+    Returns
+    -------
+    Study
+        Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
+        have several orders of arrival, at the level that the family of all changes leaves it
+        (Holm); paired where the orders are the same, of which it has so many; placed_change: how
+        many containers more the new run placed, 0 where ``pending`` is within chance; verdict) and
+        ``thresholds`` (outcome: ok, failed, not comparable, which counts as failed: the new run
+        placed fewer containers, or not in the base, which does not: the policy is new, and the
+        threshold speaks of the base; one that does not judges new policies, too; judged: against
+        the ``mean`` of the new run's orders, or the ``worst``, which is in ``new_worst``; of the
+        base ``base_judged`` and ``base_worst``; base_measure: the measure that ``base`` is of, null
+        where the threshold speaks of several others there).
+        ``about`` names what differs between the runs beyond their measures.
+
+    Raises
+    ------
+    TracekitError
+        For a folder that is no run, no policy in common, or a threshold that makes no sense or
+        would be held to nothing: production is the same in both runs.
+    """
+    thresholds = [parse_threshold(text) for text in fail_if]
+    before, after = compared_run(base), compared_run(new)
+    common = [name for name in before.rows() if name in after.rows()]
+    if not common:
+        raise TracekitError(
+            f"the runs have no policy in common: {', '.join(before.rows())} against"
+            f" {', '.join(after.rows())}",
+            hint=SAME_POLICIES,
+        )
+    for one in thresholds:
+        check(one, before, after, common)
+    differs = what_differs(before.manifest, after.manifest)
+    changes = _changes(before, after, common)
+    return Study(
+        name=NAME,
+        about={
+            "base": before.folder.name,
+            "new": after.folder.name,
+            "policies": common,
+            "only_base": [name for name in before.rows() if name not in common],
+            "only_new": [name for name in after.rows() if name not in common],
+            "differs": told(differs),
+            "other_workload": other_workload(told(differs)),
+            "fewer_placed": fewer_placed(changes),
+        },
+        frames={
+            "changes": changes,
+            "thresholds": outcomes(thresholds, before, after, changes, common),
+            "settings": pl.DataFrame(differs, schema=SETTINGS_SCHEMA, orient="row"),
+        },
+    )
+
+
+def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> pl.DataFrame:
+    """Every policy by every measure; those with several orders in both runs are one family."""
+    one, other = before.rows(), after.rows()
+    rows: list[dict[str, Any]] = []
+    samples, met = [], []
+    for policy in common:
+        names = _measures(one[policy], other[policy])
+        sample, orders, paired = _sample(before, after, policy, names)
+        samples.append(sample)
+        met += [0 if policy == OBSERVED else orders] * len(names)
+        for name in names:
+            values = {"base": one[policy][name], "new": other[policy][name]}
+            about = {"policy": policy, "measure": name, "placed_change": 0.0}
+            rows.append({**about, **values, "paired": paired})
+    answers = [
+        (known := find_measure(row["measure"])) is not None and known.group == "answer"
+        for row in rows
+    ]
+    looks = max(looks_of(before.manifest), looks_of(after.manifest))
+    found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
+    placed = _placed(rows, found, met, after.containers - before.containers)
+    rows = [{**row, "placed_change": placed.get(row["policy"], 0.0)} for row in rows]
+    changes = [{**row, **_change(row, found, at, orders=met[at])} for at, row in enumerate(rows)]
+    return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
+
+
+def _placed(
+    rows: Sequence[Mapping[str, Any]], found: Compared, met: Sequence[int], more_containers: int
+) -> dict[str, float]:
+    """How many containers more the new run placed, by policy; 0 where chance may explain it.
+
+    It follows from the verdict on ``pending``, which is judged as every measure is. A container
+    that waits in one run and does not exist in the other is missing in neither.
+    """
+    placed = {}
+    for at, row in enumerate(rows):
+        if row["measure"] == PENDING:
+            verdict = _change(row, found, at, orders=met[at])["verdict"]
+            more = float(row["base"] - row["new"])
+            if more * more_containers < 0:
+                most = abs(more)
+                more += float(np.clip(more_containers, -most, most))
+            placed[row["policy"]] = 0.0 if verdict in AS_MANY else more
+    return placed
+
+
+def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    return [
+        name for name in compared(one) if one.get(name) is not None and other.get(name) is not None
+    ]
+
+
+def _sample(
+    before: ComparedRun, after: ComparedRun, policy: str, names: Sequence[str]
+) -> tuple[Sample, int, bool]:
+    """The changes of a policy's measures, over how many orders, and whether these are the same."""
+    (seeds, base), (others, new) = (kept.values(policy, names) for kept in (before, after))
+    orders = min(len(base), len(new))
+    if orders > 1 and policy != OBSERVED:
+        same = seeds == others
+        return pairwise(apart(new, base)) if same else unpaired(base, new), orders, same
+    one, other = (
+        np.array([[float(kept.rows()[policy][name]) for name in names]]) for kept in (before, after)
+    )
+    return pairwise(apart(other, one)), 1, False
+
+
+def _change(row: Mapping[str, Any], found: Compared, at: int, *, orders: int) -> dict[str, Any]:
+    """The change with its interval; with fewer orders than one needs there is none.
+
+    Production (``orders`` 0) is the same in every order, so its change is exact.
+    """
+    low, mean, high = (float(part[at]) for part in (found.low, found.mean, found.high))
+    if not orders:
+        low = high = mean
+    known = not orders or orders >= FEWEST
+    return {
+        "change": mean,
+        "change_low": low if known else None,
+        "change_high": high if known else None,
+        "orders": max(orders, 1),
+        "verdict": _verdict(row, mean, orders, told=bool(found.separated[at])),
+    }
+
+
+def _verdict(row: Mapping[str, Any], change: float, orders: int, *, told: bool) -> str:
+    """'better', 'worse', 'same', 'alike', 'within chance', or why there is no verdict.
+
+    Of production (``orders`` 0) by the numbers alone.
+    """
+    one = find_measure(row["measure"])
+    if change == 0:
+        return SAME
+    # where chance may explain it, the change may be larger than it came out
+    if orders >= FEWEST and not told:
+        return CHANCE
+    if one is not None and _alike(one, row["base"], row["new"]):
+        return ALIKE
+    found = "changed" if one is None else _way(one, change, row["placed_change"])
+    # that containers are missing is known, however few the orders
+    return TOO_FEW if 0 < orders < FEWEST and found != NOT_COMPARABLE else found
+
+
+def _way(measure: Measure, change: float, placed_change: float) -> str:
+    """'better' or 'worse', 'changed' where neither end is, or that it is not comparable."""
+    if measure.better is None:
+        return "changed"
+    better = (change < 0) == (measure.better == "low")
+    flattered = placed_change < 0 if better else placed_change > 0
+    if flattered and measure.name not in WAITING:
+        return NOT_COMPARABLE
+    return "better" if better else "worse"
+
+
+def _alike(measure: Measure, base: float, new: float) -> bool:
+    """Whether values lie too close to count, or for whoever reads them to see it."""
+    near = abs(new - base) < least_apart(measure)
+    return near or value_text(measure, base) == value_text(measure, new)

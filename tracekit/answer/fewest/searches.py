@@ -1,0 +1,198 @@
+"""The searches of a study of the fewest nodes: one for each policy, side by side or one by one."""
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tracekit.answer.fewest.cluster import Cluster, running_on
+from tracekit.answer.fewest.facts import facts_of
+from tracekit.answer.fewest.search import few_nodes
+from tracekit.answer.fewest.search.ahead import Ahead
+from tracekit.answer.fewest.search.enough import enough_nodes
+from tracekit.answer.fewest.search.few_nodes import (
+    Ask,
+    ByCrew,
+    Here,
+    Remembered,
+    told_of,
+)
+from tracekit.answer.fewest.search.found import Fewest
+from tracekit.answer.fewest.search.limits import Limits
+from tracekit.answer.fewest.search.staying import left_nodes
+from tracekit.crew.crew import Crew, OnProgress
+from tracekit.errors import TracekitError
+from tracekit.progress import Task
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.runs.one import replay_one
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.workload.changed.multiplied import multiplied, scale_of
+from tracekit.replay.workload.changed.on_nodes import barred_by
+from tracekit.replay.workload.shared import shared
+from tracekit.replay.workload.source import WorkloadSource
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of each policy."""
+
+    source: WorkloadSource
+    scale: float
+    limits: Limits
+    seed: int
+    repeats: int
+    by: str
+    may_wait: bool
+    as_a_run: bool
+    subject: str
+
+    def of(
+        self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
+    ) -> Fewest:
+        """The answer for one; ``asks`` says who replays a workload, this process if not given."""
+        return enough_nodes(
+            _scaled(self.source, self.scale),
+            policy,
+            self.limits,
+            seed=self.seed,
+            repeats=self.repeats,
+            by=self.by,
+            asks=asks,
+            beside=beside,
+            may_wait=self.may_wait,
+            as_a_run=self.as_a_run,
+            # beside another's answer it is enough that all nodes are too few
+            further=self.subject in {"", str(policy)},
+        )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search of one policy; can be sent to another process."""
+
+    asked: Asked
+    policy: str
+
+    def run(self, on_progress: OnProgress) -> Fewest:
+        policy = parse_entrant(self.policy)
+
+        def asks(load: Workload) -> Ask:
+            return told_of(Here(load, policy, self.asked.seed), lambda: on_progress(0, 1, 0))
+
+        return self.asked.of(policy, asks)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before any search: the cluster, and what production came to on it."""
+
+    source: WorkloadSource
+    scale: float
+    seed: int
+
+    def run(self, on_progress: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
+        """The nodes, facts about the workload, and production's row where it is recorded."""
+        load, given = _scaled(self.source, self.scale), _loaded(self.source)
+        production = parse_entrant(OBSERVED)
+        observed = replay_one(given, production, self.seed).row if given.recorded else None
+        on_progress(1, 0, 0)
+        cluster = Cluster(
+            load.node_ids,
+            load.resources,
+            load.capacity,
+            load.price_per_hour,
+            barred_by(given),
+            len(left_nodes(load)),
+            load.cordoned,
+            running=running_on(given),
+        )
+        return cluster, facts_of(load, given), observed
+
+
+def forget() -> None:
+    """Forget the workloads of an earlier study in this process: the store may hold others now."""
+    _loaded.cache_clear()
+    _scaled.cache_clear()
+    few_nodes.forget()
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(source: WorkloadSource) -> Workload:
+    return source.load()
+
+
+@functools.lru_cache(maxsize=1)
+def _scaled(source: WorkloadSource, scale: float) -> Workload:
+    return multiplied(_loaded(source), scale_of(scale), stream(source.seed, "replicas"))
+
+
+def begun(
+    asked: Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
+) -> dict[str, Callable[[], Fewest]]:
+    """A search per policy, under way or to be done; each gives its answer, or raises."""
+    if kept is None and (len(entrants) > 1 or crew.size == 1):
+        return {
+            name: crew.submit(_Search(asked, one.address()), _told(_counted(task, name))).result
+            for name, one in entrants.items()
+        }
+    search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
+    return {
+        name: functools.partial(search, one, done=_counted(task, name))
+        for name, one in entrants.items()
+    }
+
+
+def _counted(task: Task, policy: str) -> Callable[[], None]:
+    """What to call after each replay of a search: it says how many there were."""
+    count = itertools.count(1)
+    return lambda: task.advance(0, f"replay {next(count):,} of {policy}")
+
+
+def ended(
+    searches: Mapping[str, Callable[[], Fewest]], task: Task
+) -> tuple[dict[str, Fewest], dict[str, TracekitError]]:
+    """What each search found, and the problems of those that found nothing, by policy."""
+    found, problems = {}, {}
+    for name, search in searches.items():
+        try:
+            found[name] = search()
+        except TracekitError as error:
+            problems[name] = error
+        task.advance(1, name)
+    return found, problems
+
+
+def _told(done: Callable[[], None]) -> OnProgress:
+    """What a crew calls on the way."""
+    return lambda *_: done()
+
+
+def _side_by_side(
+    asked: Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
+) -> Fewest:
+    """One search, whose replays are done by all processes of a crew."""
+    with contextlib.ExitStack() as opened:
+        several = crew.size > 1
+        threads = opened.enter_context(ThreadPoolExecutor(crew.size)) if several else None
+        folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
+
+        def asks(load: Workload) -> Ask:
+            if several:
+                at = folder / f"workload-{load.nodes}"
+                source = opened.enter_context(shared(load, at))
+                replays: Ask = ByCrew(crew, source, policy.address(), asked.seed)
+            else:
+                replays = Here(load, policy, asked.seed)
+            ask = told_of(replays, done)
+            if kept is not None:
+                ask = Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+            return ask if threads is None else Ahead(ask, threads, crew.size)
+
+        return asked.of(policy, asks, crew.size)

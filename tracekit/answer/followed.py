@@ -1,0 +1,102 @@
+"""Chooses policies for further orders of arrival, from their result in the first."""
+
+import itertools
+from collections.abc import Sequence
+
+from tracekit.answer.decision import decision
+from tracekit.answer.fitness import barred_for_good
+from tracekit.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
+from tracekit.replay.placement.interference import Interference
+from tracekit.replay.policy.entrant import Entrant, halves
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import Run
+from tracekit.words import counted
+
+#: Above the command that asks for them.
+MORE_ORDERS = "Let the policies meet more orders of arrival:"
+#: How many meet the other orders, where it is known by which measure they will be judged.
+MOST = 3
+#: How many where that is not known: the best by each measure that may answer.
+MOST_BY_EACH = 5
+#: Containers times nodes up to which all of them do whom the first order does not bar for good: a
+#: few seconds each.
+SMALL = 1_000_000
+#: Those that follow may change the measure that decides. Then the best by the new one follow too.
+ROUNDS = 2
+#: Ratios from here on are told without decimals.
+_WHOLE = 10
+#: Containers times nodes up to which they do: beyond, policies that search take minutes an order.
+LARGEST = 200_000_000
+#: The same for those that score nodes: half a minute of a processor where it is the whole trace.
+LARGEST_SCORED = 2_000_000_000
+
+
+def how_large(containers: int, nodes: int) -> str:
+    """How much larger a replay is than those that are done several times unasked; a clause."""
+    times = containers * nodes / LARGEST
+    shown = f"{times:,.0f}" if times >= _WHOLE else f"{times:.1f}"
+    return (
+        f"one replay of {counted(containers, 'container')} on {counted(nodes, 'node')} is"
+        f" {shown} times as large as"
+        " the largest that is repeated without being asked for"
+    )
+
+
+def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
+    """The best of those that met one order and may be chosen by it, best first.
+
+    A workload no larger than ``SMALL`` gives all that the order does not bar for good
+    (``answer.fitness``), so that every policy of the run is judged. A larger one gives the best by
+    the measure that tells apart the policies that met all orders. Where no measure does that, it
+    gives the best by each measure that may answer.
+
+    The order that chooses them is one of the orders that judge them. Where many are chosen from,
+    that makes a mean over six orders look better, by about a quarter of its spread over orders. A
+    difference is told only where it is several times as large.
+
+    Parameters
+    ----------
+    run : Run
+        The replay of all policies in the first order, and of some in the others.
+    alone : sequence of Entrant
+        Those that were to meet no other.
+    met : sequence of str
+        Those of them that met the others by now, as they followed already.
+
+    Returns
+    -------
+    list of Entrant
+        At most ``MOST`` or ``MOST_BY_EACH`` for a workload beyond ``SMALL``; beyond ``LARGEST`` no
+        slow ones, and none a second time; beyond ``LARGEST_SCORED`` none at all.
+    """
+    size = run.workload.containers * run.workload.nodes
+    quick = [one for one in alone if not _slow(one)]
+    among = alone if size <= LARGEST else quick if size <= LARGEST_SCORED else []
+    if not among or (met and size > LARGEST):
+        return []
+    found = results(run)
+    if size <= SMALL:
+        left = [one for one in among if not barred_for_good(found, str(one))]
+        return [one for one in left if str(one) not in met]
+    fit = {name for names in may_be_chosen(found) for name in names}
+    by_name = {str(one): one for one in among if str(one) in fit}
+    by = decision(found).criterion
+    if by and by not in CONDITIONS:
+        best = _ranked(found, by, list(by_name))[:MOST]
+    else:
+        each = (_ranked(found, one.name, list(by_name))[:1] for one in may_answer(found))
+        best = list(dict.fromkeys(itertools.chain.from_iterable(each)))[:MOST_BY_EACH]
+    return [by_name[name] for name in best if name not in met]
+
+
+def _slow(one: Entrant) -> bool:
+    """Whether its decisions take far longer than to score nodes: a search, or every neighbour."""
+    policy = halves(one)[0]
+    return policy.batched or isinstance(policy, Interference)
+
+
+def _ranked(found: Results, by: str, names: Sequence[str]) -> list[str]:
+    """The policies by their first order, best first."""
+    sign = 1.0 if found.measures[by].first == "low" else -1.0
+    known = [name for name in names if found.known(name, by)]
+    return sorted(known, key=lambda name: sign * float(found.of(name, by)[0]))

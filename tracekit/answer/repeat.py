@@ -1,0 +1,200 @@
+"""One workload in several orders of arrival, under several seeds: how much is chance."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from tracekit.answer.compare import differences, with_intervals
+from tracekit.answer.decision import decision
+from tracekit.answer.followed import ROUNDS, followed
+from tracekit.answer.may_answer import may_be_chosen
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import compared
+from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.runs.one import Replayed, digest_of
+from tracekit.replay.runs.replayer import Planned, Replayer
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import Run, assembled
+from tracekit.replay.runs.varying import SEED, varying
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import order_seed
+
+# Whether further orders of arrival could decide which policy is best. Of eight policies
+# over six orders the best has to be ahead by some ten standard deviations of one order to be told
+# from all others in 94 of 100 runs; by four it is told in none. With a second look after twelve
+# orders, each look at half of what may go wrong, it is told in 96 of 100 at four (see
+# docs/benchmarks/chance.txt). All that met the first orders meet the others too, so that every
+# comparison is over the same orders and none is picked by what it showed.
+
+
+def undecided(run: Results | Run) -> bool:
+    """Whether it is open which policy is best, among those that may be chosen and met enough."""
+    found = results(run)
+    judged = [names for names in may_be_chosen(found) if found.orders(names[0]) >= FEWEST]
+    chosen = set(decision(found).chosen)
+    return bool(judged) and sum(not chosen.isdisjoint(names) for names in judged) != 1
+
+
+def added(met: int, up_to: int) -> str:
+    """A line on what is done about it."""
+    return (
+        f"{met} orders of arrival leave open which policy is best: {up_to - met} more, so that it"
+        " is looked twice, each time at half of what may go wrong"
+    )
+
+
+_NO_OTHERS = "no orders are added: every order is the same"
+_NONE = "no policy of one order follows (--repeat-policy NAME lets any meet all orders)"
+
+
+def repeat_replay(
+    workload: Workload,
+    policies: Sequence[Entrant],
+    *,
+    seed: int,
+    repeats: int,
+    repeated: Sequence[Entrant] | None = None,
+    follow: bool = False,
+    up_to: int | None = None,
+    replayer: Replayer | None = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """Replay the workload ``repeats`` times; each time in another order, under another seed.
+
+    Repeat 0 is the workload as given, under ``seed``. Each further one has its arrivals rearranged
+    and a seed of its own, see ``seeds.order_seed``. Every policy meets the same orders, so that
+    differences between policies are paired.
+
+    Parameters
+    ----------
+    repeated : sequence of Entrant, optional
+        Those of ``policies`` that meet the other orders too; all of them if not given. The others
+        are replayed once and have no intervals.
+    follow : bool
+        Whether the best of those others meet the other orders as well: see ``answer.followed``.
+    up_to : int, optional
+        Where ``repeats`` orders leave open which policy is best, all that met them meet more, up
+        to so many: see ``undecided``. Differences are then held to half of what may go wrong,
+        whether or not orders are added.
+
+    Returns
+    -------
+    Run
+        The replay in the workload's own order. Its summary has intervals over all repeats;
+        ``repeats`` has one row per repeat and repeated policy: repeat, seed, policy and the
+        measures that are compared; ``differences`` is what ``compare.differences`` gives.
+
+    Raises
+    ------
+    TracekitError
+        For fewer than one repeat.
+
+    Where orders do not differ (``runs.varying``), nothing but the seed does; parts of one replay
+    are no repeats of it, as they hold the same placements.
+    """
+    if repeats < 1:
+        raise TracekitError(f"{repeats} repeats, expected at least 1")
+    among = None if repeated is None else {str(one) for one in repeated}
+    again = [one for one in policies if among is None or str(one) in among]
+    differs = varying(workload)
+    if not differs:
+        differs = [SEED]
+        if up_to:
+            progress.told(_NO_OTHERS)
+            up_to = None
+    replayer = replayer or Replayer()
+    planned = [Planned(policy, seed) for policy in policies] + _orders(again, seed, repeats)
+    done = replayer.replay(workload, planned, progress)
+    first = dataclasses.replace(
+        assembled(workload, policies, done[: len(policies)], seed=seed),
+        covers=tuple(differs),
+        looks=(repeats, up_to) if up_to else (),
+    )
+    met = _Met(first, again, list(zip(planned, done, strict=True)), repeats)
+    if follow and repeats > 1:
+        _follow(met, policies, replayer, progress)
+    if up_to and undecided(met.run()):
+        progress.told(added(repeats, up_to))
+        met.add(_orders(met.again, seed, up_to, since=repeats), replayer, progress)
+    run = met.run()
+    found = results(run)
+    return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
+
+
+@dataclasses.dataclass
+class _Met:
+    """The results of the first order, and of the others for the policies that met them."""
+
+    first: Run
+    again: list[Entrant]
+    pairs: list[tuple[Planned, Replayed]]
+    repeats: int
+
+    def add(self, plans: Sequence[Planned], replayer: Replayer, progress: Progress) -> None:
+        """Replay in more orders."""
+        done = replayer.replay(self.first.workload, plans, progress)
+        self.pairs += zip(plans, done, strict=True)
+
+    def run(self) -> Run:
+        """All of it as a run, without what is worked out from its measures."""
+        told = {str(one) for one in self.again}
+        rows = [row_of(plan, one) for plan, one in self.pairs if str(plan.policy) in told]
+        return dataclasses.replace(
+            self.first,
+            repeats=_measures(rows, self.first.summary.columns),
+            digests=_digests(self.pairs),
+        )
+
+
+def _follow(met: _Met, policies: Sequence[Entrant], replayer: Replayer, progress: Progress) -> None:
+    """Let the best of those that met one order meet the others."""
+    alone = [one for one in policies if one not in met.again]
+    names: list[str] = []
+    for _ in range(ROUNDS):
+        more = followed(met.run(), alone, names)
+        if not (more or names):
+            progress.told(_NONE)
+        if not more:
+            break
+        progress.told(_told(more, met.repeats))
+        met.again += more
+        met.add(_orders(more, met.first.seed, met.repeats), replayer, progress)
+        names += map(str, more)
+
+
+def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1) -> list[Planned]:
+    """All orders but the first, or those ``since`` one of them."""
+    seeds = {number: order_seed(seed, number) for number in range(since, repeats)}
+    return [Planned(one, its, number) for number, its in seeds.items() for one in policies]
+
+
+def _told(more: Sequence[Entrant], repeats: int) -> str:
+    names = ", ".join(map(str, more))
+    return (
+        f"{names}: of those that met one order, and that it does not bar, meet {repeats - 1} more"
+    )
+
+
+def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
+    """One hash per policy over all orders that it met."""
+    parts: dict[str, list[bytes]] = {}
+    for plan, one in done:
+        parts.setdefault(str(plan.policy), []).append(one.digest.encode())
+    return {policy: digest_of(found) for policy, found in parts.items()}
+
+
+def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
+    """The row of a replay among the repeats."""
+    return {**one.row, "repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
+
+
+def _measures(rows: Sequence[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:
+    """One row per repeat and policy, with the columns of a summary that are compared."""
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    columns = [name for name in compared(known) if name in frame.columns]
+    whole = [pl.col(name).cast(pl.Int64) for name in ("repeat", "seed")]
+    return frame.sort("repeat", maintain_order=True).select(*whole, "policy", *columns)

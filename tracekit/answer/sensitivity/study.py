@@ -1,0 +1,263 @@
+"""Which assumptions matter: the same policies under changed assumptions, and the answer there.
+
+A trace does not say how large nodes and requests are. If the answer is another once such a number
+changes, or the policy that it names is barred, then the answer under the default is worth little.
+Each change is judged as a run is, beside production: ``answers``. Ranks by one measure stand
+beside that, and decide nothing; ``told`` has the words.
+"""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tracekit.answer.may_answer import CONDITIONS, separating
+from tracekit.answer.sensitivity.answers import BASE, Answered, answered, moved_by, ranked
+from tracekit.answer.sensitivity.replays import Known, Met, Orders, Unchanged, forget, results_of
+from tracekit.answer.sensitivity.tried import CHANGES, RECORDED_CHANGES, SIZED_CHANGES
+from tracekit.answer.standings import standings
+from tracekit.crew.crew import Alone, Crew
+from tracekit.errors import TracekitError, nearest
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.own_files import address, noted
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.workload.sized.tables import is_sized, used_by_others
+from tracekit.replay.workload.source import WorkloadSource, check_assumed, source_of
+from tracekit.store import Store, open_store
+from tracekit.study import Study
+
+NAME = "assumptions"
+#: A report compares these to know whether the study is of its run.
+_OF_LOAD = ("name", "nodes", "steps", "assumptions")
+#: What policies are ranked by where nothing tells them apart.
+USUAL = "cpu_max_fraction"
+POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One change: where its workload comes from, or why there is none."""
+
+    change: str
+    source: WorkloadSource
+
+
+def vary_assumptions(
+    store: Path,
+    *,
+    policies: Sequence[str] = (),
+    assume: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    measure: str | None = None,
+    repeats: int | None = None,
+    seed: int = 0,
+    crew: Crew | None = None,
+    progress: Progress = SILENT,
+) -> Study:
+    """Replay policies, and production where it is recorded, under each change of one assumption.
+
+    Parameters
+    ----------
+    assume : sequence of str
+        ``NAME=VALUE`` under every change, and without one; a change of the same name counts.
+    changes : sequence of str
+        ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, where the store records sizes
+        ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
+    measure : str, optional
+        What policies are ranked by; the lowest is first where neither end is better. If not given,
+        what decides the answer under the defaults; where nothing does, the first that has a better
+        end and tells the policies apart.
+    repeats : int, optional
+        Orders of arrival that each policy meets under each change. Without it six, the fewest that
+        an interval needs; one where the workload is very large.
+
+    Returns
+    -------
+    Study
+        ``changes``, what turns the answer over first: ``stands`` says whether the answer under the
+        defaults (a policy, or to keep production) is the answer here (``same``; it may be within
+        chance of the first), is barred (``barred``), gives way to production (``production kept``)
+        or to another policy (``another policy``), or production is kept, but the trade for it is
+        another (``another trade``), nothing is told, or the workload is the same (``nothing
+        changes``, and nothing was replayed); ``answer`` is the answer here, ``why`` what turned it,
+        ``decided_by`` the measure that decided. Beside it how far ranks agree (Kendall's
+        tau-b, 1 the same, -1 the opposite), the first by ``measure``, and who moved by how many
+        places. A change under which nothing can be replayed has its problem
+        there.
+
+        ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
+        each policy that is better beyond chance, so that those that cannot be told apart share
+        it), whether it is among the best, in how many node-steps it overloads nodes and how many
+        containers it never places, both at the mean, whether any waited, and why it may not be
+        chosen.
+
+    Raises
+    ------
+    TracekitError
+        For unknown names or values, and fewer than two policies.
+    """
+    _check(measure, [*assume, *changes])
+    forget()
+    asked = {str(one): one for one in map(parse_entrant, policies or POLICIES)}
+    names = [name for name in asked if name != OBSERVED]
+    if len(names) < 2:
+        raise TracekitError("one policy has no rank", hint="name two policies or more")
+    usual = _usual(open_store(store))
+    cases = [
+        _Case(text or BASE, source_of(store, None, assume=_with(assume, text), seed=seed))
+        for text in ("", *(changes or usual))
+    ]
+    tried = _replayed(
+        cases,
+        {OBSERVED: OBSERVED, **{name: address(asked[name]) for name in names}},
+        repeats=repeats,
+        seed=seed,
+        crew=crew or Alone(),
+        progress=progress,
+    )
+    found, problems = tried.found, tried.problems
+    if BASE in problems:
+        raise TracekitError(problems[BASE])
+    answers = {change: answered(one) for change, one in found.items()}
+    measure = measure or that_decides(answers[BASE]) or _that_tells(found[BASE])
+    ranks = ranked(found, measure, answers)
+    base = standings(found[BASE], measure)
+    return Study(
+        name=NAME,
+        about={
+            "measure": measure,
+            **_of_policies(asked, names),
+            "beside_production": OBSERVED in found[BASE].policies,
+            "assume": list(assume),
+            "changes": list(changes),
+            "seed": seed,
+            "store": str(store),
+            "workload": _of_load(found[BASE]),
+            "repeats": max(row.orders for row in base.rows),
+            "repeats_cover": list(found[BASE].covers),
+            **_of_answer(answers[BASE]),
+            "best": [name for row in base.best for name in row.names],
+            "why_not": base.why_not,
+        },
+        frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems, tried.unchanged)},
+    )
+
+
+def _with(assume: Sequence[str], change: str) -> list[str]:
+    """What is assumed under a change, or without one; the change counts for its name."""
+    name = change.partition("=")[0]
+    kept = [one for one in assume if one.partition("=")[0] != name]
+    return [*kept, change] if change else kept
+
+
+def _of_load(found: Results) -> dict[str, Any]:
+    return {name: found.manifest["workload"][name] for name in _OF_LOAD}
+
+
+def _of_policies(asked: Mapping[str, Entrant], names: Sequence[str]) -> dict[str, Any]:
+    return {"policies": names, **noted(asked[name] for name in names)}
+
+
+def _of_answer(told: Answered) -> dict[str, Any]:
+    return {
+        "answer": list(told.names),
+        "trades": list(told.trades),
+        "answer_said": told.said,
+        "subject": told.subject,
+    }
+
+
+def _usual(store: Store) -> tuple[str, ...]:
+    """Changes to try when none are given."""
+    if not is_sized(store):
+        return CHANGES
+    return RECORDED_CHANGES if used_by_others(store) else SIZED_CHANGES
+
+
+class _Tried(NamedTuple):
+    """The results by change; what could not be replayed, and why; what changes nothing."""
+
+    found: dict[str, Results]
+    problems: dict[str, str]
+    unchanged: list[str]
+
+
+def _replayed(
+    cases: Sequence[_Case],
+    policies: Mapping[str, str],
+    *,
+    repeats: int | None,
+    seed: int,
+    crew: Crew,
+    progress: Progress,
+) -> _Tried:
+    """Replay policies, by their names and addresses, where a change makes another workload."""
+    met: dict[str, dict[str, Met]] = {}
+    problems: dict[str, str] = {}
+    unchanged: dict[str, None] = {}
+    with progress.task("assumptions", len(cases) * len(policies), "policies") as task:
+        usual = ""
+        # that a workload cannot be loaded its replays tell
+        with contextlib.suppress(TracekitError):
+            usual = crew.submit(Known(cases[0].source), lambda *_: None).result()
+        running = [
+            (
+                case,
+                name,
+                crew.submit(Orders(case.source, where, seed, repeats, known), lambda *_: None),
+            )
+            for case, known in ((one, "" if one.change == BASE else usual) for one in cases)
+            for name, where in policies.items()
+        ]
+        for case, name, future in running:
+            try:
+                one = future.result()
+                if isinstance(one, Unchanged):
+                    unchanged[case.change] = None
+                elif one is not None:
+                    met.setdefault(case.change, {})[name] = one
+            except TracekitError as error:
+                problems.setdefault(case.change, error.what)
+            task.advance(1, case.change)
+    found = {change: results_of(one) for change, one in met.items() if change not in problems}
+    return _Tried(found, problems, list(unchanged))
+
+
+def _check(measure: str | None, settings: Sequence[str]) -> None:
+    """Raise TracekitError for a measure that no workload has, or an assumption of no store."""
+    check_assumed(settings)
+    if measure is None or find_measure(measure) is not None:
+        return
+    known = compared()
+    close = nearest(measure, known)
+    raise TracekitError(
+        f"no measure '{measure}'; measures: {', '.join(known)}",
+        hint=f"did you mean '{close}'?" if close else None,
+    )
+
+
+def that_decides(usual: Answered) -> str:
+    """The measure by which a policy was chosen; empty where only holding the load decided."""
+    return "" if usual.criterion in CONDITIONS else usual.criterion
+
+
+def _that_tells(found: Results) -> str:
+    """The first measure with a better end by which some policy is best, beyond chance.
+
+    Else the first that tells any two apart, also by the one order they met; else ``USUAL``.
+    """
+    judged = [one for one in found.measures.values() if one.better]
+    ordered = sorted(judged, key=lambda one: one.group != "answer")
+    ours = [names for names in found.groups if names != (OBSERVED,)]
+    stands = [one for name in ordered if (one := standings(found, name.name, among=ours)).tells]
+    stands.sort(key=lambda one: len(one.best) == len(one.rows))
+    told = (one.measure for one in stands)
+    rows = found.summary.filter(pl.col("policy") != OBSERVED)
+    apart = (one.name for one in separating(rows) if one.better and one.compared)
+    return next(told, next(apart, USUAL))

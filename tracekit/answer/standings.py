@@ -1,0 +1,300 @@
+"""How policies stand by a measure, over all orders of arrival: means, intervals, who is apart.
+
+Tables, sentences and the report read these; nothing else ranks policies or gives them an interval.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracekit.answer.intervals import (
+    SEED_ALONE,
+    any_apart,
+    differences_of,
+    interval_of,
+    untested,
+)
+from tracekit.answer.left_waiting import PENDING, carries_less, waits_too_much
+from tracekit.replay.chance.material import too_near
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import Measure
+from tracekit.replay.runs import varying
+from tracekit.replay.runs.results import Results, results, too_few
+from tracekit.replay.runs.run import OBSERVED, Run
+from tracekit.replay.runs.shown import PERCENT, shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """One row: policies that place alike, and what they come to.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Every spelling whose placements are the same in all orders it met.
+    mean : float
+        Over the orders.
+    low, high : float, optional
+        The 95 % interval of the mean, wide enough for all rows together; None with fewer orders
+        than one needs.
+    apart_from_best : bool
+        Whether it differs from the best row beyond chance; see ``Difference.apart``.
+    orders : int
+        How many orders of arrival it met.
+    waited : bool
+        Whether it left more waiting than it may: then it carried less load, and is not compared.
+    """
+
+    names: tuple[str, ...]
+    mean: float
+    low: float | None
+    high: float | None
+    apart_from_best: bool
+    orders: int
+    waited: bool = False
+
+    @property
+    def reach(self) -> float | None:
+        """How far the interval goes upwards, what stands behind the +-; at 0 it may end below."""
+        return None if self.high is None else self.high - self.mean
+
+    @property
+    def below(self) -> float | None:
+        """How far the interval goes downwards."""
+        return None if self.low is None else self.mean - self.low
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standings:
+    """The policies by one measure, the best first, those that left containers waiting last.
+
+    Parameters
+    ----------
+    tells : bool
+        Whether the measure tells any two policies apart, beyond chance and by 1 % or more.
+    why_not : str
+        Why it does not, a clause; empty if it tells.
+    """
+
+    measure: str
+    rows: tuple[Standing, ...]
+    tells: bool
+    why_not: str
+
+    @property
+    def best(self) -> tuple[Standing, ...]:
+        """The best row, and those within chance of it; none where the measure tells nothing."""
+        return tuple(
+            row
+            for row in self.rows
+            if self.tells and not row.waited and not row.apart_from_best and row.orders >= FEWEST
+        )
+
+    def row(self, policy: str) -> Standing | None:
+        """The row that a policy stands in."""
+        return next((row for row in self.rows if policy in row.names), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One policy's value less another's, order by order.
+
+    Parameters
+    ----------
+    mean, low, high : float
+        ``low`` and ``high`` at the level that many comparisons leave (Holm); None with fewer orders
+        than an interval needs.
+    apart : bool
+        Whether it is beyond chance.
+    orders : int
+        How many orders both met.
+    on_average : bool
+        Whether the interval of the policy's mean, or all its orders, leave out the other's mean.
+        Against production, which is one draw, that is less than ``apart``.
+    slight : bool
+        Whether it is too small to count, however sure it is; see ``chance.material.too_near``.
+    """
+
+    policy: str
+    other: str
+    measure: str
+    mean: float
+    low: float | None
+    high: float | None
+    apart: bool
+    orders: int
+    on_average: bool = False
+    slight: bool = False
+
+
+def standings(
+    run: Results | Run | Path | str,
+    measure: str,
+    *,
+    among: Sequence[tuple[str, ...]] | None = None,
+    beside: str = "",
+) -> Standings:
+    """How the policies of a run stand by a measure.
+
+    Parameters
+    ----------
+    run : Results, Run or path of a run folder
+        One ``Results`` serves many measures: the differences are worked out once.
+    among : sequence of tuples, optional
+        Those of ``Results.groups`` that are ranked; all of them if not given.
+    beside : str
+        The policy that others are set beside, so that a row is "within chance" of it; the best of
+        the ranked if not given, or if it met fewer orders.
+    """
+    found = results(run)
+    end = found.measures[measure].first
+    ranked = found.groups if among is None else among
+    groups = [names for names in ranked if found.known(names[0], measure)]
+    waited = _carry_less(found, measure, groups)
+    middles = {names: float(found.of(names[0], measure).mean()) for names in groups}
+    sign = 1 if end == "low" else -1
+    ordered = sorted(groups, key=lambda names: (waited[names], sign * middles[names]))
+    rivals = [names for names in ordered if not waited[names]]
+    most = max((found.orders(names[0]) for names in rivals), default=0)
+    judged = [names for names in rivals if found.orders(names[0]) == most]
+    best = next((names for names in judged if beside in names), next(iter(judged), None))
+    rows = tuple(_row(found, measure, names, best, waited=waited[names]) for names in ordered)
+    why_not = _why_not(found, measure, rivals)
+    return Standings(measure=measure, rows=rows, tells=not why_not, why_not=why_not)
+
+
+def _carry_less(
+    found: Results, measure: str, groups: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], bool]:
+    """The policies that are not compared by a measure, as they left containers waiting.
+
+    They left too many; or the measure is of use, they left some, and another policy placed all.
+    """
+    if measure == PENDING:
+        return dict.fromkeys(groups, False)
+    one = found.measures[measure]
+    less = {names: carries_less(found, names[0], one) for names in groups}
+    beside_all = not all(less.values())
+    return {
+        names: waits_too_much(found, names[0]) or (beside_all and less[names]) for names in groups
+    }
+
+
+def difference(
+    run: Results | Run | Path | str, policy: str, other: str, measure: str
+) -> Difference | None:
+    """How two policies of a run differ by a measure; None where it is not known of both."""
+    found = results(run)
+    if not all(found.known(name, measure) for name in (policy, other)):
+        return None
+    one, two = (next(g for g in found.groups if name in g) for name in (policy, other))
+    about: Any = {"policy": policy, "other": other, "measure": measure}
+    orders = min(found.orders(policy), found.orders(other))
+    means = [float(found.of(name, measure).mean()) for name in (policy, other)]
+    if one == two:
+        return Difference(**about, mean=0.0, low=0.0, high=0.0, apart=False, orders=orders)
+    if orders < FEWEST or found.orders(policy) != found.orders(other):
+        both = [found.of(name, measure)[:orders].mean() for name in (policy, other)]
+        apart = float(both[0] - both[1])
+        return Difference(**about, mean=apart, low=None, high=None, apart=False, orders=orders)
+    pairs, tested = differences_of(found)
+    turned = (one[0], two[0]) not in pairs
+    pair = (two[0], one[0]) if turned else (one[0], two[0])
+    number = list(found.measures).index(measure)
+    at = pairs[pair] * len(found.measures) + number
+    told = tested.part(slice(at, at + 1), turned=turned)
+    mean, level = interval_of(found, policy), means[1]
+    one_side = abs(np.sign(found.of(policy, measure) - level).sum()) == orders
+    return Difference(
+        **about,
+        mean=float(told.mean[0]),
+        low=float(told.low[0]),
+        high=float(told.high[0]),
+        apart=bool(told.separated[0]),
+        orders=orders,
+        on_average=bool(level < mean.low[number] or level > mean.high[number] or one_side),
+        slight=bool(too_near(found.measures[measure], means)),
+    )
+
+
+def _row(
+    found: Results,
+    measure: str,
+    names: tuple[str, ...],
+    best: tuple[str, ...] | None,
+    *,
+    waited: bool,
+) -> Standing:
+    at = list(found.measures).index(measure)
+    interval = interval_of(found, names[0])
+    several = found.orders(names[0]) >= FEWEST
+    other = None if waited or best is None else difference(found, names[0], best[0], measure)
+    return Standing(
+        names=names,
+        mean=float(interval.mean[at]),
+        low=float(interval.low[at]) if several else None,
+        high=float(interval.high[at]) if several else None,
+        apart_from_best=other is not None and other.apart,
+        orders=found.orders(names[0]),
+        waited=waited,
+    )
+
+
+def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) -> str:
+    """Why a measure tells no two of the policies apart; empty where it does."""
+    if len(rivals) < 2:
+        count = len(rivals[0]) if rivals else 0
+        return "all policies place alike" if count > 1 else "no two policies can be compared"
+    middles = [float(found.of(names[0], measure).mean()) for names in rivals]
+    if max(middles) == min(middles):
+        same = shown(found.measures[measure], middles[0], None, unit=True)
+        return f"it is {same} under every policy{_of_which(found, measure, middles[0])}"
+    most = max(found.orders(names[0]) for names in rivals)
+    if most < FEWEST:
+        return too_few(found)
+    firsts = [names[0] for names in rivals]
+    if untested(found, measure, firsts):
+        return (
+            f"{SEED_ALONE}, which changes it under no policy: the numbers hold for this trace, and"
+            " nothing says how far beyond it"
+        )
+    if not any_apart(found, measure, firsts):
+        from_ = _told_from(found, measure, firsts)
+        return (
+            f"no two policies differ beyond chance over {varying.told(most, found.covers)}{from_}"
+        )
+    return too_near(found.measures[measure], middles)
+
+
+def _of_which(found: Results, measure: str, same: float) -> str:
+    """The policies with the same value of a measure, a clause; empty if all have it."""
+    firsts = [names[0] for names in found.groups if OBSERVED not in names]
+    known = [name for name in firsts if found.known(name, measure)]
+    every = all(float(found.of(name, measure).mean()) == same for name in known)
+    return "" if every else " that is compared"
+
+
+def _told_from(found: Results, measure: str, names: Sequence[str]) -> str:
+    """The least difference of two policies that so many orders tell, a clause.
+
+    Half the width of the interval of a difference, of the pair in the middle.
+    """
+    pairs, tested = differences_of(found)
+    at = list(found.measures).index(measure)
+    wide = np.fmax(tested.high - tested.mean, tested.mean - tested.low)[at :: len(found.measures)]
+    ours = [wide[number] for pair, number in pairs.items() if set(pair) <= set(names)]
+    reach = float(np.median(ours)) if ours else 0.0
+    if not np.isfinite(reach) or not reach:
+        return ""
+    one = found.measures[measure]
+    return f"; they tell differences of {_rough(one, reach)} or more"
+
+
+def _rough(measure: Measure, value: float) -> str:
+    """A difference in two digits."""
+    scaled = value * (PERCENT if measure.share else 1)
+    places = max(0, 1 - int(np.floor(np.log10(scaled))))
+    return f"{scaled:,.{places}f}{' pp' if measure.share else ''}"
