@@ -186,7 +186,7 @@ def overloading(*names: str, stick: str = "") -> Results:
     frame = pl.concat([known.repeats, more]).with_columns(
         overloaded_node_steps=over, cpu_max_fraction=pl.col("imbalance_mean") / 100
     )
-    about = {"policies": [{"policy": stick, "yardstick": True}]} if stick else {}
+    about = {"policies": [{"policy": stick, "used_by": "yardstick"}]} if stick else {}
     return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
 
 

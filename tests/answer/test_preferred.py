@@ -198,7 +198,7 @@ def test_a_yardstick_is_one_in_a_profile_and_beside_a_rebalancer(text: str, is_o
     made = replay(load, [parse_entrant(text)], seed=0)
     assert yardstick(results(made), text) == is_one
     (about,) = manifest_of(made)["policies"]
-    assert about["yardstick"] == is_one
+    assert (about["used_by"] == "yardstick") == is_one
 
 
 def test_a_yardstick_is_left_out_and_never_first() -> None:

@@ -20,7 +20,6 @@ from tracekit.answer.overload import (
 )
 from tracekit.replay.chance.student import apart, compare
 from tracekit.replay.measures import OVERLOAD
-from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.units import percent
@@ -115,11 +114,7 @@ def yardstick(found: Results, policy: str) -> bool:
     """Whether it is there to compare others with, and no scheduler runs it."""
     known = found.manifest.get("policies") or ()
     about: Mapping[str, Any] = next((one for one in known if one["policy"] == policy), {})
-    if "yardstick" in about:
-        return bool(about["yardstick"])
-    # a run of an earlier version says the name alone
-    kind = all_policies().get(str(about.get("name")).partition("+")[0])
-    return kind is not None and kind.yardstick
+    return about.get("used_by") == "yardstick"
 
 
 def _measuring(found: Results, names: Sequence[str]) -> str:

@@ -182,7 +182,7 @@ def _of_policies(
     """Which of them no scheduler runs, and whom each lets wait on all nodes, and why."""
     waits = ((name, one.waiting) for name, one in found.items() if one.waiting)
     return {
-        "yardsticks": [name for name, one in entrants.items() if one.yardstick],
+        "yardsticks": [name for name, one in entrants.items() if one.used_by == "yardstick"],
         "waiting": [{"policy": name, "waiting": some} for name, some in waits],
     }
 

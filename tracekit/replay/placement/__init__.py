@@ -25,6 +25,8 @@ from tracekit.replay.workload.constraints.constraint import CellChoice
 
 Scores = IntArray | FloatArray
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells", "peers"]
+#: Who runs a policy.
+UsedBy = Literal["scheduler", "paper", "yardstick"]
 
 #: What recorded cases write before a policy's name.
 VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
@@ -90,8 +92,11 @@ class PlacementPolicy(Parametrised):
         Constraints of the workload that do not hold under it, by the first word of their names.
     notes : tuple of str
         What a reader of its results must know, a line each.
-    yardstick : bool
-        Whether it is there to compare others with: no scheduler runs it, so it is never chosen.
+    title : str
+        Its name written out, where its file's name is an abbreviation.
+    used_by : UsedBy
+        Who runs it: a scheduler; nobody, as a paper proposes it; or nobody ever, as it only serves
+        to compare others with. A yardstick is never recommended.
     preempts : bool
         Whether it evicts lower priorities where the workload says that this happens.
     gang_wait_ms, gang_backoff_ms : int, optional
@@ -112,7 +117,8 @@ class PlacementPolicy(Parametrised):
     limit_s: ClassVar[float] = 10.0
     lifts: ClassVar[frozenset[str]] = frozenset()
     notes: ClassVar[tuple[str, ...]] = ()
-    yardstick: ClassVar[bool] = False
+    title: ClassVar[str] = ""
+    used_by: ClassVar[UsedBy] = "paper"
     preempts: ClassVar[bool] = True
     gang_wait_ms: ClassVar[int | None] = None
     gang_backoff_ms: ClassVar[int | None] = None

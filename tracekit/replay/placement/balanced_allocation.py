@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs, ParameterError
-from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
+from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores, UsedBy
 from tracekit.replay.placement._parts import balance as forms
 from tracekit.replay.placement._parts.legacy import legacy_fractions
 from tracekit.replay.view.requested import check_weights, shares
@@ -28,6 +28,7 @@ class BalancedAllocation(PlacementPolicy):
     source: ClassVar[str] = (
         "kubernetes v1.35 noderesources/balanced_allocation.go (NodeResourcesBalancedAllocation)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
     aliases: ClassVar[tuple[str, ...]] = ("balanced_allocation_legacy",)
 
     resources: Annotated[Pairs, About("Resources to look at; every weight must be 1.")] = (

@@ -24,6 +24,7 @@ class Bcdi(PlacementPolicy):
     source: ClassVar[str] = (
         "inspired by 'balanced CPU and disk IO' as cited by Geng and Wang 2023, ref. 6"
     )
+    title: ClassVar[str] = "balanced CPU and disk use"
     wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:

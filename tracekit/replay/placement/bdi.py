@@ -18,6 +18,7 @@ class Bdi(ExtenderPolicy):
     """
 
     source: ClassVar[str] = "inspired by 'balanced disk IO' as cited by Geng and Wang 2023, ref. 6"
+    title: ClassVar[str] = "balanced disk use"
     wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:

@@ -14,3 +14,4 @@ class Bes(SearchingPolicy, BesSearch):
     source: ClassVar[str] = (
         "search: Alsattar 2020; fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196"
     )
+    title: ClassVar[str] = "bald eagle search"

@@ -19,6 +19,7 @@ class Bnp(ExtenderPolicy):
     """
 
     source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), BNP"
+    title: ClassVar[str] = "balanced network use"
     wants: ClassVar[tuple[str, ...]] = (NET,)
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:

@@ -22,6 +22,7 @@ class Bra(PlacementPolicy):
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "TBESK (Geng & Wang 2023) eq 2"
+    title: ClassVar[str] = "balanced resource allocation"
 
     variant: Variant = "paper"
 

@@ -83,6 +83,7 @@ class Cmdn(ExtenderPolicy):
     """
 
     source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), CMDN"
+    title: ClassVar[str] = "TOPSIS over CPU, memory, disk and network"
     wants: ClassVar[tuple[str, ...]] = (NET, DISK_IO)
 
     mode: Annotated[

@@ -37,6 +37,7 @@ class Cwt(PlacementPolicy):
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
     source: ClassVar[str] = "our reading of CWT (Zhang and Wang 2022) from its abstract"
+    title: ClassVar[str] = "TOPSIS with combined weights"
     joint: ClassVar[bool] = True
     wants: ClassVar[tuple[str, ...]] = (NET, DISK, DISK_IO)
 

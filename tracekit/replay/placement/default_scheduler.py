@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores, UsedBy
 from tracekit.replay.placement._parts.window import nodes_to_find, search
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation, Form
 from tracekit.replay.placement.least_allocated import LeastAllocated
@@ -25,6 +25,7 @@ class DefaultScheduler(PlacementPolicy):
     source: ClassVar[str] = (
         "kubernetes v1.34 pkg/scheduler/schedule_one.go and apis/config/v1/default_plugins.go"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
     aliases: ClassVar[tuple[str, ...]] = ("kube_scheduler",)
 
     tie: Tie = "reservoir"

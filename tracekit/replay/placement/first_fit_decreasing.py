@@ -8,6 +8,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
+from tracekit.replay.placement import UsedBy
 from tracekit.replay.placement._parts.batch import Batch, BatchPolicy
 from tracekit.replay.placement.first_fit import FirstFit
 from tracekit.replay.view.choice import fits
@@ -24,10 +25,10 @@ class FirstFitDecreasing(BatchPolicy, FirstFit):
     """
 
     common: ClassVar[bool] = False
-    yardstick: ClassVar[bool] = True
     source: ClassVar[str] = (
         "first-fit decreasing bin packing (Johnson, 1973); size: the largest share of a mean node"
     )
+    used_by: ClassVar[UsedBy] = "yardstick"
 
     batch_size: Annotated[
         int, About("Containers sorted at once; a batch ends with the sampling step.", minimum=1)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.replay.placement import Formula, Reads
+from tracekit.replay.placement import Formula, Reads, UsedBy
 from tracekit.replay.placement._parts.legacy import TenthsPolicy, free_share
 
 
@@ -16,6 +16,7 @@ class LeastRequested(TenthsPolicy):
         "kubernetes v1.17 pkg/scheduler/algorithm/priorities/least_requested.go"
         " (LeastRequestedPriority)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
     aliases: ClassVar[tuple[str, ...]] = ("least_requested_legacy",)
 
     def score_formula(self) -> Formula:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import Scores
+from tracekit.replay.placement import Scores, UsedBy
 from tracekit.replay.placement._parts.formula import either
 from tracekit.replay.placement._parts.integers import half_away
 from tracekit.replay.placement._parts.load import LoadAware
@@ -26,6 +26,7 @@ class LoadVariationRiskBalancing(LoadAware):
         "scheduler-plugins 903da7df pkg/trimaran/loadvariationriskbalancing"
         " (LoadVariationRiskBalancing)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
 
     safe_variance_margin: Annotated[float, About("Multiplier of the deviation.", minimum=0)] = 1.0
     safe_variance_sensitivity: Annotated[

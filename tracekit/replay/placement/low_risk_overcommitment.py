@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
-from tracekit.replay.placement import Reads, Scores
+from tracekit.replay.placement import Reads, Scores, UsedBy
 from tracekit.replay.placement._parts import overcommit as risks
 from tracekit.replay.placement._parts.integers import half_away
 from tracekit.replay.placement._parts.load import LoadAware
@@ -41,6 +41,7 @@ class LowRiskOvercommitment(LoadAware):
     source: ClassVar[str] = (
         "scheduler-plugins 903da7df pkg/trimaran/lowriskovercommitment (LowRiskOverCommitment)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
 
     smoothing_window_size: Annotated[
         int, About("Samples averaged in each measurement; deviation grows by its root.", minimum=1)

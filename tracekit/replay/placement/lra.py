@@ -20,6 +20,7 @@ class Lra(PlacementPolicy):
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "TBESK (Geng & Wang 2023) eq 1"
+    title: ClassVar[str] = "least requested allocation"
 
     variant: Variant = "paper"
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracekit.replay.placement import Formula, Reads, quotient
+from tracekit.replay.placement import Formula, Reads, UsedBy, quotient
 from tracekit.replay.placement._parts.weighted import WeightedResources
 
 
@@ -18,6 +18,7 @@ class MostAllocated(WeightedResources):
     source: ClassVar[str] = (
         "kubernetes v1.34 noderesources/most_allocated.go (NodeResourcesFit, MostAllocated)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
 
     def score_formula(self) -> Formula:
         """Weighted integer mean of the requested percentages after placing, 0..100."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tracekit.replay.placement import Formula, Reads, quotient
+from tracekit.replay.placement import Formula, Reads, UsedBy, quotient
 from tracekit.replay.placement._parts.legacy import TenthsPolicy
 
 
@@ -16,6 +16,7 @@ class MostRequested(TenthsPolicy):
         "kubernetes v1.17 pkg/scheduler/algorithm/priorities/most_requested.go"
         " (MostRequestedPriority)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
     aliases: ClassVar[tuple[str, ...]] = ("most_requested_legacy",)
 
     def score_formula(self) -> Formula:

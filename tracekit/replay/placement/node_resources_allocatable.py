@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.parameters import About, Pairs, ParameterError
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores, UsedBy
 from tracekit.replay.placement._parts.integers import divide
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import full_name
@@ -22,6 +22,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
     source: ClassVar[str] = (
         "scheduler-plugins 903da7df pkg/noderesources/allocatable.go (NodeResourcesAllocatable)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
 
     mode: Annotated[
         Literal["Least", "Most"], About("Least: prefer small nodes; Most: prefer large ones.")

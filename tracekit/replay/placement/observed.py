@@ -17,6 +17,7 @@ class Observed(PlacementPolicy):
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"recorded"})
     source: ClassVar[str] = "the trace itself"
+    title: ClassVar[str] = "production"
     filtered: ClassVar[bool] = False
 
     def score(

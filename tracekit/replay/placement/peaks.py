@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import Scores
+from tracekit.replay.placement import Scores, UsedBy
 from tracekit.replay.placement._parts.integers import to_int
 from tracekit.replay.placement._parts.load import LoadAware, Reading, first_level
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -24,6 +24,7 @@ class Peaks(LoadAware):
     """Save power: power = k0 + k1 * exp(k2 * CPU percent) on every node."""
 
     source: ClassVar[str] = "scheduler-plugins 903da7df pkg/trimaran/peaks (Peaks)"
+    used_by: ClassVar[UsedBy] = "scheduler"
     reading: ClassVar[Reading] = staticmethod(first_level)
 
     k0: Annotated[float, About("Power model of every other node; cancels out.")] = 471.7412504314313

@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs, ParameterError
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores, UsedBy
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.domains import KINDS
 from tracekit.replay.workload.workload import UNKNOWN
@@ -29,6 +29,7 @@ class PodTopologySpread(PlacementPolicy):
     source: ClassVar[str] = (
         "kubernetes v1.34 podtopologyspread/scoring.go (PodTopologySpread, ScheduleAnyway)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
     joint: ClassVar[bool] = True
 
     constraints: Annotated[

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
-from tracekit.replay.placement import Reads, ScoreError, Scores
+from tracekit.replay.placement import Reads, ScoreError, Scores, UsedBy
 from tracekit.replay.placement._parts.integers import divide, half_away
 from tracekit.replay.placement._parts.weighted import WeightedResources
 from tracekit.replay.view.requested import Share, shares
@@ -68,6 +68,7 @@ class RequestedToCapacityRatio(WeightedResources):
         "kubernetes v1.34 noderesources/requested_to_capacity_ratio.go"
         " (NodeResourcesFit, RequestedToCapacityRatio)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
 
     shape: Annotated[
         Shape, About("Points utilization:score, rising from 0..100, score 0..10; spreads as given.")

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores, UsedBy
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.workload import UNKNOWN
 
@@ -25,6 +25,7 @@ class SelectorSpread(PlacementPolicy):
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"peers"})
     source: ClassVar[str] = "kubernetes v1.20 selectorspread/selector_spread.go (NormalizeScore)"
+    used_by: ClassVar[UsedBy] = "scheduler"
     joint: ClassVar[bool] = True
 
     def best_score(self) -> float | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import Reads, Scores
+from tracekit.replay.placement import Reads, Scores, UsedBy
 from tracekit.replay.placement._parts.formula import either
 from tracekit.replay.placement._parts.integers import half_away
 from tracekit.replay.placement._parts.load import LoadAware, Reading, last_level
@@ -26,6 +26,7 @@ class TargetLoadPacking(LoadAware):
     source: ClassVar[str] = (
         "scheduler-plugins 903da7df pkg/trimaran/targetloadpacking (TargetLoadPacking)"
     )
+    used_by: ClassVar[UsedBy] = "scheduler"
     reading: ClassVar[Reading] = staticmethod(last_level)
 
     target_utilization: Annotated[

@@ -14,3 +14,4 @@ class Tbesk(SearchingPolicy, TbeskSearch):
     source: ClassVar[str] = (
         "Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 3-31; its parameters are not printed"
     )
+    title: ClassVar[str] = "improved bald eagle search"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tracekit.replay.placement import UsedBy
 from tracekit.replay.placement._parts.fitness import FitnessPolicy
 
 
@@ -14,6 +15,6 @@ class TbeskExact(FitnessPolicy):
     no scheduler runs it, and it is never the policy that is recommended.
     """
 
-    yardstick: ClassVar[bool] = True
-
     source: ClassVar[str] = "fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27"
+    title: ClassVar[str] = "best node by the TBESK fitness"
+    used_by: ClassVar[UsedBy] = "yardstick"

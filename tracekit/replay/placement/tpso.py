@@ -14,3 +14,4 @@ class Tpso(SearchingPolicy, TpsoSearch):
     source: ClassVar[str] = (
         "search: Kennedy and Eberhart 1995; fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196"
     )
+    title: ClassVar[str] = "particle swarm search"

@@ -14,3 +14,4 @@ class Tsbo(SearchingPolicy, TsboSearch):
     source: ClassVar[str] = (
         "search: Moosavi 2017; fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196"
     )
+    title: ClassVar[str] = "satin bowerbird search"

@@ -14,3 +14,4 @@ class Tssa(SearchingPolicy, TssaSearch):
     source: ClassVar[str] = (
         "search: Xue and Shen 2020; fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196"
     )
+    title: ClassVar[str] = "sparrow search"

@@ -14,7 +14,7 @@ import numpy as np
 from tracekit import parameters
 from tracekit.documents.yaml_file import is_document
 from tracekit.errors import TracekitError
-from tracekit.replay.placement import PlacementPolicy, Reads
+from tracekit.replay.placement import PlacementPolicy, Reads, UsedBy
 from tracekit.replay.placement.interference import BESIDE, Interference
 from tracekit.replay.policy.parse import cut, parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
@@ -66,9 +66,9 @@ class Rebalanced:
         return (*self.placement.notes, *self.rebalance.notes)
 
     @property
-    def yardstick(self) -> bool:
-        """Whether no scheduler runs the placement policy."""
-        return self.placement.yardstick
+    def used_by(self) -> UsedBy:
+        """Who runs the placement policy."""
+        return self.placement.used_by
 
     @property
     def file(self) -> str | None:

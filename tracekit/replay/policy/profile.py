@@ -18,7 +18,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.placement import PlacementPolicy, Scores
+from tracekit.replay.placement import PlacementPolicy, Scores, UsedBy
 from tracekit.replay.policy.nearness import to_hundred
 from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -212,6 +212,13 @@ def _check(policy: PlacementPolicy) -> None:
         )
 
 
+def _used_by(each: Sequence[UsedBy]) -> UsedBy:
+    """Who runs several together: nobody where one is a yardstick, a scheduler where all are its."""
+    if "yardstick" in each:
+        return "yardstick"
+    return "scheduler" if all(one == "scheduler" for one in each) else "paper"
+
+
 def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
     """The attributes of the class; a step that no part has is left to the base.
 
@@ -229,7 +236,7 @@ def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
         "wants": tuple(dict.fromkeys(name for one in policies for name in one.wants)),
         "source": "; ".join(dict.fromkeys(one.source for one in policies)),
         "joint": any(part.together for part in parts),
-        "yardstick": any(one.yardstick for one in policies),
+        "used_by": _used_by([one.used_by for one in policies]),
         "cell": policies[0].cell if policies else "first",
         "file": files[0] if files else None,
         "limit_s": max((one.limit_s for one in policies if one.file), default=10.0),

@@ -167,7 +167,7 @@ def _about(run: Run) -> dict[str, Any]:
             {
                 "policy": str(policy),
                 "name": policy.name(),
-                "yardstick": policy.yardstick,
+                "used_by": policy.used_by,
                 "notes": noted(run.workload, policy),
                 "placements": run.digests.get(str(policy)),
                 "decisions_without_use": decisions_without_use(run, policy),

@@ -88,7 +88,7 @@ def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
         "policy": str(policy),
         "name": policy.name(),
         "source": policy.source,
-        "yardstick": policy.yardstick,
+        "used_by": policy.used_by,
         "repeats": _repeats(run, str(policy)),
         "placements": run.digests.get(str(policy)),
         "decisions_without_use": decisions_without_use(run, policy),

@@ -1,0 +1,206 @@
+"""Words of facts, made once, by the templates of ``reports/facts.toml``.
+
+A template names the fields of a fact in braces: ``{value}``, ``{subject:policy}``, ``{of}``. A
+field's text follows its unit: that of the fact for its values, the end of the name for a scalar of
+``about``. A sentence of which a field is unknown is left out.
+"""
+
+import string
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tracekit.answer.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
+from tracekit.replay.measures import find_measure, title_of
+from tracekit.replay.policy.titles import title_of_policy
+from tracekit.shell import quoted
+from tracekit.units import duration, memory, percent
+from tracekit.words import plural
+
+#: Units whose values are counts of things, with the noun of one.
+_NOUNS = {
+    "nodes": "node",
+    "containers": "container",
+    "services": "service",
+    "pods": "pod",
+    "orders": "order",
+    "rows": "row",
+    "policies": "policy",
+    "node_steps": "node-step",
+    "events": "event",
+}
+#: Money by the time it is paid for.
+_PERIODS = {"per_hour": "an hour", "per_month": "a month"}
+#: How amounts of other units are printed.
+_PRINTED: Mapping[str, Callable[[float], str]] = {
+    "fraction": percent,
+    "points": lambda given: f"{100 * given:.1f} points",
+    "bytes": memory,
+    "cores": lambda given: f"{given:,.2f}".rstrip("0").rstrip(".") + " cores",
+    "ms": duration,
+}
+_VALUES = ("value", "low", "high", "against")
+#: Ends of names, and the unit that each stands for.
+_ENDS = ("fraction", "bytes", "cores", "ms", "per_hour", "per_month", "points")
+
+
+def short(fact: Fact) -> str:
+    """The fact in one line."""
+    return _rendered(fact, kinds()[fact.kind].short)
+
+
+def long(fact: Fact) -> str:
+    """The fact in full."""
+    return _rendered(fact, kinds()[fact.kind].long)
+
+
+def label(fact: Fact) -> str:
+    """What a table calls the fact."""
+    return kinds()[fact.kind].label
+
+
+def value(fact: Fact) -> str:
+    """Its value with its unit, as a cell shows it."""
+    return amount(fact.value, fact.unit, fact.about)
+
+
+def interval(fact: Fact) -> str:
+    """Its interval, as a cell shows it; empty where it has none."""
+    if fact.low is None or fact.high is None:
+        return ""
+    low, high = (amount(one, fact.unit, fact.about) for one in (fact.low, fact.high))
+    return low if low == high else f"{low} to {high}"
+
+
+def headline(answer: Answer) -> str:
+    """The verdict, in one line; the first fact where nothing is decided."""
+    return short(answer.facts[0]) if answer.facts else ""
+
+
+def question(followup: Followup) -> str:
+    """What a follow-up asks."""
+    return questions()[followup.question]
+
+
+def command(followup: Followup) -> str:
+    """The line to type."""
+    words = ["tracekit", *followup.command.split()]
+    for name, given in followup.arguments.items():
+        each = (
+            list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+        )
+        for one in each:
+            if one is None or one is False:
+                continue
+            if not name.isupper():
+                words.append(f"--{name.replace('_', '-')}")
+            if one is not True:
+                words.append(quoted(str(one)))
+    return " ".join(words)
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """The answer as one JSON document."""
+    return {
+        "schema": SCHEMA,
+        "headline": headline(answer),
+        "facts": [one.document() for one in answer.facts],
+        "next": [
+            {
+                "question": question(one),
+                "command": command(one),
+                "asks": one.question,
+                "verb": one.command,
+                "arguments": dict(one.arguments),
+            }
+            for one in answer.next
+        ],
+    }
+
+
+def amount(given: Scalar, unit: str, about: Mapping[str, Scalar] | None = None) -> str:
+    """A value as a person reads it, in its unit."""
+    if given is None or isinstance(given, str):
+        return given or ""
+    if isinstance(given, bool):
+        return "yes" if given else "no"
+    if unit in _PERIODS:
+        currency = str((about or {}).get("currency") or "")
+        return f"{given:,.2f} {currency}".strip() + f" {_PERIODS[unit]}"
+    if unit in _PRINTED:
+        return _PRINTED[unit](given)
+    return _number(given) if unit in _NOUNS else f"{_number(given)} {unit}".strip()
+
+
+def _number(given: float) -> str:
+    return f"{given:,.0f}" if given == round(given) else f"{given:,.4g}"
+
+
+def _rendered(fact: Fact, sentences: Mapping[str, tuple[str, ...]]) -> str:
+    cause = fact.because if isinstance(fact.because, str) else ""
+    chosen = next((sentences[key] for key in (cause, fact.verdict, "") if key in sentences), ())
+    fields = _Fields(fact)
+    return " ".join(
+        one.format_map(fields) for one in chosen if all(fields.has(name) for name in _names(one))
+    )
+
+
+def _names(sentence: str) -> list[str]:
+    return [name for _, name, _, _ in string.Formatter().parse(sentence) if name]
+
+
+class _Text(str):
+    """A field of a template, whose format says how it is shown."""
+
+    __slots__ = ("given", "unit")
+    given: Scalar
+    unit: str
+
+    def __format__(self, spec: str) -> str:
+        if spec == "policy":
+            return title_of_policy(str(self.given))
+        if spec == "measure":
+            return title_of(str(self.given))
+        if spec == "plain":
+            return str(self.given)
+        if spec and isinstance(self.given, int | float):
+            return f"{_number(self.given)} {plural(self.given, spec)}"
+        return str(self)
+
+
+class _Fields(dict[str, _Text]):
+    """The fields of a fact by name."""
+
+    def __init__(self, fact: Fact) -> None:
+        super().__init__()
+        self._fact = fact
+
+    def has(self, name: str) -> bool:
+        return bool(self[name]) or self[name].given == 0
+
+    def __missing__(self, name: str) -> _Text:
+        fact = self._fact
+        if name in ("subject", "measure", "unit"):
+            text = _text(getattr(fact, name), "", fact)
+        elif name in _VALUES:
+            text = _text(getattr(fact, name), _unit_of(fact), fact)
+        elif name == "because" and isinstance(fact.because, Fact):
+            text = _text(short(fact.because), "", fact)
+        else:
+            unit = next((end for end in _ENDS if name.endswith(end)), "")
+            text = _text(fact.about.get(name), unit, fact)
+        self[name] = text
+        return text
+
+
+def _unit_of(fact: Fact) -> str:
+    """The unit of its values: its own, else that of its measure."""
+    if fact.unit or not fact.measure:
+        return fact.unit
+    measure = find_measure(fact.measure)
+    return "fraction" if measure is not None and measure.share else ""
+
+
+def _text(given: Scalar, unit: str, fact: Fact) -> _Text:
+    text = _Text(amount(given, unit, fact.about))
+    text.given, text.unit = given, unit
+    return text
