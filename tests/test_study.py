@@ -70,5 +70,5 @@ def test_a_study_that_is_proposed_goes_where_the_next_report_finds_it(
 ) -> None:
     out = beside(store)("fewest")
     assert out == wanted
-    assert "report" in shown_next(["tracekit replay S", f"tracekit shrink S --out {out}"])
+    assert "report" in shown_next(["tracekit replay S", f"tracekit nodes S --out {out}"])
     assert shown_next([f"tracekit replay S --out {store}-replay"]) == ""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tracekit.verbs.check import check as check
     from tracekit.verbs.compare import compare as compare
     from tracekit.verbs.connect import connect as connect
+    from tracekit.verbs.estimate import estimate as estimate
     from tracekit.verbs.explain import explain as explain
     from tracekit.verbs.export_chains import export_chains as export_chains
     from tracekit.verbs.fetch import fetch as fetch
@@ -39,18 +40,22 @@ if TYPE_CHECKING:
     from tracekit.verbs.info import info as info
     from tracekit.verbs.ingest import ingest as ingest
     from tracekit.verbs.listing import listing as listing
+    from tracekit.verbs.nodes import nodes as nodes
     from tracekit.verbs.optimize_bench import optimize_bench as optimize_bench
     from tracekit.verbs.placement_bench import placement_bench as placement_bench
-    from tracekit.verbs.plan import plan as plan
     from tracekit.verbs.query import query as query
     from tracekit.verbs.replay import replay as replay
     from tracekit.verbs.report import report as report
+    from tracekit.verbs.requests import requests as requests
     from tracekit.verbs.run import run as run
-    from tracekit.verbs.score import score as score
-    from tracekit.verbs.shrink import shrink as shrink
-    from tracekit.verbs.size import size as size
+    from tracekit.verbs.sensitivity import sensitivity as sensitivity
     from tracekit.verbs.synth import synth as synth
-    from tracekit.verbs.vary import vary as vary
+
+    plan = estimate
+    score = explain
+    shrink = nodes
+    size = requests
+    vary = sensitivity
 
 _VERBS = frozenset(registry.module_names(verbs))
 
@@ -69,6 +74,7 @@ sys.modules[__name__].__class__ = _FrontDoor
 if not TYPE_CHECKING:  # a type checker that saw this would take any name for a verb
 
     def __getattr__(name: str) -> object:
+        name = verbs.FORMERLY.get(name, name)
         if name not in _VERBS:
             raise AttributeError(f"module 'tracekit' has no attribute '{name}'")
         sound = importlib.import_module("tracekit.verbs._sound").sound

@@ -83,9 +83,16 @@ def _of_a_word(word: str, known: Sequence[str]) -> str | None:
     return min(by_word[close], key=len) if close else None
 
 
+def _of_initials(word: str, known: Sequence[str]) -> str | None:
+    """The known name whose words begin with the letters of ``word``: ``vpa``."""
+    initials = {"".join(one[:1] for one in name.split("_")): name for name in known}
+    return initials.get(word.casefold())
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], *, listing: str) -> TracekitError:
     """The error for a name that no file carries: suggests the likely one, or how to list all."""
     names = list(known)
-    close = nearest(name, names) or _of_a_word(name, names)
-    hint = f"did you mean '{close}'? " if close else ""
+    close = nearest(name, names) or _of_a_word(name, names) or _of_initials(name, names)
+    some = ", ".join(difflib.get_close_matches(name, names, n=3, cutoff=0))
+    hint = f"did you mean '{close}'? " if close else f"for example {some}; " if some else ""
     return TracekitError(f"no {kind} named '{name}'", hint=f"{hint}list them: {listing}")

@@ -52,7 +52,7 @@ LARGER = {
     **{("analyze", what): 2 for what in ("containers", "steps")},
     ("replay", "containers"): 2,
     ("check", "containers"): 4,
-    ("plan", "containers"): 4,
+    ("estimate", "containers"): 4,
     ("query", "containers"): 4,
     ("fit", "containers"): 4,
     ("fit", "steps"): 4,
@@ -95,22 +95,22 @@ CASES = tuple(
         "synth": ("nodes", "containers", "steps", "calls"),
         "ingest": ("nodes", "containers", "steps", "calls"),
         "check": ("containers", "calls"),
-        "plan": ("containers",),
+        "estimate": ("containers",),
         "query": ("containers", "steps"),
         "analyze": ("nodes", "containers", "steps", "calls"),
         "callgraph": ("calls",),
         "fit": ("containers", "steps"),
         "bind": ("nodes", "containers"),
-        "size": ("calls",),
+        "requests": ("calls",),
         "replay": (
             *("nodes", "containers", "steps", "policies", "nodes_of_many", "many_containers"),
             *("searched_nodes", "searched_containers"),
         ),
         "report": ("containers", "policies"),
         "compare": ("policies",),
-        "vary": ("nodes", "containers"),
-        "shrink": ("nodes", "containers"),
-        "score": ("cases",),
+        "sensitivity": ("nodes", "containers"),
+        "nodes": ("nodes", "containers"),
+        "explain": ("cases",),
     }.items()
     for grows in dimensions
 )
@@ -119,11 +119,10 @@ CASES = tuple(
 LEFT_OUT = {
     "export_chains": "the chains of callgraph, chosen and counted",
     "connect": "opens a file; what is asked through it is DuckDB's",
-    "explain": "one decision of one case: nothing grows that `score` does not measure",
     "fetch": "its time is the network's",
     "fetch_kubernetes": "its time is kubectl's",
     "fetch_prometheus": "its time is Prometheus'",
-    "info": "reads the manifest, as `plan` does",
+    "info": "reads the manifest, as `estimate` does",
     "listing": "lists what is installed; works on no data",
     "optimize_bench": "works on functions, in sizes that its paper fixes",
     "placement_bench": "works on drawn sets, in sizes that its paper fixes",
@@ -133,18 +132,18 @@ LEFT_OUT = {
 #: Of verbs that are measured: why nothing else that they could meet is made to grow.
 NOT_GROWN = {
     "check": "nodes and steps are rows, as containers are",
-    "plan": "reads the manifest: whatever grows, its files do",
+    "estimate": "reads the manifest: whatever grows, its files do",
     "query": "one query, of containers; the others are asked by `analyze`",
     "callgraph": "reads calls alone",
     "fit": "nodes only group the containers; it reads no calls",
     "bind": "looks at each container once, at its mean use: steps are read as `fit` reads them",
-    "size": "reads what calls ask of services",
+    "requests": "reads what calls ask of services",
     "replay": "reads no calls",
     "report": "steps are thinned to a figure's width, nodes are counted by share",
     "compare": "reads two summaries, a row a policy",
-    "vary": "replays, whose growth with steps and policies `replay` has",
-    "shrink": "replays, whose growth with steps and policies `replay` has",
-    "score": "reads recorded cases alone",
+    "sensitivity": "replays, whose growth with steps and policies `replay` has",
+    "nodes": "replays, whose growth with steps and policies `replay` has",
+    "explain": "reads recorded cases alone",
 }
 
 _ROWS = "rows are read once, in batches: in proportion; a sort adds a logarithm, a neighbour noise"
@@ -157,7 +156,12 @@ _GROWING = (
     *(("synth", what) for what in ("containers", "steps", "calls")),
     *(("ingest", what) for what in ("containers", "steps", "calls")),
     *(("analyze", what) for what in ("containers", "steps")),
-    *(("callgraph", "calls"), ("size", "calls"), ("vary", "containers"), ("score", "cases")),
+    *(
+        ("callgraph", "calls"),
+        ("requests", "calls"),
+        ("sensitivity", "containers"),
+        ("explain", "cases"),
+    ),
     *(("replay", what) for what in ("many_containers", "searched_containers")),
 )
 

@@ -76,9 +76,9 @@ def replay(data: Path, grows: str, size: int) -> None:
     tracekit.replay(data / "store", policies(grows, size), out=data / "run", jobs=1, repeats=orders)
 
 
-def score(data: Path, grows: str, size: int) -> None:  # noqa: ARG001
+def explain(data: Path, grows: str, size: int) -> None:  # noqa: ARG001
     """A file of recorded cases."""
-    tracekit.score(data / "cases.json")
+    tracekit.explain(data / "cases.json")
 
 
 def cases(data: Path, size: int) -> None:
@@ -94,7 +94,7 @@ VERBS: dict[str, Callable[[Path, str, int], object]] = {
     "synth": synth,
     "ingest": ingest,
     "check": lambda data, _, __: tracekit.check(data / "store"),
-    "plan": lambda data, _, __: tracekit.plan(data / "store"),
+    "estimate": lambda data, _, __: tracekit.estimate(data / "store"),
     "query": lambda data, _, __: tracekit.query(data / "store", "usage/containers_per_node"),
     "analyze": lambda data, _, __: tracekit.analyze(data / "store", data / "analysis"),
     "callgraph": lambda data, _, __: tracekit.callgraph(data / "store", data / "calls", jobs=1),
@@ -102,26 +102,26 @@ VERBS: dict[str, Callable[[Path, str, int], object]] = {
     "bind": lambda data, _, __: tracekit.bind(
         data / "store", ("interference",), fit=data / "fit", out=data / "bound"
     ),
-    "size": lambda data, _, __: tracekit.size(
+    "requests": lambda data, _, __: tracekit.requests(
         data / "store", ("percentile_request", "minimum_selection"), out=data / "sized"
     ),
     "replay": replay,
     "report": lambda data, _, __: tracekit.report(data / "run", data / "report.html"),
     "compare": lambda data, _, __: tracekit.compare(data / "run", data / "run"),
-    "vary": lambda data, _, __: tracekit.vary(data / "store", policies=POLICIES[:2]),
-    "shrink": lambda data, _, __: tracekit.shrink(
+    "sensitivity": lambda data, _, __: tracekit.sensitivity(data / "store", policies=POLICIES[:2]),
+    "nodes": lambda data, _, __: tracekit.nodes(
         data / "store",
         policies=POLICIES[:1],
         limits=["pending <= 1000000", "pending_container_steps <= 1e9"],
     ),
-    "score": score,
+    "explain": explain,
 }
 
 #: What a verb needs, by what it is made with and where that is found.
 _STORE = (("synth", "trace"), ("ingest", "store"))
 NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
     "synth": (),
-    "score": (),
+    "explain": (),
     "ingest": _STORE[:1],
     "bind": (*_STORE, ("fit", "fit")),
     "report": (*_STORE, ("replay", "run")),
@@ -131,7 +131,7 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
 #: What a verb writes; removed before it is measured, or not made yet.
 WRITES = {
     "synth": "trace", "ingest": "store", "analyze": "analysis", "callgraph": "calls", "fit": "fit",
-    "bind": "bound", "size": "sized", "replay": "run", "report": "report.html",
+    "bind": "bound", "requests": "sized", "replay": "run", "report": "report.html",
 }  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def make(verb: str, grows: str, size: int, data: Path) -> None:
     for name, written in NEEDS.get(verb, _STORE):
         if not (data / written).exists():
             VERBS[name](data, grows, size)
-    if verb == "score":
+    if verb == "explain":
         cases(data, size)
     for kept in data.glob(".*"):  # replays that would not be made again
         shutil.rmtree(kept)

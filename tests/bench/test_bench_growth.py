@@ -145,7 +145,7 @@ def test_rows_of_runs_in_pieces_are_judged_together(capsys: pytest.CaptureFixtur
 def test_what_must_grow_and_does_not_leaves_its_band() -> None:
     flat = runs(lambda _: 0.0)
     assert not verdicts(Case(verb="ingest", grows="containers"), flat)[0].holds
-    assert verdicts(Case(verb="plan", grows="containers"), flat)[0].holds
+    assert verdicts(Case(verb="estimate", grows="containers"), flat)[0].holds
 
 
 def test_what_is_not_grown_of_a_verb_has_a_reason() -> None:

@@ -13,7 +13,7 @@ from tracekit import cli, registry, verbs
 from tracekit.cli import _asked, build_app, module_name, run
 
 #: An option of another command asks for them.
-BY_OPTION = {"explain", "export_chains"}
+BY_OPTION = {"export_chains"}
 VERBS = [
     name
     for name in registry.module_names(verbs)

@@ -63,8 +63,8 @@ TYPED = "--policy best_fit --repeat 1 --assume node_cpu_cores=8 --assume limit_f
          {"policies": ["best_fit"], "repeats": 1,
           "assume": ["start=observed", "node_cpu_cores=8", "limit_factor=2"]}),
         ("run s --out r", FROM_FILE),
-        ("shrink s", FROM_FILE),
-        ("vary s", {"policies": FROM_FILE["policies"]}),
+        ("nodes s", FROM_FILE),
+        ("sensitivity s", {"policies": FROM_FILE["policies"]}),
         ("compare a b", {"fail_if": ["pending > 5"]}),
         ("compare a b --fail-if moves>1", {"fail_if": ["moves>1"]}),
         ("ingest t s", {"memory_limit_bytes": 2000}),
@@ -80,7 +80,7 @@ def test_a_flag_goes_before_the_file_and_the_file_before_the_default(
 
 @pytest.mark.usefixtures("project")
 def test_sizing_has_policies_and_assumptions_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    got = heard("size s --out r", monkeypatch)
+    got = heard("requests s --out r", monkeypatch)
     assert "policies" not in got
     assert "assume" not in got
 
@@ -134,7 +134,7 @@ def test_the_file_that_is_used_is_named(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("TRACEKIT_QUIET")
-    heard("vary s", monkeypatch)
+    heard("sensitivity s", monkeypatch)
     assert f"settings: {project / 'tracekit.toml'}" in capsys.readouterr().err
     run(["list"])
     assert capsys.readouterr().err == ""

@@ -23,7 +23,7 @@ from tracekit.shown import Bar, Page, Shown
 
 #: What a verb may give besides: frames and plain values, which notebooks show well enough.
 PLAIN = {
-    "pl.DataFrame", "dict[str, Any]", "list[Scored]", "explaining.Decision",
+    "pl.DataFrame", "dict[str, Any]", "list[Scored]", "Decision",
     "duckdb.DuckDBPyConnection",
 }  # fmt: skip
 
@@ -128,12 +128,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "run": run,
         "once": once,
         "comparison": tracekit.compare(folder / "run", folder / "once"),
-        "shrink": tracekit.shrink(workload=load, policies=["first_fit"]),
+        "nodes": tracekit.nodes(workload=load, policies=["first_fit"]),
         "ingest": tracekit.ingest(folder / "traces", store),
         "calls": tracekit.callgraph(store),
         "fit": tracekit.fit(store),
         "report": tracekit.report(folder / "run", folder / "report.html"),
-        "plan": tracekit.plan(store),
+        "estimate": tracekit.estimate(store),
         "info": tracekit.info(store),
         "check": tracekit.check(store),
         "verify": tracekit.check(store, verify=True),
@@ -145,12 +145,12 @@ SEEN = {
     "run": ["2 nodes", "first_fit", "worst_fit", ".placements: ", "<table>"],
     "once": ["No policy can be recommended", "first_fit"],
     "comparison": ["Comparison of two runs", "from run to once", ".frames["],
-    "shrink": ["Fewest nodes that are enough", "first_fit", "<svg"],
+    "nodes": ["Fewest nodes that are enough", "first_fit", "<svg"],
     "ingest": ["0 rows of 0 new files", "files already in the store", "tracekit.connect("],
     "calls": ["Call graphs: ", "missing", "<svg", ".edges: "],
     "fit": ["What neighbours cost", "verdict", ".fitted.services"],
     "report": ["Report ", "report.html'", "<a href="],
-    "plan": ["Plan"],
+    "estimate": ["Plan"],
     "info": ["Store: ", "container_usage", "recorded: "],
     "check": ["Data quality: ", "rows kept of"],
     "verify": ["stored files read, 0 damaged"],

@@ -77,7 +77,7 @@ def test_the_command_line_has_it(page: Path, words: list[str]) -> None:
     asked = {word.partition("=")[0] for word in words if word.startswith("--")}
     assert asked <= {*options, "--quiet", "--debug"}
     # sizing has policies of its own, which test_docs runs
-    names = () if words[0] == "size" else given.get("policy") or given.get("policies") or ()
+    names = () if words[0] == "requests" else given.get("policy") or given.get("policies") or ()
     for text in [names] if isinstance(names, str) else names:
         for name in policies_of(text):
             if not re.search(r"\.(ya?ml|json|py)\b", name):

@@ -63,14 +63,14 @@ _RUN = ("run", "traces", "--out", "all", "--policy", "first_fit", "--repeat", "1
 _FIT = ("fit", "store", "--out", "fit")
 _BIND = ("bind", "store", "--fit", "fit", "--repeat", "1", "--out", "bound")
 _VARY = (
-    *("vary", "store", "--policy", "first_fit", "--policy", "best_fit"),
+    *("sensitivity", "store", "--policy", "first_fit", "--policy", "best_fit"),
     *("--repeat", "2", "--jobs", "1", "--out", "varied"),
 )
 _SHRINK = (
-    *("shrink", "store", "--policy", "first_fit"),
+    *("nodes", "store", "--policy", "first_fit"),
     *("--repeat", "1", "--jobs", "1", "--out", "fewer"),
 )
-_SIZE = ("size", "set", "--policy", "percentile_request", "--out", "sized")
+_SIZE = ("requests", "set", "--policy", "percentile_request", "--out", "sized")
 
 #: What the small form tries too.
 SCENARIOS = (

@@ -194,10 +194,10 @@ def test_info_check_and_plan_speak_of_it(
             document.pop("store", None)
             said.append(document)
         assert said[0] == said[1]
-    assert run_command(["plan", there]) == 0
+    assert run_command(["estimate", there]) == 0
     assert f"Store {there}" in capsys.readouterr().out
-    found = tracekit.plan(there)
-    size = sum(one.bytes for one in tracekit.plan(here).tables)
+    found = tracekit.estimate(there)
+    size = sum(one.bytes for one in tracekit.estimate(here).tables)
     assert found.reach is not None
     assert found.reach.bytes == size
     assert found.reach.transfer_s == pytest.approx(size / found.reach.bytes_per_s)

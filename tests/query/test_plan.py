@@ -1,4 +1,4 @@
-"""``tracekit plan``: what there is is counted, what is measured is scaled."""
+"""``tracekit estimate``: what there is is counted, what is measured is scaled."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_advice_is_the_shorter_time(passes: list[float], told: str) -> None:
 
 
 def test_the_command_prints_it(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plan", str(store.path)]) == 0
+    assert run(["estimate", str(store.path)]) == 0
     shown = capsys.readouterr().out
     assert "one machine does" in shown
     assert max(len(line) for line in shown.splitlines()) <= 80

@@ -127,5 +127,5 @@ def test_what_is_proposed_helps() -> None:
 
 def test_more_nodes_are_searched_for_where_that_takes_minutes() -> None:
     *_, last = commands_of(packed(nodes=100))
-    assert last.startswith("tracekit shrink ")
+    assert last.startswith("tracekit nodes ")
     assert "--policy best_fit" not in last

@@ -188,7 +188,7 @@ def test_pages_that_a_report_lacks_are_not_named() -> None:
     data = kept()
     assert "page of the fewest nodes" not in answer.answer(data).sure
     assert "on the page" not in not_free({"background": {"cpu": 0.5}})
-    assert not_free({"background": {"cpu": 0.5}}).endswith("says tracekit shrink.")
+    assert not_free({"background": {"cpu": 0.5}}).endswith("says tracekit nodes.")
 
 
 def test_the_dashed_line_is_spoken_of_where_it_is_drawn() -> None:

@@ -77,8 +77,8 @@ def test_every_command_names_the_workload_and_runs(
 ) -> None:
     commands = _commands(page)
     verbs = [shlex.split(command)[1] for command in commands]
-    assert {"replay", "report", "shrink"} <= set(verbs)
-    assert "vary" not in verbs
+    assert {"replay", "report", "nodes"} <= set(verbs)
+    assert "sensitivity" not in verbs
     assert "ingest" not in verbs
     assert "STORE" not in page
     for command in dict.fromkeys(commands):

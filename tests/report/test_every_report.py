@@ -188,7 +188,11 @@ def test_no_path_of_the_machine_is_told(html: str, run_folder: Path) -> None:
 
 
 def test_commands_name_the_folders_as_one_types_them(html: str) -> None:
-    for command in ("tracekit vary store ", "tracekit report again ", "tracekit duckdb store<"):
+    for command in (
+        "tracekit sensitivity store ",
+        "tracekit report again ",
+        "tracekit duckdb store<",
+    ):
         assert command in html
     assert "STORE" not in html
 

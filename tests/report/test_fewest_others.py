@@ -23,7 +23,7 @@ POLICIES = ["first_fit", "random", "default_scheduler"]
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     replay(None, POLICIES, workload=LOAD, out=Path("out/run"), repeats=6)
-    ask = ["shrink", "--workload", LOAD, "--policy", "first_fit", "--repeat", "1"]
+    ask = ["nodes", "--workload", LOAD, "--policy", "first_fit", "--repeat", "1"]
     assert run([*ask, "--out", "out/studies/fewest"]) == 0
     return _reported()
 
@@ -37,7 +37,7 @@ def _reported() -> str:
 def test_who_was_not_asked_is_said_and_how_to_ask(text: str) -> None:
     """The command is run as it stands; then one fewer is left."""
     assert "2 other policies of the run were not tried" in text
-    command = re.search(r"tracekit shrink[^<]*--policy default_scheduler[^<]*fewest-[^\s<]+", text)
+    command = re.search(r"tracekit nodes[^<]*--policy default_scheduler[^<]*fewest-[^\s<]+", text)
     assert command is not None
     words = shlex.split(command[0].replace("\\\n", " "))
     assert run(words[1:]) == 0

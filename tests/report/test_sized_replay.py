@@ -61,7 +61,7 @@ def test_the_proposal_is_followed_by_its_answer(
     policies = ["--policy", "default_scheduler", "--policy", "first_fit"]
     given = ["--start", start] if start == "observed" else []
     assert run(["replay", "store", *policies, *given, "--out", "run"]) == 0
-    assert run(["size", "store", "--by", "use", "--out", "studies/requests"]) == 0
+    assert run(["requests", "store", "--by", "use", "--out", "studies/requests"]) == 0
     before = page()
     assert "Replayed with these requests" not in before
     proposed = re.search(r"tracekit replay[^<]*requests=sized[^<]*studies/requests-replay", before)
@@ -72,7 +72,7 @@ def test_the_proposal_is_followed_by_its_answer(
     after = page()
     assert all(one in after for one in says)
     # what follows on the page of the requests begins as the run did, too
-    shrunk = re.search(r"tracekit shrink[^<]*requests=sized[^<]*fewest-sized", after)
+    shrunk = re.search(r"tracekit nodes[^<]*requests=sized[^<]*fewest-sized", after)
     assert shrunk is not None
     assert ("start=observed" in shrunk[0]) == (start == "observed")
     assert "tracekit replay store --policy default_scheduler --assume requests=sized" not in after

@@ -56,7 +56,7 @@ def test_the_command_names_the_policies_of_the_run_on_every_page() -> None:
     data.run = {**(data.run or {}), "workload": {**LOAD, "quantities": {"requests": "assumed"}}}
     data.paths = dataclasses.replace(data.paths, store="STORE", replayed="STORE")
     command = (
-        "tracekit vary STORE --policy lra --policy bra --measure memory_max_fraction"
+        "tracekit sensitivity STORE --policy lra --policy bra --measure memory_max_fraction"
         " --out studies/assumptions"
     )
     assert command in [asked for _, asked in answer.answer(data).next]

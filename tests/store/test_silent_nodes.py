@@ -40,7 +40,7 @@ def test_nodes_that_nothing_is_known_of_are_set_aside(tmp_path: Path) -> None:
     run = tracekit.replay(store, policies=["first_fit"], out=tmp_path / "run")
     assert run.workload.nodes == 3
     assert any(_TOLD in one and f"{_PARTLY}3" in one for one in run.workload.told)
-    study = tracekit.shrink(store, policies=["most_allocated"], out=tmp_path / "fewest")
+    study = tracekit.nodes(store, policies=["most_allocated"], out=tmp_path / "fewest")
     first = short(study)
     assert " of 3 nodes " in first
     assert "3 further nodes are in no count, as too little of them is recorded." in first

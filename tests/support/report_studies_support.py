@@ -44,7 +44,7 @@ _OVERLOADED = "nodes needed more than they have in 70 node-steps, production 1"
 
 
 def varied() -> Study:
-    """Policies under two changed assumptions, as ``tracekit vary`` leaves them."""
+    """Policies under two changed assumptions, as ``tracekit sensitivity`` leaves them."""
     ranks = pl.DataFrame(
         {
             "change": ["as assumed"] * 2 + ["node_cpu_cores=52"] * 2 + ["arrival=trace"] * 2,
@@ -93,7 +93,7 @@ def varied() -> Study:
 
 
 def fewest() -> Study:
-    """The fewest nodes under three policies, as ``tracekit shrink`` leaves them."""
+    """The fewest nodes under three policies, as ``tracekit nodes`` leaves them."""
     policies = pl.DataFrame(
         {
             "policy": ["lra", "bra", "random"],
@@ -176,7 +176,7 @@ def fewest() -> Study:
 
 
 def requested() -> Study:
-    """Requests recommended from the use of three services, as ``tracekit size`` leaves them."""
+    """Requests recommended from the use of three services, as ``tracekit requests`` leaves them."""
     workload = {"name": "store", "store": "a store", "made_up": False}
     return requests_of(random_use(2), workload=workload)
 

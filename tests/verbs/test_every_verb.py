@@ -15,9 +15,9 @@ import tracekit
 from tracekit import cli, registry, verbs
 
 VERBS = registry.module_names(verbs)
-#: Where the names differ: ``list`` is Python's own word, ``explain`` is ``score --container``, and
-#: ``export_chains`` is ``callgraph --export``.
-SUBCOMMANDS = {"listing": "list", "explain": "score", "export_chains": "callgraph"}
+#: Where the names differ: ``list`` is Python's own word, and ``export_chains`` is
+#: ``callgraph --export``.
+SUBCOMMANDS = {"listing": "list", "export_chains": "callgraph"}
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -57,6 +57,17 @@ def test_a_package_of_the_same_name_does_not_hide_a_verb() -> None:
     assert done.stdout.split() == ["function"] * len(packages)
 
 
+def test_former_names_are_the_verbs_of_today_and_are_listed_nowhere() -> None:
+    help_text = subprocess.run(
+        [sys.executable, "-m", "tracekit", "help"], capture_output=True, text=True, check=True
+    ).stdout
+    listed = {line.split()[0] for line in help_text.splitlines() if line.strip()}
+    for former, name in verbs.FORMERLY.items():
+        assert getattr(tracekit, former).__name__ == name
+        assert name in listed
+        assert former not in listed | set(dir(tracekit))
+
+
 def test_what_is_no_verb_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'tracekit' has no attribute 'ingst'"):
         _ = tracekit.ingst  # type: ignore[attr-defined]
@@ -67,7 +78,7 @@ def test_what_is_no_verb_is_an_attribute_error() -> None:
     [
         ("replay", "repeat", "replay() has no argument 'repeat'; did you mean 'repeats'?"),
         ("replay", "policy", "did you mean 'policies'?"),
-        ("shrink", "limit", "did you mean 'limits'?"),
+        ("nodes", "limit", "did you mean 'limits'?"),
         ("info", "zzz", "info() has no argument 'zzz'; it has: store"),
     ],
 )

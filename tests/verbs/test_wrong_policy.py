@@ -19,8 +19,8 @@ VERBS: dict[str, Callable[[Path], Any]] = {
         at / "none", ["first_fit"], out=at / "run", repeat_policies=WRONG
     ),
     "run": lambda at: tracekit.run(at / "none", at / "out", policies=WRONG),
-    "shrink": lambda at: tracekit.shrink(at / "none", policies=WRONG),
-    "vary": lambda at: tracekit.vary(at / "none", policies=[*WRONG, "first_fit"]),
+    "nodes": lambda at: tracekit.nodes(at / "none", policies=WRONG),
+    "sensitivity": lambda at: tracekit.sensitivity(at / "none", policies=[*WRONG, "first_fit"]),
 }
 
 
@@ -41,7 +41,7 @@ def test_a_wrong_assumption_is_told_before_anything_is_read_or_made(tmp_path: Pa
     wrong = ["node_cpu_core=3"]
     for call in (
         lambda: tracekit.run("synth:tiny", tmp_path / "out", assume=wrong),
-        lambda: tracekit.vary(tmp_path / "none", changes=wrong),
+        lambda: tracekit.sensitivity(tmp_path / "none", changes=wrong),
     ):
         with pytest.raises(TracekitError, match="there is no assumption 'node_cpu_core'") as told:
             call()

@@ -99,7 +99,7 @@ def _requests(services: pl.DataFrame) -> Iterator[str]:
             shown, part = unit.replace("gib", "GiB"), percent(used / asked)
             parts.append(f"{used:,.0f} of {asked:,.0f} {shown} of {words} requested ({part})")
     if parts:
-        yield f"containers use {listed(parts)}; which to cut: tracekit size"
+        yield f"containers use {listed(parts)}; which to cut: tracekit requests"
 
 
 def _rise(nodes: pl.DataFrame) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""How much overload a policy may cause: what ``decision`` allows, and ``shrink`` asks for.
+"""How much overload a policy may cause: what ``decision`` allows, and ``nodes`` asks for.
 
-``shrink`` also allows hardly more on fewer nodes than the policy causes on all.
+``nodes`` also allows hardly more on fewer nodes than the policy causes on all.
 """
 
 import math

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tracekit import registry
+from tracekit import registry, verbs
 from tracekit._version import VERSION
 from tracekit.cli._asked import settings_of, subcommand
 from tracekit.cli._command import Command, Group
@@ -172,7 +172,7 @@ def _take_settings(context: typer.Context, name: str, given: Path | None) -> Non
     files = {module_name(file): file.rstrip("_") for file in registry.module_names(_THIS)}
     shared = {command: settings_of(file) for command, file in files.items()}
     known = sorted({setting for of in shared.values() for setting in of.values()})
-    settings = _settings.read(path, known, sorted(files))
+    settings = _settings.read(path, known, sorted(files), verbs.FORMERLY)
     made = {}
     for command in {name, *settings.commands}:
         group: Any = typer.main.get_command(build_app(command))
@@ -209,7 +209,10 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     known = {module_name(name) for name in registry.module_names(_THIS)}
     flags, words = _flags_first(_joined(arguments, known))
-    only = words[0] if words and words[0] in known else None
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    first = verbs.FORMERLY.get(words[0], words[0]) if words else ""
+    only = first if first in known else None
     # a mistyped 'fetch kubernets' is told from a release only beside the names of two words
     only = None if any(name.startswith(f"{only} ") for name in known) else only
     return answered(lambda: build_app(only)([*flags, *words], prog_name="tracekit", obj=build_app))

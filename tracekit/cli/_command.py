@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from tracekit.cli._settings import merged
 from tracekit.errors import TracekitError, nearest
+from tracekit.verbs import FORMERLY
 from tracekit.words import few
 
 # What stands for a value in the help: a word that says what it is, not the type it has. A verb's
@@ -85,10 +86,9 @@ class Panel(StrEnum):
     whole = "Everything at once"
     data = "Get data in"
     look = "See what a trace holds"
-    replay = "Try other schedulers"
-    sizes = "Neighbours on a host, sizes of containers"
-    search = "Population searches"
+    replay = "How many nodes, which requests, which scheduler"
     tell = "Tell others, and find your way"
+    rare = "Research and rare"
 
 
 _PAIR = "NAME=VALUE"
@@ -137,13 +137,14 @@ class Group(TyperGroup):
         """As typer's, with names of two words; a command that is not there is one line."""
         pair = " ".join(args[:2])
         args = [pair, *args[2:]] if pair in self.commands else args
+        args = [FORMERLY.get(args[0], args[0]), *args[1:]]
         if not ctx.resilient_parsing:
             self._refuse_near_pair(args)
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            close = nearest(args[0], self.commands)
+            close = nearest(args[0], [*self.commands, *FORMERLY])
             raise TracekitError(
                 f"no command '{args[0]}'",
-                hint=f"{_near(close)}all commands: tracekit --help",
+                hint=f"{_near(FORMERLY.get(close or '', close))}all commands: tracekit --help",
             )
         return super().resolve_command(ctx, args)
 

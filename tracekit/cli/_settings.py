@@ -47,8 +47,16 @@ def find(folder: Path) -> Path | None:
     return next((path for one in [folder, *folder.parents] if is_file(path := one / FILE)), None)
 
 
-def read(path: Path, known_shared: Sequence[str], known_commands: Sequence[str]) -> Settings:
-    """The settings of a file; raises TracekitError for what it cannot mean."""
+def read(
+    path: Path,
+    known_shared: Sequence[str],
+    known_commands: Sequence[str],
+    formerly: Mapping[str, str],
+) -> Settings:
+    """The settings of a file; raises TracekitError for what it cannot mean.
+
+    ``formerly`` maps what subcommands were called to what they are called.
+    """
     try:
         found = tomllib.loads(read_text(path))
     except OSError as error:
@@ -63,8 +71,8 @@ def read(path: Path, known_shared: Sequence[str], known_commands: Sequence[str])
     for name, value in found.items():
         if name in known_shared:
             shared[name] = value
-        elif name in known_commands and isinstance(value, dict):
-            commands[name] = value
+        elif formerly.get(name, name) in known_commands and isinstance(value, dict):
+            commands[formerly.get(name, name)] = value
         else:
             raise _unknown(path, name, [*known_shared, *known_commands])
     return Settings(path=path, shared=shared, commands=commands)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tracekit.binding.run import VcpuRun
 
-PANEL = Panel.sizes
+PANEL = Panel.rare
 
 
 def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:

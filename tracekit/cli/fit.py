@@ -13,7 +13,7 @@ from tracekit.words import counted
 if TYPE_CHECKING:
     from tracekit.fit.run import Fit
 
-PANEL = Panel.sizes
+PANEL = Panel.rare
 
 
 def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = False) -> None:

@@ -12,7 +12,7 @@ from tracekit.cli._output import print_json, print_paragraph, print_table
 if TYPE_CHECKING:
     from tracekit.study import Study
 
-PANEL = Panel.search
+PANEL = Panel.rare
 
 _SHOWN = "{:.3g}"
 

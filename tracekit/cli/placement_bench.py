@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tracekit.study import Study
 
-PANEL = Panel.search
+PANEL = Panel.rare
 
 
 def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:

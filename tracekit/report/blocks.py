@@ -28,15 +28,15 @@ SIZE = "size"
 COMMANDS = {
     ANALYSIS: "tracekit analyze --out",
     CALLGRAPH: "tracekit callgraph --out",
-    "assumptions": "tracekit vary --out",
+    "assumptions": "tracekit sensitivity --out",
     "comparison": "tracekit compare --out",
-    "fewest_nodes": "tracekit shrink --out",
-    "requests_to_change": "tracekit size --out",
+    "fewest_nodes": "tracekit nodes --out",
+    "requests_to_change": "tracekit requests --out",
     "search_functions": "tracekit optimize-bench --out",
     "search_placement": "tracekit placement-bench --out",
     FIT: "tracekit fit --out",
     BIND: "tracekit bind --out",
-    SIZE: "tracekit size --out",
+    SIZE: "tracekit requests --out",
 }
 
 

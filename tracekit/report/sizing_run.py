@@ -15,7 +15,7 @@ from tracekit.sizing.run_folder import SIZING_FOLDER
 #: Frames of the run folder that a report shows; those in brackets of a run may be absent.
 FRAMES = ("summary", "claims", "containers")
 OPTIONAL = ("training", "sensitivity")
-#: What ``tracekit size`` is told to write when it is to be found beside the store.
+#: What ``tracekit requests`` is told to write when it is to be found beside the store.
 BESIDE = "size"
 
 
@@ -46,6 +46,6 @@ def read_sizing(folder: Path) -> SizingRun:
         elif name in FRAMES:
             raise TracekitError(
                 f"the sizing run {folder} has no {name}.parquet",
-                hint="size anew: tracekit size STORE --out RUN",
+                hint="size anew: tracekit requests STORE --out RUN",
             )
     return SizingRun(SIZING_FOLDER.read(folder), frames)

@@ -125,7 +125,7 @@ def _unseen(whole: SimulationSet, seen: BoolArray) -> Split:
     if not len(others):
         raise TracekitError(
             f"the model was trained on every chain of {whole.name}, none is left to test it on",
-            hint="train with tracekit size, which holds chains back, or test on another trace",
+            hint="train with tracekit requests, which holds chains back, or test on another trace",
         )
     return Split(whole.of_chains(trained), whole.of_chains(others))
 

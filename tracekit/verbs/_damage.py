@@ -21,7 +21,7 @@ from tracekit.store.manifest import ANEW, NAME
 from tracekit.study import STUDY_FOLDER
 from tracekit.tables import all_tables
 
-#: What ``tracekit run`` and ``tracekit size`` leave beside a store, and reports read unasked.
+#: What ``tracekit run`` and ``tracekit requests`` leave beside a store, and reports read unasked.
 _BESIDE = ("store", "analysis", "calls", "fit", "bound", "size", "replay")
 _AGAIN = "make the folder again by the command that wrote it"
 

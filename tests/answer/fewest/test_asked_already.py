@@ -58,7 +58,7 @@ def test_a_study_of_assumptions_does_not_propose_a_count_that_is_there() -> None
     about = {**made.about, "workload": ABOUT["workload"]}
     stays = Study(name=made.name, about=about, frames={**made.frames, "changes": changes})
     ((_, command),) = following(stays)
-    assert " shrink " in command
+    assert " nodes " in command
     assert following(stays, there=AskedAlready([study_of(scale=1.3)])) == [*following(stays)]
     assert following(stays, there=AskedAlready([stays, study_of()])) == []
     assert AskedAlready([stays]).varied("lra", ABOUT)

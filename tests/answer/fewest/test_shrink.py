@@ -309,7 +309,7 @@ def test_less_load_has_fewer_containers() -> None:
 @pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(tiny_store(tmp_path).path)
-    call = ["shrink", store, "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "2"]
+    call = ["nodes", store, "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "2"]
     call += ["--limit", "cpu_max_fraction <= 1.1"]
     assert run([*call, "--out", str(tmp_path / "study")]) == 0
     said = capsys.readouterr().out
@@ -320,7 +320,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     words = " ".join(whole.split())
     assert re.search(r"needed for|nodes are enough for .*, .* can go", words)
     assert "in each of 2 orders of arrival" in words
-    assert f"tracekit shrink {store} --policy" in words
+    assert f"tracekit nodes {store} --policy" in words
     assert run([*call, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     frame = pl.read_parquet(tmp_path / "study" / "policies.parquet")
@@ -328,7 +328,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for one, told in zip(frame.iter_rows(named=True), document["policies"], strict=True):
         assert told["nodes"] == one["nodes"] == len(told["kept"])
         assert told["kept"] == kept.filter(policy=one["policy"])["node"].to_list()
-    assert run(["shrink", store, "--policy", "first_fit", "--limit", "cpu_maximum <= 1"]) == 2
+    assert run(["nodes", store, "--policy", "first_fit", "--limit", "cpu_maximum <= 1"]) == 2
 
 
 def test_what_production_came_to_early_is_of_the_load_that_it_ran() -> None:

@@ -16,7 +16,7 @@ from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.may_wait import most_waiting
 from tracekit.replay.workload.workload import Workload
 from tracekit.study import Study
-from tracekit.verbs.shrink import shrink
+from tracekit.verbs.nodes import nodes
 
 #: Best fit puts both of 40 on the first node and one of 60 on the second: the other finds no room.
 #: Production had one of each on both. The third node is of no use to anybody.
@@ -174,4 +174,4 @@ def test_where_production_placed_all_it_is_the_policy_and_not_the_nodes() -> Non
     assert f" {cause.replace('p', 'P', 1)}" in told.short(shrunk(load=FEWER)).replace("\xa0", " ")
     assert "choice of nodes" not in told.short(shrunk())
     assert hint_without_further(FEWER, used=3).startswith(cause)
-    assert OF_WHAT.replace("%", " %") in shrink.__annotations__["limits"]
+    assert OF_WHAT.replace("%", " %") in nodes.__annotations__["limits"]

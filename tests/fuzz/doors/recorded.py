@@ -1,4 +1,4 @@
-"""Recorded scheduling cases (``tracekit score CASE.json``) with other values, keys and types."""
+"""Recorded scheduling cases (``tracekit explain CASE.json``) with other values, keys and types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Recorded(Door):
             document = mutated_json(document, rng)
         (folder / "case.json").write_bytes(json_bytes(document, rng))
         check = ("--check",) if rng.random() < 0.5 else ()
-        return Case(arguments=("score", "case.json", *check))
+        return Case(arguments=("explain", "case.json", *check))
 
 
 DOOR = Recorded()

@@ -97,7 +97,7 @@ def test_the_line_names_file_case_and_field(
     case = damaged(damaged(case, ("name",), "mine"), field, value)
     file = tmp_path / "cases.json"
     file.write_text(json.dumps({"cases": [case]}))
-    assert run(["score", str(file)]) == 2
+    assert run(["explain", str(file)]) == 2
     first, hint = capsys.readouterr().err.splitlines()
     assert first.startswith(f"error: {file}: case 1 'mine': ")
     assert message in first

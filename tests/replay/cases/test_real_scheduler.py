@@ -1,4 +1,4 @@
-"""What the real kube-scheduler answered to 1,200 random clusters, asked of ``tracekit score``."""
+"""What the real kube-scheduler answered to 1,200 random clusters, asked of ``tracekit explain``."""
 
 from __future__ import annotations
 

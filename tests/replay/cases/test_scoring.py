@@ -149,7 +149,7 @@ def test_differences(expected: dict[str, Any], found: dict[str, Any], said: list
 
 def test_an_unknown_kind_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path / "c.json", {"policy": "x", "cases": [case(kind="balance_act")]})
-    assert run(["score", path, "--check", "--json"]) == 0
+    assert run(["explain", path, "--check", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [
         {"name": "hand-made", "kind": "balance_act", "skipped": "kind 'balance_act' is not known"}
     ]
@@ -159,7 +159,7 @@ def test_check_fails_with_the_differences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path / "case.json", case(expected={"scores": {"n": 61}}))
-    assert run(["score", path, "--check"]) == 1
+    assert run(["explain", path, "--check"]) == 1
     shown = capsys.readouterr()
     assert "hand-made: scores.n: expected 61, got 60" in shown.err
     assert "60" in shown.out
@@ -170,7 +170,7 @@ def test_a_person_sees_parts_and_the_filter(
 ) -> None:
     made = case()
     made["inputs"]["pod"]["containers"][0]["requests"]["cpu_milli"] = 700
-    assert run(["score", written(tmp_path / "case.json", made)]) == 0
+    assert run(["explain", written(tmp_path / "case.json", made)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "too little cpu_milli" in shown
     assert "node score cpu memory filter" in shown

@@ -21,7 +21,7 @@ def test_it_is_the_fullest_where_99_of_100_are_all(nodes: int) -> None:
 def test_shrink_says_it_where_a_limit_names_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    load = ["shrink", "--workload", "paper000[containers=30,nodes=3]", "--policy", "first_fit"]
+    load = ["nodes", "--workload", "paper000[containers=30,nodes=3]", "--policy", "first_fit"]
     for limit, times in (("cpu_p99 <= 1.5", 1), ("cpu_max <= 1.5", 0)):
         assert run([*load, "--repeat", "1", "--limit", limit]) == 0
         said = " ".join(capsys.readouterr().out.split())

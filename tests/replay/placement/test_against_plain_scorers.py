@@ -74,7 +74,7 @@ def cases(draw: some.DrawFn) -> dict[str, Any]:
 
 
 def answered(policy: str, case: dict[str, Any], args: dict[str, Any]) -> dict[str, int]:
-    """Scores as ``tracekit score`` gives them."""
+    """Scores as ``tracekit explain`` gives them."""
     question = Question(
         name="random", inputs={**case, "args": args}, policy=lambda: get_policy(policy)
     )

@@ -87,7 +87,16 @@ def test_every_command_of_a_report_and_a_terminal_names_the_file(
     # as printed, from where it is printed
     assert run([*again[1:-1], "again"]) == 0
     capsys.readouterr()
-    few = ["vary", "store", *own[:2], *own[4:], "--change", "node_cpu_cores=52", "--repeat", "1"]
+    few = [
+        "sensitivity",
+        "store",
+        *own[:2],
+        *own[4:],
+        "--change",
+        "node_cpu_cores=52",
+        "--repeat",
+        "1",
+    ]
     assert run(few) == 0
     assert {"mine.py"} <= {
         name for command in _proposed(capsys.readouterr().out) for name in _policies(command)

@@ -136,7 +136,7 @@ def test_a_limit_on_network_is_on_what_is_used(
 ) -> None:
     path = str(folder(tmp_path / "cluster"))
     asked = ("--workload", path, "--policy", "worst_fit", "--repeat", "1")
-    assert run(["shrink", *asked, "--limit", "network_max_fraction <= 0.9"]) == 2
+    assert run(["nodes", *asked, "--limit", "network_max_fraction <= 0.9"]) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "production itself reaches network_max_fraction 2.925" in told
 

@@ -62,7 +62,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sized(store: Path) -> Study:
-    tracekit.size(store, policies=(MAXIMUM,), out=store.parent / "sized")
+    tracekit.requests(store, policies=(MAXIMUM,), out=store.parent / "sized")
     return read_study(store.parent / "sized")
 
 

@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def sized(store: Path) -> Path:
     out = store.parent / "sized"
-    tracekit.size(store, out=out)
+    tracekit.requests(store, out=out)
     return out
 
 
@@ -182,7 +182,7 @@ def test_totals_are_the_sums_of_services(sized: Path) -> None:
 def test_the_command_answers_first_and_names_who_is_left_out(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["size", str(store), "--out", str(tmp_path / "sized")]) == 0
+    assert run(["requests", str(store), "--out", str(tmp_path / "sized")]) == 0
     lines = capsys.readouterr().out
     shown = " ".join(lines.split())
     assert shown.startswith(
@@ -201,7 +201,7 @@ def test_the_command_answers_first_and_names_who_is_left_out(
 def test_where_a_policy_keeps_within_the_risk_it_is_what_to_set(
     store: Path, tmp_path: Path
 ) -> None:
-    tracekit.size(store, out=tmp_path / "sized", risk_share=0.99)
+    tracekit.requests(store, out=tmp_path / "sized", risk_share=0.99)
     assert answer(read_study(tmp_path / "sized")).startswith("Set to what")
 
 
@@ -220,7 +220,7 @@ def test_json_has_every_row(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy = ["--policy", "vertical_pod_autoscaler"]
-    assert run(["size", str(store), *policy, "--json", "--out", str(tmp_path / "one")]) == 0
+    assert run(["requests", str(store), *policy, "--json", "--out", str(tmp_path / "one")]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["schema"] == "tracekit/size-by-use/1"
     assert {row["policy"] for row in told["services"]} == {"now", "vertical_pod_autoscaler"}
@@ -251,16 +251,16 @@ def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> Non
 
 def test_what_will_not_do_is_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(TracekitError, match="no policy goes by recorded use alone: ddqn"):
-        tracekit.size(store, ["ddqn"], out=tmp_path / "sized")
+        tracekit.requests(store, ["ddqn"], out=tmp_path / "sized")
     with pytest.raises(TracekitError, match="--epochs is of the simulation"):
-        tracekit.size(store, epochs=3, out=tmp_path / "sized")
+        tracekit.requests(store, epochs=3, out=tmp_path / "sized")
     with pytest.raises(TracekitError, match="has no calls, by which sizing knows"):
-        tracekit.size(store, ["oracle"], by="calls", out=tmp_path / "sized")
+        tracekit.requests(store, ["oracle"], by="calls", out=tmp_path / "sized")
     header = "timestamp,nodeid,node_cpu_usage,node_memory_usage"
     (tmp_path / "Node_0.csv").write_text(f"{header}\n0,n1,0.5,0.5\n")
     ingest(tmp_path / "Node_0.csv", tmp_path / "nodes")
     with pytest.raises(TracekitError, match="has neither calls nor a list of containers"):
-        tracekit.size(tmp_path / "nodes", out=tmp_path / "sized")
+        tracekit.requests(tmp_path / "nodes", out=tmp_path / "sized")
     assert not (tmp_path / "sized").exists()
 
 
@@ -288,7 +288,7 @@ def test_who_records_use_at_one_time_alone_is_told_what_helps(tmp_path: Path) ->
     ):
         ingest(folder, tmp_path / f"{folder.name}-store")
         with pytest.raises(TracekitError, match="records use at one time alone") as told:
-            tracekit.size(tmp_path / f"{folder.name}-store", out=tmp_path / "sized")
+            tracekit.requests(tmp_path / f"{folder.name}-store", out=tmp_path / "sized")
         assert told.value.hint == hint
 
 
@@ -313,7 +313,7 @@ def test_cpu_alone_without_nodes_says_nothing_of_memory(
     )
     ingest(tmp_path / "files", tmp_path / "store")
     capsys.readouterr()
-    assert run(["size", str(tmp_path / "store"), "--out", str(tmp_path / "sized")]) == 0
+    assert run(["requests", str(tmp_path / "store"), "--out", str(tmp_path / "sized")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     answer, _, rest = said.partition("All services together")
     assert "cores of CPU" in answer

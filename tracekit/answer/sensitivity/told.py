@@ -232,23 +232,23 @@ def following(
     about = study.about
     to = to or beside(about["store"])
     own = {**by_name(about.get(FILES, ())), **(files or {})}
-    asked_of = [as_given(name, own) for name in about["policies"]]
-    words = [about["store"], *(word for name in asked_of for word in ("--policy", name))]
     base = _given(study)
-    asked = " ".join(map(shlex.quote, words))
+    named = (word for name in about["policies"] for word in ("--policy", as_given(name, own)))
+    asked = shlex.join([about["store"], *named])
     if not study.frames["changes"]["problem"].null_count():
         return []
     if not about["answer"] or not _changes(study, *TURNED, SAME):
         more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
         told = f"{base}{_tried(study)} --measure {about['measure']} --repeat {more} --out"
-        return [(MORE_ORDERS, f"tracekit vary {asked}{told} {to(f'assumptions-{more}-orders')}")]
+        out = to(f"assumptions-{more}-orders")
+        return [(MORE_ORDERS, f"tracekit sensitivity {asked}{told} {out}")]
     turned = _changes(study, *TURNED)
     if not turned:
         if there is not None and there.shrunk(about["subject"], about, repeats=FEWEST):
             return []
         store, policy = map(shlex.quote, (about["store"], as_given(about["subject"], own)))
         out = to(f"fewest-{about['subject']}")
-        command = f"tracekit shrink {store} --policy {policy}{base} --out {out}"
+        command = f"tracekit nodes {store} --policy {policy}{base} --out {out}"
         return [(f"See how many nodes are enough under {about['subject']}:", command)]
     first = turned[0]["change"]
     changed = f"{_given(study, first)} --assume {shlex.quote(first)} --out RUN"

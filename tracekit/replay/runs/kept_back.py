@@ -90,7 +90,7 @@ def not_free(found: Mapping[str, Any]) -> str:
         return ""
     return (
         "A node that is not counted as used has no containers, but still the use that no container"
-        " explains: it cannot go for that. How many nodes can go says tracekit shrink."
+        " explains: it cannot go for that. How many nodes can go says tracekit nodes."
     )
 
 

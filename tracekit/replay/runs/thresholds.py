@@ -1,6 +1,6 @@
 """Conditions on the measures of a run beside a base: ``imbalance_mean > 1.05 * base``.
 
-``compare --fail-if`` fails where one holds, ``shrink --limit`` takes nodes away while all hold.
+``compare --fail-if`` fails where one holds, ``nodes --limit`` takes nodes away while all hold.
 
 An expression of Python's arithmetic and comparisons, ``max(...)`` and ``min(...)``, nothing else:
 numbers, names of measures (of the new run), ``base`` for the same measure in the base run,

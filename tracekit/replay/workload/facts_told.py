@@ -105,10 +105,10 @@ _FURTHER = {
         "[container is|containers are] tied to a node that had too little room for [it|them]"
     ),
     "containers_sized": (
-        "[container has|containers have] the requests that tracekit size chose for [it|them]"
+        "[container has|containers have] the requests that tracekit requests chose for [it|them]"
     ),
     "containers_sized_like_their_service": (
-        "[container has|containers have] the requests that tracekit size chose for others of"
+        "[container has|containers have] the requests that tracekit requests chose for others of"
         " [its|their] service"
     ),
     "containers_in_the_file_of_requests": (
@@ -155,7 +155,7 @@ def _told(name: str, value: int) -> str:
 
 
 ASSUMED = "assumed"
-#: Of a file of the user's own, or by ``tracekit size``.
+#: Of a file of the user's own, or by ``tracekit requests``.
 CHOSEN = "chosen"
 #: Recorded, and not replayed, for an assumption says so: this and the assumption.
 SET_ASIDE = "recorded, but set aside by"

@@ -22,7 +22,7 @@ Requests = Annotated[
     str,
     About(
         "uniform: one size for all; recorded: those of the store; inferred: those that analyze"
-        " tells; sized:DIR: those that tracekit size chose; a CSV or Parquet file of your own;"
+        " tells; sized:DIR: those that tracekit requests chose; a CSV or Parquet file of your own;"
         " auto: recorded where the store records them, else uniform."
     ),
 ]

@@ -37,11 +37,11 @@ def fewest(data: Data, policy: str, as_in: Study | None) -> str:
     name = "without-overload" if limits == [WITHOUT] else "fewest"
     to = data.paths.study(f"{name}-{policy}")
     named = f"--policy {data.paths.policy(policy)}"
-    return " ".join([asked(data, "shrink"), named, *words, f"--out {to}"])
+    return " ".join([asked(data, "nodes"), named, *words, f"--out {to}"])
 
 
 def may_vary(data: Data) -> bool:
-    """Whether ``tracekit vary`` takes what was replayed: it reads stores alone, without gangs."""
+    """Whether ``sensitivity`` takes what was replayed: it reads stores alone, without gangs."""
     return data.paths.replayed == data.paths.store and not _gangs(data)
 
 

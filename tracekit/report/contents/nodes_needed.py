@@ -199,7 +199,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     """The next question about nodes, and its command."""
     if not policy:
         return []
-    asked = f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(policy)}"
+    asked = f"{commands.asked(data, 'nodes')} --policy {data.paths.policy(policy)}"
     if not _asked_of(data, policy):
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest" if NAME not in data.studies else f"fewest-{policy}")

@@ -118,5 +118,5 @@ FIGURE = Figure(
     takeaway=_takeaway,
     table=lambda frame: frame.drop("usual_answer", "headline"),
     why_absent=_why_absent,
-    absent="No assumption was changed: tracekit vary STORE --out DIR.",
+    absent="No assumption was changed: tracekit sensitivity STORE --out DIR.",
 )

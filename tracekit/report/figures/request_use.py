@@ -127,7 +127,7 @@ FIGURE = Figure(
     " the most cores unused is on top. Behind each name is how many containers it has. Both are"
     " means over the whole trace: a container that ran for half of it counts half. Containers"
     " without a request hold nothing and are left out. What init containers and overhead keep of a"
-    " request is in the pale bar, too: tracekit size tells what can be freed.",
+    " request is in the pale bar, too: tracekit requests tells what can be freed.",
     reads=(_QUERY,),
     prepare=_prepare,
     draw=lambda frame: _plot(frame, narrow=False),

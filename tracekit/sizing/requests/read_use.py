@@ -30,7 +30,7 @@ _UNITS = np.array([1.0 / MILLI_PER_CORE, 1.0])
 
 #: What helps, for a published trace and for a cluster of one's own.
 _PUBLISHED = (
-    "the trace has none that was taken in: replay and shrink go by requests alone; tracekit list"
+    "the trace has none that was taken in: replay and nodes go by requests alone; tracekit list"
     " sources names the traces"
 )
 #: What helps where use is recorded at one time alone, for a cluster whose use Prometheus has.

@@ -291,6 +291,6 @@ def following(
         ("What it does to the nodes:", f"tracekit replay {named} {again} --out {out}{REPLAYED}"),
         (
             "How many nodes are enough then:",
-            f"tracekit shrink {named} {again} --out {to(SHRUNK)}",
+            f"tracekit nodes {named} {again} --out {to(SHRUNK)}",
         ),
     ]

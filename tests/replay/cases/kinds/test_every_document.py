@@ -1,4 +1,4 @@
-"""Every recorded document at hand, through ``tracekit score``'s own code, without a difference."""
+"""Every recorded document at hand, through ``tracekit explain``'s code, without a difference."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _services(store: Path) -> list[str]:
     [
         ("requests=recordet", "did you mean 'recorded'?"),
         ("requests=none.csv", "no such file"),
-        ("requests=sized:nowhere", "no result of tracekit size"),
+        ("requests=sized:nowhere", "no result of tracekit requests"),
     ],
 )
 def test_what_is_refused_is_one_line(

@@ -260,7 +260,7 @@ def test_a_bad_file_is_one_clear_line(text: str, says: str, bare: Store, tmp_pat
         ("recorded", "the store records no requests"),
         ("infered", "requests='infered' is none of auto, uniform, inferred, recorded"),
         ("missing.csv", "no such file"),
-        ("sized:nowhere", "is no result of tracekit size"),
+        ("sized:nowhere", "is no result of tracekit requests"),
         ("inferred", "tells no size of containers"),
     ],
 )
@@ -275,7 +275,7 @@ def test_what_cannot_be_had_is_said(
 
 
 def sized(folder: Path, limits: pl.DataFrame) -> Path:
-    """A result of ``tracekit size``, as far as a replay reads it."""
+    """A result of ``tracekit requests``, as far as a replay reads it."""
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps({"schema": "tracekit/size/1"}))
     limits.write_parquet(folder / "limits.parquet")

@@ -60,9 +60,9 @@ def test_policies_are_judged_by_what_is_recorded_and_requests_stand_in(
     replayed = tracekit.replay(store, policies=["first_fit"], out=tmp_path / "run")
     name = {"CPU": "memory", "memory": "cpu"}[what]
     assert replayed.workload.facts[f"containers_with_request_as_{name}_use"] == 8
-    study = tracekit.size(store, policies=["percentile_request"], out=tmp_path / "sized")
+    study = tracekit.requests(store, policies=["percentile_request"], out=tmp_path / "sized")
     assert study is not None
-    fewest = tracekit.shrink(store, policies=["most_allocated"], out=tmp_path / "fewest")
+    fewest = tracekit.nodes(store, policies=["most_allocated"], out=tmp_path / "fewest")
     assert fewest.frames["policies"]["nodes"].to_list() == [1]
     tracekit.report(tmp_path / "run", out=tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size

@@ -97,7 +97,7 @@ def _following(
         )
         store, one, other = map(shlex.quote, (load["store"], asked_of, as_given(rival, own)))
         given = "".join(f" --assume {shlex.quote(text)}" for text in load["assume"])
-        asked = f"tracekit vary {store} --policy {one} --policy {other}{given}"
+        asked = f"tracekit sensitivity {store} --policy {one} --policy {other}{given}"
         asked += f" --out {to(f'assumptions-{policy}')}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
@@ -146,7 +146,7 @@ def _fewer(found: AnswerTold) -> bool:
 def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool = True) -> str:
     """The command that asks the same of these policies."""
     load = about["workload"]
-    words = ["tracekit", "shrink", *([load["store"]] if load["store"] else [])]
+    words = ["tracekit", "nodes", *([load["store"]] if load["store"] else [])]
     words += ["--workload", load["loader"]] if load["loader"] else []
     for name in policies:
         words += ["--policy", name]

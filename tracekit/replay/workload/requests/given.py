@@ -26,7 +26,7 @@ from tracekit.store import Store
 from tracekit.study import STUDY_FOLDER, read_study
 from tracekit.units import MILLI_PER_CORE
 
-# Requests that ``tracekit size`` chose, out of its result folder. The simulation counts a
+# Requests that ``tracekit requests`` chose, out of its result folder. The simulation counts a
 # container at full use as so many cores and GB (``NEED_AT_FULL_USE``), however large it is; what
 # it chose is a part of that, and the same part of the container's own size here. A container has
 # the largest limit that it was ever given. One that was not in the simulation has the median of
@@ -163,15 +163,15 @@ def _check_policy(policy: str, known: Sequence[str], folder: Path) -> None:
 
 def _no_result(folder: Path) -> TracekitError:
     return TracekitError(
-        f"requests=sized:{folder} is no result of tracekit size",
-        hint="tracekit size STORE --out DIR, then requests=sized:DIR",
+        f"requests=sized:{folder} is no result of tracekit requests",
+        hint="tracekit requests STORE --out DIR, then requests=sized:DIR",
     )
 
 
 def _sizes_none(folder: Path) -> TracekitError:
     return TracekitError(
         f"requests=sized: {folder} sizes none of these containers",
-        hint="size the same store: tracekit size STORE --out DIR",
+        hint="size the same store: tracekit requests STORE --out DIR",
     )
 
 

@@ -138,7 +138,7 @@ def _more_nodes(data: Data) -> list[tuple[str, str]]:
         return []
     best = min(found.policies, key=lambda name: float(found.of(name, PENDING).mean()))
     command = (
-        f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(best)} --repeat 1"
+        f"{commands.asked(data, 'nodes')} --policy {data.paths.policy(best)} --repeat 1"
         f" --out {data.paths.study('fewest')}"
     )
     return [(f"How many more nodes it takes until {best} leaves nobody waiting:", command)]
@@ -160,7 +160,7 @@ def _without_overload(data: Data, told: Decision) -> list[tuple[str, str]]:
     if data.asked_already.shrunk(policy, about):
         return []
     command = (
-        f"{commands.asked(data, 'shrink')} --policy {data.paths.policy(policy)}"
+        f"{commands.asked(data, 'nodes')} --policy {data.paths.policy(policy)}"
         f" --limit '{WITHOUT}' --out {data.paths.study(f'without-overload-{policy}')}"
     )
     return [("How many nodes carry this load without overload:", command)]
@@ -209,7 +209,7 @@ def _may_size(data: Data) -> bool:
 
 def _sized(data: Data) -> tuple[str, str]:
     # of a store with calls, too: what to set once, not limits cycle by cycle
-    command = f"tracekit size {data.paths.store} --by use --out {data.paths.study('requests')}"
+    command = f"tracekit requests {data.paths.store} --by use --out {data.paths.study('requests')}"
     return "Which requests to change, and what that frees:", command
 
 
@@ -271,7 +271,7 @@ def varied(data: Data, told: Decision) -> str:
     measure = f" --measure {told.criterion}" if judged else ""
     # a study of others that is there is not written over
     out = data.paths.study(f"assumptions-{first}" if vary.of_the_run(data) else "assumptions")
-    return f"{commands.asked(data, 'vary')} {policies}{measure} --out {out}"
+    return f"{commands.asked(data, 'sensitivity')} {policies}{measure} --out {out}"
 
 
 def _runners_up(data: Data, told: Decision) -> list[str]:

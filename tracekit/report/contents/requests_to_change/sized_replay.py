@@ -29,7 +29,7 @@ def asked(data: Data, folder: str) -> str:
 
 def asked_of_nodes(data: Data, folder: str) -> str:
     """The command that asks how many nodes are enough then, as the run was replayed."""
-    return f"{_asked(data, 'shrink', folder)} --out {data.paths.study(SHRUNK)}"
+    return f"{_asked(data, 'nodes', folder)} --out {data.paths.study(SHRUNK)}"
 
 
 def _asked(data: Data, verb: str, folder: str) -> str:

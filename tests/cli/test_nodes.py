@@ -1,4 +1,4 @@
-"""What ``shrink`` prints names the nodes to drain, and the command for the rest of them works."""
+"""What ``nodes`` prints names the nodes to drain, and the command for the rest of them works."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _store(folder: Path) -> str:
 
 @pytest.mark.slow
 def test_the_nodes_to_drain_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["shrink", _store(tmp_path), "--policy", "most_allocated", "--repeat", "1"]
+    call = ["nodes", _store(tmp_path), "--policy", "most_allocated", "--repeat", "1"]
     assert run([*call, "--out", str(tmp_path / "a study")]) == 0
     said = capsys.readouterr().out
     assert run([*call, "--json"]) == 0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tracekit.sizing import study as by_calls
 
 
-def size(
+def requests(
     store: Annotated[
         Path | str,
         Argument("A store, or a folder of tracekit callgraph --export.", metavar="STORE|FOLDER"),

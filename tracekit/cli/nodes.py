@@ -1,4 +1,4 @@
-"""tracekit shrink: the fewest nodes that are enough, and which."""
+"""tracekit nodes: the fewest nodes that are enough, and which."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     has to hold in six orders of arrival. Where all nodes are too few, it says how many more
     like them are enough.
 
-    Example: tracekit shrink mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
+    Example: tracekit nodes mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
     """
     found = asked()
     if json:

@@ -1,4 +1,4 @@
-"""What `tracekit score --container` prints of a decision."""
+"""What `tracekit explain --container` prints of a decision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_scores_in_bytes_are_shown_in_units_of_people(
     policy: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = parquet_folder(tmp_path / "load")
-    assert run(["score", str(folder), "--policy", policy, "--container", "late"]) == 0
+    assert run(["explain", str(folder), "--policy", policy, "--container", "late"]) == 0
     assert shown in capsys.readouterr().out
 
 

@@ -40,7 +40,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_baselines_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["size", str(folder), "--out", str(tmp_path / "run"), "--seeds", "3"]
+    arguments = ["requests", str(folder), "--out", str(tmp_path / "run"), "--seeds", "3"]
     assert run([*arguments, *(word for name in BASELINES for word in ("--policy", name))]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in BASELINES)
@@ -64,7 +64,7 @@ def test_baselines_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
 def test_the_same_command_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     policies = ["random_selection", *([AGENT] if TORCH else [])]
     for name in ("one", "two"):
-        tracekit.size(folder, policies, out=tmp_path / name / "run", epochs=2)
+        tracekit.requests(folder, policies, out=tmp_path / name / "run", epochs=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
@@ -75,7 +75,7 @@ def test_the_agent_is_trained_compared_and_used_again(
 ) -> None:
     out = tmp_path / "run"
     policies = [word for name in (AGENT, *BASELINES) for word in ("--policy", name)]
-    arguments = ["size", str(folder), "--out", str(out), "--epochs", "2", "--sensitivity", "1"]
+    arguments = ["requests", str(folder), "--out", str(out), "--epochs", "2", "--sensitivity", "1"]
     assert run([*arguments, *policies]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "The agent" in shown
@@ -99,7 +99,7 @@ def test_the_agent_is_trained_compared_and_used_again(
 
     again = tmp_path / "again"
     model = str(out / "models" / next(iter(sorted(p.name for p in (out / "models").iterdir()))))
-    assert run(["size", str(folder), "--out", str(again), "--model", model, *policies[:2]]) == 0
+    assert run(["requests", str(folder), "--out", str(again), "--model", model, *policies[:2]]) == 0
     tables = [pl.read_parquet(one / "table.parquet") for one in (out, again)]
     agents = [one.filter(pl.col("policy").str.starts_with("ddqn")) for one in tables]
     # the model is tried on the chains it was not trained on: those of the first run's test
@@ -115,7 +115,7 @@ def test_the_agent_is_trained_compared_and_used_again(
 @pytest.mark.slow
 @needs_torch
 def test_a_model_that_has_seen_everything(folder: Path, tmp_path: Path) -> None:
-    tracekit.size(folder, [AGENT], out=tmp_path / "run", epochs=1)
+    tracekit.requests(folder, [AGENT], out=tmp_path / "run", epochs=1)
     model = next((tmp_path / "run" / "models").iterdir())
     seen = json.loads(str(np.load(model)["head"]))["about"]["trained_on"]
     small = tmp_path / "small"
@@ -124,7 +124,7 @@ def test_a_model_that_has_seen_everything(folder: Path, tmp_path: Path) -> None:
         frame = pl.read_csv(folder / name)
         frame.filter(pl.col(column).is_in(seen)).write_csv(small / name)
     with pytest.raises(TracekitError, match="was trained on every chain of small"):
-        tracekit.size(small, [AGENT], out=tmp_path / "again", model=model)
+        tracekit.requests(small, [AGENT], out=tmp_path / "again", model=model)
 
 
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,12 +156,12 @@ def test_without_torch_the_others_work_and_the_message_says_what_to_install(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     without_torch(monkeypatch)
-    study = tracekit.size(folder, ["all"], out=tmp_path / "run")
+    study = tracekit.requests(folder, ["all"], out=tmp_path / "run")
     assert isinstance(study, Study)
     assert "ddqn" not in {policy.name() for policy in study.policies}
     assert len(study.policies) >= 6
     with pytest.raises(TracekitError, match="needs torch, which is not installed") as caught:
-        tracekit.size(folder, ["ddqn"], out=tmp_path / "other")
+        tracekit.requests(folder, ["ddqn"], out=tmp_path / "other")
     assert "tracekit[rl]" in str(caught.value.hint)
     assert "needs torch" in str(left_out(study.policies))
     capsys.readouterr()
@@ -181,7 +181,7 @@ def test_bad_input(
     case: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments, words = BAD[case]
-    code = run(["size", str(folder), "--out", str(tmp_path / "run"), *arguments])
+    code = run(["requests", str(folder), "--out", str(tmp_path / "run"), *arguments])
     said = capsys.readouterr().err
     if words is None:
         assert code == 0
@@ -194,5 +194,5 @@ def test_bad_input(
 def test_another_folder_is_left_alone(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(TracekitError, match="exists and is not a sizing run"):
-        tracekit.size(folder, ["oracle"], out=tmp_path)
+        tracekit.requests(folder, ["oracle"], out=tmp_path)
     assert (tmp_path / "note.txt").read_text() == "mine"

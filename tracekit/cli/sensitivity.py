@@ -1,4 +1,4 @@
-"""tracekit vary: which assumptions the order of policies hangs on."""
+"""tracekit sensitivity: which assumptions the order of policies hangs on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     Each policy meets six orders of arrival under each change, beside production where it is
     recorded. A change is judged as a run is: a policy that overloads nodes is barred there.
 
-    Example: tracekit vary mystore --policy cwt --policy first_fit --change node_cpu_cores=52
+    Example: tracekit sensitivity mystore --policy cwt --policy first_fit --change node_cpu_cores=52
     """
     found = asked()
     changes = found.frames["changes"]

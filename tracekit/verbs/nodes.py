@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tracekit.study import Study
 
 
-def shrink(
+def nodes(
     store: ReplayedStore = None,
     policies: Annotated[
         Policies, Option("A policy, or POLICY+REBALANCER; repeatable. Without it, three.")
@@ -47,13 +47,13 @@ def shrink(
         ),
     ] = (),
     least: Annotated[
-        Literal["", "nodes", "cost"],
+        Literal["nodes", "cost"] | None,
         Option(
             "What is to be least: the number of nodes, or what they cost per hour. Without it the"
             " number, or the cost where a limit is on cost_per_hour.",
             metavar="nodes|cost",
         ),
-    ] = "",
+    ] = None,
     scale: Annotated[float, Option("So many times as many containers.")] = 1.0,
     repeats: Annotated[
         Repeats,
@@ -93,7 +93,7 @@ def shrink(
             policies=policies,
             limits=limits,
             scale=scale,
-            least=least,
+            least=least or "",
             repeats=repeats,
             seed=seed,
             crew=crew,

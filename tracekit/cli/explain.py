@@ -1,4 +1,4 @@
-"""tracekit score: explain scheduling decisions from recorded cases."""
+"""tracekit explain: explain scheduling decisions from recorded cases."""
 
 from __future__ import annotations
 
@@ -17,37 +17,33 @@ from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.replay.cases.scoring import Scored
+    from tracekit.replay.engine.explain import Decision
 
-PANEL = Panel.replay
+PANEL = Panel.rare
 
 _NODES_SHOWN = 10
 
 
 def command(
     asked: Asked,
-    case: str,
     policy: str | None,
-    container: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Explain this container's decision in a replay."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with what is expected; 1 when it differs.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
-    """Score recorded scheduling cases, or explain a decision, by the code of the replay.
+    """Explain recorded scheduling cases, or one decision, by the code of the replay.
 
     With --container, replay a store or a workload up to that container's decision, and show every
     node's score, its parts, or the filter that removed it.
 
-    Example: tracekit score case.json --policy 'least_allocated[resources=cpu:1+memory:2]'
+    Example: tracekit explain case.json --policy 'least_allocated[resources=cpu:1+memory:2]'
     """
-    if container is not None:
-        _explain(case, policy, container, seed, as_json=as_json)
+    found = asked()
+    if not isinstance(found, list):
+        _decision(found, policy, as_json=as_json)
         return
-    scored = asked()
+    scored: list[Scored] = found
     if as_json:
         print_json([one.document() for one in scored])
     else:
@@ -57,23 +53,18 @@ def command(
         _check(scored)
 
 
-def _explain(what: str, policy: str | None, container: str, seed: int, *, as_json: bool) -> None:
+def _decision(found: Decision, policy: str | None, *, as_json: bool) -> None:
     """One decision of a replay."""
     import dataclasses
 
-    import tracekit
-    from tracekit.errors import TracekitError
     from tracekit.replay.policy.entrant import halves, parse_entrant
 
-    if policy is None:
-        raise TracekitError("--container needs --policy", hint="for example --policy first_fit")
-    found = tracekit.explain(what, policy, container, seed=seed)
     if as_json:
         print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(found)})
         return
     parts = list(dict.fromkeys(name for node in found.nodes for name in node.parts))
     scored = [node for node in found.nodes if node.score is not None]
-    shown = halves(parse_entrant(policy))[0].shown_score
+    shown = halves(parse_entrant(policy or ""))[0].shown_score
     print_table(
         f"{found.container[:12]} of service {found.service[:12]} at {found.time_ms:,} ms under"
         f" {found.policy}: {(found.chosen or 'waits')[:12]}",

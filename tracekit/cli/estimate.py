@@ -1,4 +1,4 @@
-"""tracekit plan: what a computation over a store would take, here and on a cluster."""
+"""tracekit estimate: what a computation over a store would take, here and on a cluster."""
 
 import dataclasses
 from pathlib import Path
@@ -7,13 +7,13 @@ from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
 
-PANEL = Panel.look
+PANEL = Panel.rare
 
 
 def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     """Say how much there is, how fast one pass over it goes, and whether one machine does.
 
-    Example: tracekit plan mystore --engine spark://127.0.0.1:7077
+    Example: tracekit estimate mystore --engine spark://127.0.0.1:7077
     """
     plan = asked()
     if json:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tracekit.study import Study
 
 
-def vary(
+def sensitivity(
     store: Store,
     *,
     policies: Annotated[

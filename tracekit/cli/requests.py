@@ -1,4 +1,4 @@
-"""tracekit size: which requests to change, or limits set cycle by cycle on call chains."""
+"""tracekit requests: which requests to change, or limits set cycle by cycle on call chains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tracekit.study import Study as Requests
 
-PANEL = Panel.sizes
+PANEL = Panel.replay
 
 
 def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
@@ -28,7 +28,7 @@ def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
     what practice uses set limits anew in each cycle; training needs the extra rl, and interrupted
     the same command goes on from the last 50 epochs that were whole.
 
-    Example: tracekit size mystore --out sized
+    Example: tracekit requests mystore --out sized
     """
     from tracekit.sizing.inputs import left_out
     from tracekit.sizing.run_folder import manifest_of

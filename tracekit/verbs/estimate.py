@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tracekit.query.plan import Plan
 
 
-def plan(store: Store, *, engine: Engine = None) -> Plan:
+def estimate(store: Store, *, engine: Engine = None) -> Plan:
     """What one pass over a store would take, here and on an engine; see ``tracekit.query.plan``."""
     from tracekit.query import plan as plans
     from tracekit.store import open_store
