@@ -33,6 +33,7 @@ def plain_step(
         if not nodes or (column > 1 and not asked and column not in load.further_used):
             continue
         found |= _of_resource(load, here, step, column, NAMES[resource], nodes)
+    found["above_ceiling_nodes"] = sum(_above(load, here, n, step) for n in range(load.nodes))
     full = [n for n in range(load.nodes) if _is_full(load, here, n)]
     idle = [1 - _mean(_allocated(load, here, n)) for n in full]
     found["debris_full_fraction"] = _mean(idle) if idle else None
@@ -79,6 +80,17 @@ def _of_resource(
         f"{name}_overload_nodes": sum(share > 1 for share in shares),
         f"{name}_stranded_share": stranded / whole,
     }
+
+
+def _above(load: Workload, here: Sequence[Sequence[int]], n: int, step: int) -> bool:
+    """Whether a node uses more of its CPU or memory than the ceiling."""
+    most = (load.ceiling.cpu_fraction, load.ceiling.memory_fraction)
+    used = [
+        float(load.background[r, step, n])
+        + math.fsum(float(load.use_at(step)[r, c]) for c in here[n])
+        for r in range(2)
+    ]
+    return any(used[r] / float(load.capacity[n, r]) > most[r] for r in range(2))
 
 
 def _further(load: Workload, c: int, column: int, step: int) -> float:

@@ -105,6 +105,8 @@ def test_both_samplers_give_the_same_bits(load: Workload) -> None:
     assert set(plain) == set(fast)
     for name, values in plain.items():
         assert np.array_equal(values, fast[name], equal_nan=True), name
+    use = [sampler.over_time.result() for sampler in samplers]
+    assert all(np.array_equal(one, other) for one, other in zip(*use, strict=True))
 
 
 def test_a_typical_container_that_no_longer_fits_strands_what_is_free() -> None:

@@ -89,6 +89,7 @@ class Engine:
             steps=steps,
             latencies_s=self._placer.latencies_s,
             way=self._placer.way,
+            over_time=self.state.samples.sampler.over_time.result(),
         )
 
     def _events_until(self, last_ms: int) -> None:

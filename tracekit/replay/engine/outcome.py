@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.arrays import IntArray
+from tracekit.replay.view.over_time import OverTime
 from tracekit.replay.view.taken_off import TakenOff
 
 
@@ -22,6 +23,8 @@ class Outcome:
         Wall-clock time of each decision; the only thing here that differs from run to run.
     way : str
         How the placer decided.
+    over_time : OverTime
+        How full each node was.
     """
 
     node: IntArray
@@ -30,3 +33,4 @@ class Outcome:
     latencies_s: list[float]
     way: str
     taken_off: TakenOff
+    over_time: OverTime

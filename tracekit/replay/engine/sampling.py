@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.engine.steps import measure_steps
+from tracekit.replay.view.over_time import UseOverTime
 from tracekit.replay.view.room import Room
 from tracekit.replay.view.sampled import (
     Held,
@@ -79,7 +80,15 @@ class Counted(NamedTuple):
 
 
 class Sampler(Protocol):
-    """Adds up over the containers that run, in the order of arrival."""
+    """Adds up over the containers that run, in the order of arrival.
+
+    Attributes
+    ----------
+    over_time : UseOverTime
+        How full each node was at the steps that ``measures`` gave.
+    """
+
+    over_time: UseOverTime
 
     def sample(
         self,
@@ -109,14 +118,18 @@ class Unmeasured(Generic[Taken]):
 
     Parameters
     ----------
-    columns : function(stretches, taken) -> dict of arrays, shape (steps,)
-        What measures consecutive steps: who ran where, and what was sampled of each stretch.
+    sampled : function(stretches, taken) -> Sampled, dict of arrays, shape (steps,)
+        What a measure of consecutive steps looks at, of who ran where and what was sampled of each
+        stretch; and the columns that are known already.
     """
 
     def __init__(
-        self, nodes: int, columns: Callable[[Sequence[Stretch], Sequence[Taken]], Columns]
+        self,
+        load: Workload,
+        sampled: Callable[[Sequence[Stretch], Sequence[Taken]], tuple[Sampled, Columns]],
     ) -> None:
-        self._nodes, self._columns = nodes, columns
+        self._nodes, self._sampled = load.nodes, sampled
+        self.over_time = UseOverTime(load)
         self._waiting: list[tuple[Stretch, Taken]] = []
         self._steps = 0
         self._measured: list[Columns] = []
@@ -135,7 +148,9 @@ class Unmeasured(Generic[Taken]):
 
     def _measure(self) -> None:
         if self._waiting:
-            self._measured.append(self._columns(*zip(*self._waiting, strict=True)))
+            sampled, columns = self._sampled(*zip(*self._waiting, strict=True))
+            self._measured.append(measure_steps(sampled, columns))
+            self.over_time.add(self._waiting[0][0].first, sampled.by_resource)
         self._waiting, self._steps = [], 0
 
 
@@ -150,18 +165,18 @@ def unmeasured(load: Workload) -> Unmeasured[Used]:
     """Samples of a workload's nodes that wait to be measured."""
     room = Room(load)
 
-    def columns(each: Sequence[Stretch], taken: Sequence[Used]) -> Columns:
+    def sampled(each: Sequence[Stretch], taken: Sequence[Used]) -> tuple[Sampled, Columns]:
         stretches = unmoved(each)
-        sampled = Sampled(
+        found = Sampled(
             load=load,
             stretches=stretches,
             fractions=np.concatenate([one.fractions for one in taken]),
             add_up=lambda: np.concatenate([one.used for one in taken]),
             known=Held(load=load, stretches=stretches, room=room),
         )
-        return measure_steps(sampled)
+        return found, {}
 
-    return Unmeasured(load.nodes, columns)
+    return Unmeasured(load, sampled)
 
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
@@ -184,6 +199,7 @@ class PlainSampler:
         self._capacity = load.capacity[:, :2].astype(np.float64)
         self._request = addable(load.request)
         self._unmeasured = unmeasured(load)
+        self.over_time = self._unmeasured.over_time
 
     def sample(
         self,

@@ -23,7 +23,6 @@ from tracekit.replay.engine.sampling import (
     chunks,
     unmoved,
 )
-from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.fast.order_statistic import order_statistic
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.measures.qos_share import served_share
@@ -47,7 +46,8 @@ class CompiledSampler:
         straight = np.arange(load.containers)
         self._column = straight if load.usage_column is None else load.usage_column
         self._usage, self._background = np.asarray(load.usage), np.asarray(load.background)
-        self._unmeasured = Unmeasured(load.nodes, self._columns)
+        self._unmeasured = Unmeasured(load, self._sampled)
+        self.over_time = self._unmeasured.over_time
 
     def sample(
         self,
@@ -90,7 +90,7 @@ class CompiledSampler:
         _count(self._load.request, running, node, requested, containers)
         return Counted(requested.T, containers)
 
-    def _columns(self, each: Sequence[Stretch], taken: Sequence[_Taken]) -> Columns:
+    def _sampled(self, each: Sequence[Stretch], taken: Sequence[_Taken]) -> tuple[Sampled, Columns]:
         stretches = unmoved(each)
         of = {id(one.containers): took for one, took in zip(each, taken, strict=True)}
         held = Held(
@@ -111,9 +111,8 @@ class CompiledSampler:
         containers = np.stack([took.containers for took in taken])
         steps = [one.steps for one in each]
         running, busy = containers.sum(axis=1), np.count_nonzero(containers, axis=1)
-        return measure_steps(
-            sampled, self._known(made, np.repeat(running, steps), np.repeat(busy, steps))
-        )
+        known = self._known(made, np.repeat(running, steps), np.repeat(busy, steps))
+        return sampled, known
 
     def _known(self, made: _Made, placed: IntArray, busy: IntArray) -> Columns:
         """Columns that the compiled pass gives; the files of the measures compute all others.

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from tracekit.arrays import IntArray
+from tracekit.replay.view.over_time import OverTime
 from tracekit.replay.view.sampled import Held, Sampled
 from tracekit.replay.view.taken_off import TakenOff
 from tracekit.replay.workload.workload import Workload
@@ -29,6 +30,8 @@ class Finished:
         Measures over the steps, by name.
     move_downtime_ms : int
         What one move costs.
+    over_time : OverTime
+        How full each node was.
     """
 
     load: Workload
@@ -36,6 +39,7 @@ class Finished:
     measured: Mapping[str, Any]
     move_downtime_ms: int
     taken_off: TakenOff
+    over_time: OverTime
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -149,6 +149,7 @@ def _replayed(
             measured=measured,
             move_downtime_ms=0 if rebalance is None else rebalance.move_downtime_ms,
             taken_off=outcome.taken_off,
+            over_time=outcome.over_time,
         )
     )
     return Replayed(

@@ -1,11 +1,13 @@
-"""Assumptions about what happens in a replay, of whatever workload: losses, and gangs' patience."""
+"""Assumptions of whatever workload: losses, gangs' patience, and the ceiling of nodes."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tracekit import parameters
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.declared import CEILING_PREFIX, Ceiling
 from tracekit.replay.workload.losses import span_ms, with_losses
 from tracekit.replay.workload.workload import Workload
 
@@ -15,6 +17,8 @@ NAMES = {
     "preemption": "none, or lower: who fits nowhere evicts containers of lower priority.",
     "gang_wait": "How long a gang holds nodes while at most a tenth of its members finds none.",
     "gang_backoff": "How long a gang that could not begin is not tried again.",
+    "ceiling_cpu_fraction": "A node is full above this share of its CPU, 99 % of the time.",
+    "ceiling_memory_fraction": "A node is full above this share of its memory, at any time.",
 }
 
 
@@ -43,6 +47,7 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
         load = with_losses(load, own["lost"], rng)
     if "preemption" in own:
         load = _preempting(load, own["preemption"])
+    load = _with_ceiling(load, own)
     spans = {name: value for name, value in own.items() if name.startswith("gang_")}
     if not spans:
         return load
@@ -63,6 +68,20 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
         gang_backoff_ms=made.get("gang_backoff_ms", load.gang_backoff_ms),
         assumptions=told,
     )
+
+
+def _with_ceiling(load: Workload, own: Mapping[str, str]) -> Workload:
+    """The workload with the parts of the ceiling that are set."""
+    given = {
+        name.removeprefix(CEILING_PREFIX): one
+        for name, one in own.items()
+        if name.startswith(CEILING_PREFIX)
+    }
+    if not given:
+        return load
+    ceiling: Ceiling = parameters.build(Ceiling, "the ceiling", given)
+    told = {f"{CEILING_PREFIX}{name}": value for name, value in dataclasses.asdict(ceiling).items()}
+    return dataclasses.replace(load, ceiling=ceiling, assumptions={**load.assumptions, **told})
 
 
 def _preempting(load: Workload, value: str) -> Workload:

@@ -3,8 +3,10 @@
 Nothing heavy is imported here, since verbs read it for the command line's help.
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from tracekit import parameters
 from tracekit.parameters import About
 
 Start = Annotated[
@@ -57,3 +59,29 @@ StepMs = Annotated[
         minimum=0,
     ),
 ]
+
+#: What stands before the name of a part of the ceiling in the assumption that sets it.
+CEILING_PREFIX = "ceiling_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceiling:
+    """Shares of a node's capacity above which it is full; raises TracekitError for no share."""
+
+    cpu_fraction: Annotated[
+        float,
+        About(
+            "A node is full above this share of its CPU, at the 99th percentile over time.",
+            minimum=0.01,
+            maximum=1,
+        ),
+    ] = 0.8
+    memory_fraction: Annotated[
+        float,
+        About(
+            "A node is full above this share of its memory, at any time.", minimum=0.01, maximum=1
+        ),
+    ] = 0.9
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)

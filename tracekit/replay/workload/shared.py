@@ -28,6 +28,7 @@ from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.reasons import Reasons
 from tracekit.replay.workload.constraints.relation import Related, Relation
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
+from tracekit.replay.workload.declared import Ceiling
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.node_times import Losses
@@ -41,6 +42,7 @@ _NESTED: dict[str, type[Any]] = {
     for made in (
         Budgets,
         CallWeights,
+        Ceiling,
         Constraints,
         AntiAffinity,
         Sharing,

@@ -20,6 +20,7 @@ from tracekit.replay.workload.checks import (
     check_usage,
 )
 from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.declared import Ceiling
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.node_times import Losses
@@ -117,6 +118,8 @@ class Workload:
     doubt : SizeDoubt, optional
         How far inferred sizes may be off; other orders of arrival draw them too. None: no size is
         inferred.
+    ceiling : Ceiling
+        How full a node may be before it counts as full.
     settled_ms : int
         Averages are over the samples from here on; before it the cluster is being filled.
     assumptions, facts : mapping
@@ -173,6 +176,7 @@ class Workload:
     price_per_hour: FloatArray | None = None
     calls: CallWeights | None = None
     doubt: SizeDoubt | None = None
+    ceiling: Ceiling = field(default_factory=Ceiling)
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
     quantities: Mapping[str, str] = field(default_factory=dict)
