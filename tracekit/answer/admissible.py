@@ -1,0 +1,171 @@
+"""Which policies of a run may be recommended: the allowance of overload and waiting, once.
+
+A policy is admissible if it overloads nodes no more than production and leaves no more containers
+waiting, within an allowance. Where production's placement is not recorded the allowance is
+absolute for overload, and counts from the best policy for waiting.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import OVERLOAD, Measure, of_use
+from tracekit.replay.runs.may_wait import MAY_WAIT
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+
+#: Overload in this share of all node-steps bars no policy.
+OVERLOAD_SHARE = 1e-4
+#: Measures of containers without a node; every policy competes in them.
+WAITING = PENDING, STEPS = "pending", "pending_container_steps"
+
+Because = Literal["yardstick", "paper", "waiting", "overload", "orders"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Barred:
+    """Why a policy is not recommended.
+
+    Parameters
+    ----------
+    measure, value, allowed
+        What it came to and what it may come to, where a measure bars it.
+    """
+
+    policy: str
+    because: Because
+    measure: str = ""
+    value: float | None = None
+    allowed: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What a policy may come to.
+
+    Parameters
+    ----------
+    overloaded_node_steps : float
+        On average over the orders of arrival.
+    waiting : float
+        Containers never placed, in any one order.
+    waiting_steps : float
+        Container-steps of waiting in the first order.
+    """
+
+    overloaded_node_steps: float
+    waiting: float
+    waiting_steps: float
+
+
+def node_steps(load: Mapping[str, Any]) -> float:
+    """In how many node-steps overload can be counted, by a manifest's ``workload``."""
+    return float((load.get("nodes") or 0) * (load.get("settled_steps") or load.get("steps") or 0))
+
+
+def allowance(found: Results) -> Allowance:
+    """What the policies of a run may come to."""
+    load = found.manifest.get("workload", {})
+    steps = load.get("steps") or 0
+    few = int(load.get(MAY_WAIT) or 0)
+    overload = OVERLOAD_SHARE * node_steps(load)
+    if OBSERVED in found.policies:
+        left, waited = never_placed(found, OBSERVED), steps_waited(found, OBSERVED)
+        few = 0 if left or waited else few
+        if found.known(OBSERVED, OVERLOAD):
+            overload = max(overload, float(found.of(OBSERVED, OVERLOAD).mean()))
+    else:
+        left = min((never_placed(found, one) for one in found.policies), default=0)
+        waited = min((steps_waited(found, one) for one in found.policies), default=0.0)
+    return Allowance(
+        overloaded_node_steps=overload,
+        waiting=left + few,
+        waiting_steps=waited + few * steps,
+    )
+
+
+def barred(found: Results, policy: str, *, named: Collection[str] = ()) -> Barred | None:
+    """Why a policy is not recommended; None where it may be.
+
+    Parameters
+    ----------
+    named : collection of str
+        The policies that the user spelled; others must be those of a scheduler.
+    """
+    kind = used_by(found, policy)
+    if kind == "yardstick" or (kind == "paper" and policy not in named):
+        return Barred(policy=policy, because="paper" if kind == "paper" else "yardstick")
+    may, orders = allowance(found), found.orders(policy)
+    if waits_too_much(found, policy, may):
+        left = float(never_placed(found, policy))
+        return Barred(
+            policy=policy, because="waiting", measure=PENDING, value=left, allowed=may.waiting
+        )
+    if found.known(policy, OVERLOAD):
+        mean = float(found.of(policy, OVERLOAD).mean())
+        if mean > may.overloaded_node_steps:
+            return Barred(
+                policy=policy,
+                because="overload",
+                measure=OVERLOAD,
+                value=mean,
+                allowed=may.overloaded_node_steps,
+            )
+    if orders < min(FEWEST, found.most_orders):
+        return Barred(policy=policy, because="orders", value=orders, allowed=found.most_orders)
+    return None
+
+
+def barred_for_good(found: Results, policy: str) -> bool:
+    """Whether further orders of arrival cannot make a policy of one order admissible."""
+    may = allowance(found)
+    if waits_too_much(found, policy, may):
+        return True
+    if not found.known(policy, OVERLOAD):
+        return False
+    least = float(found.of(policy, OVERLOAD).sum()) / max(found.most_orders, 1)
+    return least > may.overloaded_node_steps
+
+
+def used_by(found: Results, policy: str) -> str:
+    """Who runs a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
+    known = found.manifest.get("policies") or ()
+    return str(next((one["used_by"] for one in known if one["policy"] == policy), "paper"))
+
+
+def waits_too_much(found: Results, policy: str, may: Allowance | None = None) -> bool:
+    """Whether a policy leaves more containers waiting than it may."""
+    allowed = may or allowance(found)
+    return (
+        never_placed(found, policy) > allowed.waiting
+        or steps_waited(found, policy) > allowed.waiting_steps
+    )
+
+
+def never_placed(found: Results, policy: str) -> int:
+    """Containers it never placed, in the order of arrival with most of them."""
+    return int(found.of(policy, PENDING).max()) if found.known(policy, PENDING) else 0
+
+
+def steps_waited(found: Results, policy: str) -> float:
+    """Container-steps that containers waited in the first order of arrival."""
+    if STEPS not in found.summary.columns:
+        return 0.0
+    return float(found.summary.filter(policy=policy)[STEPS].item() or 0.0)
+
+
+def carries_less(found: Results, policy: str, measure: Measure) -> bool:
+    """Whether a measure of use is of less load under a policy, as containers waited."""
+    return of_use(measure) and found.waited(policy)
+
+
+def placed_all(production: Mapping[str, Any] | None) -> bool:
+    """Whether production's placement is known and left nothing waiting.
+
+    Parameters
+    ----------
+    production : mapping, optional
+        Its row of a summary.
+    """
+    return production is not None and not any(production.get(name) for name in WAITING)

@@ -1,0 +1,185 @@
+"""Counts of nodes as the decision reads them: one row of a study of the fewest nodes, typed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from tracekit.replay.chance.material import MATERIAL
+from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.study import Study
+
+Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size", "twice_size"]
+
+#: The measure by which a node is full, per resource, and what a screen calls the resource.
+FULLEST = {"cpu": "cpu_p99_over_time_fraction", "memory": "memory_max_fraction"}
+RESOURCE = {"cpu": "CPU", "memory": "memory"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Margin:
+    """A measure beside what it may come to."""
+
+    measure: str
+    value: float | None
+    allowed: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fullest:
+    """The fullest node by a measure."""
+
+    node: str
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count:
+    """How many nodes one policy needs in one case.
+
+    Parameters
+    ----------
+    nodes : int, optional
+        Enough in every order of arrival together; None where no number holds.
+    of : int
+        As many nodes there are.
+    bound : int, optional
+        No placement within the limits needs fewer.
+    by_order : tuple of int
+        The count of each order of arrival by itself.
+    added : int
+        So many of ``nodes`` are further ones.
+    fullest : tuple of Fullest
+        On the nodes that stay.
+    cost_per_hour : float, optional
+        Of the nodes that stay.
+    nearest, fewer, breaks : Margin, optional
+        The limit nearest to breaking; that which breaks with one node fewer; that which breaks
+        with all nodes.
+    restarted : int, optional
+        Containers on the nodes that go.
+    """
+
+    case: Case
+    policy: str
+    nodes: int | None
+    of: int
+    bound: int | None = None
+    by_order: tuple[int, ...] = ()
+    added: int = 0
+    fullest: tuple[Fullest, ...] = ()
+    cost_per_hour: float | None = None
+    nearest: Margin | None = None
+    fewer: Margin | None = None
+    breaks: Margin | None = None
+    restarted: int | None = None
+
+    @property
+    def requests(self) -> str:
+        """Which requests it was counted with."""
+        return "recommended" if self.case == "recommended" else "recorded"
+
+    @property
+    def joint_is_more(self) -> bool:
+        """Whether all orders together need over 5 % more nodes than the worst of them alone."""
+        worst = max(self.by_order, default=0)
+        return self.nodes is not None and len(self.by_order) > 1 and self.nodes > JOINT * worst
+
+
+#: From here on a joint count is explained: times the count of the worst single order.
+JOINT = 1.05
+
+
+def counts_of(study: Study, case: Case) -> list[Count]:
+    """The counts of a study of the fewest nodes, the best policy first."""
+    frames = study.frames
+    return [
+        _count(row, case, frames["orders"], frames["nodes"].filter(policy=row["policy"]))
+        for row in frames["policies"].iter_rows(named=True)
+    ]
+
+
+def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.DataFrame) -> Count:
+    kept = nodes.filter("kept") if "kept" in nodes.columns else nodes
+    by_order = orders.filter(policy=row["policy"]).sort("repeat")["nodes"].to_list()
+    gone = nodes.filter(~pl.col("kept"))
+    running = "running_containers"
+    return Count(
+        case=case,
+        policy=row["policy"],
+        nodes=row["nodes"],
+        of=row["of"],
+        bound=row.get("bound"),
+        by_order=tuple(by_order),
+        added=row.get("added_nodes") or 0,
+        fullest=tuple(_fullest(kept)),
+        cost_per_hour=row.get("cost_kept_per_hour"),
+        nearest=_margin(row, "tightest"),
+        fewer=_margin(row, "fails"),
+        breaks=_margin(row, "breaks"),
+        restarted=int(gone[running].sum()) if running in gone.columns else None,
+    )
+
+
+def _margin(row: dict[str, Any], name: str) -> Margin | None:
+    """The limit of a row by the beginning of its columns; None where it names none."""
+    measure = row.get(f"{name}_measure")
+    if measure is None:
+        return None
+    return Margin(
+        measure=measure, value=row.get(f"{name}_value"), allowed=row.get(f"{name}_allowed")
+    )
+
+
+def _fullest(kept: pl.DataFrame) -> list[Fullest]:
+    found = []
+    for measure in FULLEST.values():
+        if measure not in kept.columns or kept[measure].is_null().all():
+            continue
+        top = kept.sort(measure, descending=True, nulls_last=True, maintain_order=True).row(
+            0, named=True
+        )
+        found.append(Fullest(node=top["node"], measure=measure, value=top[measure]))
+    return found
+
+
+def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Count | None:
+    """The count to act on: that of the policy in use, unless another needs fewer beyond chance.
+
+    Another policy is preferred if its joint count, or its cost, is lower by 1 % and by one node,
+    and its counts of single orders are lower beyond chance, all policies compared together.
+    """
+    held = [one for one in counts if one.nodes is not None]
+    usual = next((one for one in held if one.policy == in_use), None)
+    if usual is None:
+        return min(held, key=lambda one: _weight(one, by_cost=by_cost), default=None)
+    rivals = [
+        one
+        for one in held
+        if one.policy != in_use and len(one.by_order) == len(usual.by_order) >= FEWEST
+    ]
+    if not rivals:
+        return usual
+    pairs = np.stack([np.subtract(one.by_order, usual.by_order) for one in rivals], axis=1)
+    told = compare(pairs.astype(np.float64))
+    fewer = [
+        one
+        for at, one in enumerate(rivals)
+        if told.separated[at] and told.mean[at] < 0 and _matters(one, usual, by_cost=by_cost)
+    ]
+    return min(fewer, key=lambda one: _weight(one, by_cost=by_cost), default=usual)
+
+
+def _weight(one: Count, *, by_cost: bool) -> float:
+    if by_cost and one.cost_per_hour is not None:
+        return one.cost_per_hour
+    return float(one.nodes or 0)
+
+
+def _matters(one: Count, usual: Count, *, by_cost: bool) -> bool:
+    less, than = _weight(one, by_cost=by_cost), _weight(usual, by_cost=by_cost)
+    node = by_cost or than - less >= 1
+    return node and than - less >= MATERIAL * than
