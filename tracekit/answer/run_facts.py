@@ -1,0 +1,464 @@
+"""The facts of a run and of its decision, those that matter most first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tracekit.answer.counts import FULLEST, RESOURCE, Count, Fullest
+from tracekit.answer.decide import (
+    ABOVE,
+    BELOW,
+    COMPARED,
+    HOURS_A_MONTH,
+    WEEK_MS,
+    Choice,
+    Evidence,
+    acted_on,
+    goes,
+    mean_of,
+)
+from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
+from tracekit.answer.standings import Difference, difference, standings
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import Measure
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED, USUAL
+
+#: How a template names the requests of a count.
+REQUESTS_AS = {"recorded": "as they are", "recommended": "as recommended"}
+
+
+def answer_run(e: Evidence) -> Answer:
+    """The answer of a run."""
+    facts = [
+        verdict(e),
+        *_lacks(e),
+        *_requests(e),
+        *_counted(e),
+        *_money(e),
+        _scheduler(e.choice, e.in_use, counted=bool(e.counts)),
+        *_sure(e),
+        *e.facts,
+        *facts_of_choice(e.results, e.choice),
+    ]
+    return answer_of(facts, _next(e))
+
+
+def answer_replays(found: Results, choice: Choice, in_use: str = USUAL) -> Answer:
+    """The answer of replays alone, without counts of nodes."""
+    kept = choice.because in ("in_use", "no_production", "few_orders")
+    because = {"few_orders": "cannot_tell", "no_production": "named_best"}.get(choice.because)
+    first = Fact(
+        kind="verdict",
+        subject=choice.policy,
+        measure=choice.measure,
+        value=choice.value,
+        unit=unit_of(found.measures.get(choice.measure)),
+        because=because or ("keep" if kept else "other_policy"),
+        about={
+            "of": int(found.manifest.get("workload", {}).get("nodes") or 0),
+            "gain": _gain(choice),
+            "missing": f"{choice.orders} of {FEWEST} orders of arrival",
+        },
+    )
+    return answer_of(
+        [first, _scheduler(choice, in_use, counted=False), *facts_of_choice(found, choice)]
+    )
+
+
+def verdict(e: Evidence) -> Fact:
+    """The verdict, its condition in ``because``."""
+    because, count = acted_on(e)
+    of = int(str(e.load.get("nodes") or 0))
+    about: dict[str, Scalar] = {"of": of if count is None else count.of}
+    if count is not None:
+        about |= {"case": count.case, "requests": count.requests, "added": count.added or None}
+    first = e.requests_first
+    if first is not None:
+        about |= {
+            "resource": RESOURCE[first[0]],
+            "direction": "raised" if first[1] == "above" else "lowered",
+        }
+    about |= {
+        "broken": len(e.broken) or None,
+        "orders": e.choice.orders,
+        "gain": _gain(e.choice),
+        "missing": "no policy was counted",
+    }
+    sizes = [one.nodes for name, one in e.counts.items() if name.endswith("size") and one.nodes]
+    low, high = (min(sizes), max(sizes)) if because == "assumed" and sizes else (None, None)
+    nodes = None if count is None else count.nodes
+    return Fact(
+        kind="verdict",
+        subject=e.choice.policy if count is None else count.policy,
+        measure=e.choice.measure if because in ("other_policy", "named_best") else "",
+        value=nodes if because not in ("keep", "requests_only", "above_ceiling") else of,
+        unit="nodes",
+        low=low if low is not None else nodes,
+        high=high if high is not None else nodes,
+        because=because,
+        about=about,
+    )
+
+
+def _lacks(e: Evidence) -> Iterator[Fact]:
+    """What is missing, or comes before all counts."""
+    for resource, share in e.ceiling.items():
+        yield Fact(
+            kind="ceiling",
+            measure=FULLEST[resource],
+            value=share,
+            unit="fraction",
+            about={"resource": RESOURCE[resource]},
+        )
+    if e.assumed:
+        given = dict(e.results.manifest.get("workload", {})).get("assumptions", {})
+        yield Fact(
+            kind="sizes_assumed",
+            subject="trace",
+            about={
+                "node_cpu_cores": given.get("node_cpu_cores"),
+                "node_memory_bytes": given.get("node_memory_bytes"),
+            },
+        )
+    if e.broken and e.today:
+        over = max(e.today, key=lambda one: one.value / e.ceiling.get(_resource(one), 1.0))
+        yield Fact(
+            kind="ceiling_broken",
+            subject=over.node,
+            measure=over.measure,
+            value=len(e.broken),
+            high=over.value,
+            against=e.ceiling[_resource(over)],
+            unit="nodes",
+            about={
+                "of": int(str(e.load.get("nodes") or 0)),
+                "resource": RESOURCE[_resource(over)],
+                "reaches_fraction": over.value,
+                "full_fraction": e.ceiling[_resource(over)],
+            },
+        )
+
+
+def _resource(one: Fullest) -> str:
+    return next(name for name, measure in FULLEST.items() if measure == one.measure)
+
+
+def _requests(e: Evidence) -> Iterator[Fact]:
+    for resource, share in e.use_over_requested.items():
+        because = "above" if share > ABOVE else "below_half" if share < BELOW else ""
+        yield Fact(
+            kind="use_over_requested",
+            subject="trace",
+            measure=resource,
+            value=share,
+            unit="fraction",
+            because=because,
+            rank=1 if because else 2,
+            about={"resource": RESOURCE[resource]},
+        )
+
+
+def _counted(e: Evidence) -> Iterator[Fact]:
+    """The facts of each case, production first."""
+    of = int(str(e.load.get("nodes") or 0))
+    for one in e.today:
+        yield _fullest(one, "today", "recorded")
+    if e.cost_per_hour is not None:
+        yield _cost(e, e.cost_per_hour, "today", "recorded")
+    for case, count in e.counts.items():
+        yield needed(count)
+        if count.nodes is None:
+            continue
+        for one in count.fullest:
+            yield _fullest(one, case, count.requests)
+        if count.cost_per_hour is not None:
+            yield _cost(e, count.cost_per_hour, case, count.requests)
+        yield from details(count)
+    counted = [one for one in e.counts.values() if one.bound is not None]
+    if counted:
+        acted = acted_on(e)[1] or counted[0]
+        bound = acted.bound if acted.bound is not None else counted[0].bound
+        yield Fact(
+            kind="lower_bound",
+            subject=acted.policy,
+            value=bound,
+            unit="nodes",
+            about={
+                "of": of,
+                "case": "bound",
+                "requests": acted.requests,
+                "requests_as": REQUESTS_AS[acted.requests],
+            },
+        )
+
+
+def needed(count: Count) -> Fact:
+    """How many nodes a count came to."""
+    because = "no_more_often" if count.case == "no_more_often" else ""
+    if count.nodes is None:
+        because = "none_holds"
+    elif count.added:
+        because = "more"
+    return Fact(
+        kind="nodes_needed",
+        subject=count.policy,
+        measure=count.breaks.measure if count.breaks is not None else "",
+        value=count.nodes,
+        unit="nodes",
+        low=min(count.by_order, default=None),
+        high=max(count.by_order, default=None),
+        against=count.of,
+        because=because,
+        about={
+            "of": count.of,
+            "bound": count.bound,
+            "orders": len(count.by_order) or None,
+            "added": count.added or None,
+            "case": count.case,
+            "requests": count.requests,
+            "requests_as": REQUESTS_AS[count.requests],
+            "breaks_at_fraction": None if count.breaks is None else count.breaks.value,
+        },
+    )
+
+
+def details(count: Count) -> Iterator[Fact]:
+    """What a count rests on: orders that disagree, the nearest limit, who restarts."""
+    about = {"case": count.case, "requests": count.requests}
+    if count.joint_is_more:
+        yield Fact(
+            kind="joint_count",
+            subject=count.policy,
+            value=count.nodes,
+            unit="nodes",
+            low=min(count.by_order),
+            high=max(count.by_order),
+            about=about,
+        )
+    for kind, one in (("limit_nearest", count.nearest), ("one_node_fewer", count.fewer)):
+        if one is not None:
+            yield Fact(
+                kind=kind,
+                subject=count.policy,
+                measure=one.measure,
+                value=one.value,
+                against=one.allowed,
+                about=about,
+            )
+    if count.restarted is not None:
+        yield Fact(
+            kind="pods_restarted",
+            subject=count.policy,
+            value=count.restarted,
+            unit="containers",
+            about=about,
+        )
+
+
+def _fullest(one: Fullest, case: str, requests: str) -> Fact:
+    return Fact(
+        kind="fullest_node",
+        subject=one.node,
+        measure=one.measure,
+        value=one.value,
+        unit="fraction",
+        about={"case": case, "requests": requests},
+    )
+
+
+def _cost(e: Evidence, amount: float, case: str, requests: str) -> Fact:
+    return Fact(
+        kind="cost",
+        value=amount,
+        unit="per_hour",
+        about={"case": case, "requests": requests, "currency": e.currency or None},
+    )
+
+
+def _money(e: Evidence) -> Iterator[Fact]:
+    """What the nodes that can go cost, or what is lacking to say so."""
+    count = acted_on(e)[1]
+    if e.assumed or count is None or not goes(count):
+        return
+    if e.cost_per_hour is None or count.cost_per_hour is None:
+        yield Fact(
+            kind="price_unknown",
+            because="some" if e.unpriced else "",
+            about={"types": ", ".join(e.unpriced) or None},
+        )
+        return
+    saved = e.cost_per_hour - count.cost_per_hour
+    yield Fact(
+        kind="saving",
+        value=saved,
+        unit="per_hour",
+        about={
+            "case": count.case,
+            "share_fraction": saved / e.cost_per_hour if e.cost_per_hour else None,
+            "a_month_per_month": saved * HOURS_A_MONTH,
+            "currency": e.currency or None,
+        },
+    )
+
+
+def _scheduler(choice: Choice, in_use: str, *, counted: bool) -> Fact:
+    because = "alike" if counted and choice.because == "no_production" else choice.because
+    return Fact(
+        kind="recommended_policy",
+        subject=choice.policy,
+        measure=choice.measure,
+        value=choice.value,
+        against=choice.against,
+        because=because,
+        about={"orders": choice.orders, "needed": FEWEST, "in_use": in_use},
+    )
+
+
+def _sure(e: Evidence) -> Iterator[Fact]:
+    count = acted_on(e)[1]
+    if count is not None and count.nodes is not None:
+        orders = len(count.by_order)
+        because = "assumed" if e.assumed else "few_orders" if 1 < orders < FEWEST else ""
+        yield Fact(
+            kind="confidence",
+            subject=count.policy,
+            value=count.nodes,
+            unit="nodes",
+            because="one_order" if orders == 1 and not e.assumed else because,
+            about={"held": orders, "orders": orders, "needed": FEWEST},
+        )
+    span_ms = _span_ms(e.load)
+    yield Fact(
+        kind="not_covered",
+        subject="trace",
+        value=span_ms,
+        unit="ms",
+        because="short_record" if span_ms < WEEK_MS else "",
+    )
+
+
+def _span_ms(load: Mapping[str, object]) -> int:
+    first, last, step = (
+        int(str(load.get(f"{one}_ms") or 0)) for one in ("time_min", "time_max", "step")
+    )
+    return last - first + step
+
+
+def facts_of_choice(found: Results, choice: Choice) -> Iterator[Fact]:
+    """The policies of a run by the measures that matter, and who may not be chosen."""
+    for one in choice.barred:
+        yield Fact(
+            kind="policy_barred",
+            subject=one.policy,
+            measure=one.measure,
+            value=one.value,
+            against=one.allowed,
+            because=one.because,
+            rank=3 if one.because in ("paper", "yardstick") else 2,
+        )
+    for measure in COMPARED:
+        if measure not in found.measures:
+            continue
+        unit = unit_of(found.measures[measure])
+        for row in standings(found, measure).rows:
+            for policy in row.names:
+                yield Fact(
+                    kind="policy_value",
+                    subject=policy,
+                    measure=measure,
+                    value=row.mean,
+                    unit=unit,
+                    low=row.low,
+                    high=row.high,
+                    about={"orders": row.orders},
+                )
+                yield from _against_production(found, policy, measure, unit)
+
+
+def _against_production(found: Results, policy: str, measure: str, unit: str) -> Iterator[Fact]:
+    if OBSERVED not in found.policies or policy == OBSERVED:
+        return
+    told = difference(found, policy, OBSERVED, measure)
+    if told is None:
+        return
+    value, usual = mean_of(found, policy, measure), mean_of(found, OBSERVED, measure)
+    yield Fact(
+        kind="policy_against",
+        subject=policy,
+        measure=measure,
+        value=value,
+        against=usual,
+        unit=unit,
+        verdict=_verdict(told, found.measures[measure]),
+        about={
+            "other": OBSERVED,
+            "difference": told.mean,
+            "difference_low": told.low,
+            "difference_high": told.high,
+        },
+    )
+
+
+def _verdict(told: Difference, measure: Measure) -> Verdict:
+    if told.low is None:
+        return "cannot_tell"
+    if told.mean == 0 or told.slight:
+        return "same"
+    if not told.apart or measure.better is None:
+        return "cannot_tell"
+    return "better" if (told.mean < 0) == (measure.better == "low") else "worse"
+
+
+def _next(e: Evidence) -> Iterator[Followup]:
+    """At most three commands, the most useful first."""
+    said: list[Followup] = []
+    count = acted_on(e)[1]
+    if e.requests_first is not None:
+        said.append(Followup(question="requests", command="requests", arguments={"STORE": e.store}))
+    if count is not None:
+        assume = {"assume": "requests=sized:" + f"{e.run}/studies/requests"}
+        said.append(
+            Followup(
+                question="nodes",
+                command="nodes",
+                arguments={
+                    "STORE": e.store,
+                    "policy": count.policy,
+                    **(assume if count.case == "recommended" else {}),
+                    "scale": 1.2,
+                },
+            )
+        )
+    if e.few_orders:
+        said.append(
+            Followup(
+                question="orders",
+                command="run",
+                arguments={"SRC": e.store, "out": e.run, "repeat": FEWEST},
+            )
+        )
+    elif e.assumed:
+        said.append(
+            Followup(question="sensitivity", command="sensitivity", arguments={"STORE": e.store})
+        )
+    elif e.cost_per_hour is None:
+        said.append(
+            Followup(
+                question="prices",
+                command="run",
+                arguments={"SRC": e.store, "out": e.run, "price": "TYPE=AMOUNT"},
+            )
+        )
+    yield from said[:3]
+
+
+def _gain(choice: Choice) -> float | None:
+    if choice.value is None or choice.against is None:
+        return None
+    return choice.against - choice.value
+
+
+def unit_of(measure: Measure | None) -> str:
+    """The unit of a measure's values in facts."""
+    return "fraction" if measure is not None and measure.share else ""
