@@ -68,7 +68,11 @@ def test_an_answer_goes_to_its_file_and_back(tmp_path: Path) -> None:
             Fact(kind="fullest_node", subject="n1", measure="cpu_max_fraction", value=0.5),
             Fact(kind="verdict", because="keep", about={"of": 3}),
         ],
-        [Followup(question="nodes", command="nodes", arguments={"STORE": "s", "limit": ["a <= 1"]})],
+        [
+            Followup(
+                question="nodes", command="nodes", arguments={"STORE": "s", "limit": ["a <= 1"]}
+            )
+        ],
     )
     assert [one.kind for one in made.facts] == ["verdict", "fullest_node"]
     write_document(tmp_path, document(made))

@@ -26,8 +26,9 @@ from tracekit.answer.standings import difference, standings
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import NODES
+from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.run import OBSERVED, USUAL
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.units import MS_PER_DAY
 
 #: Requests come first where use is above, or below, these shares of what is requested.

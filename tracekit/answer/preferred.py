@@ -21,10 +21,11 @@ from tracekit.answer.standings import Standing, Standings, difference, standings
 from tracekit.replay.chance.material import MATERIAL, too_near
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import COST_PER_HOUR, NODES, OVERLOAD, Measure
+from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.may_wait import WAITING_SHARE
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.run import OBSERVED, USUAL
+from tracekit.replay.runs.run import OBSERVED
 
 #: Rules that need no knowledge of use: what anything cleverer has to be better than.
 SIMPLE = (

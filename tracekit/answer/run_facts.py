@@ -21,8 +21,9 @@ from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answe
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
+from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.run import OBSERVED, USUAL
+from tracekit.replay.runs.run import OBSERVED
 
 #: How a template names the requests of a count.
 REQUESTS_AS = {"recorded": "as they are", "recommended": "as recommended"}
@@ -47,7 +48,7 @@ def answer_run(e: Evidence) -> Answer:
 def answer_replays(found: Results, choice: Choice, in_use: str = USUAL) -> Answer:
     """The answer of replays alone, without counts of nodes."""
     kept = choice.because in ("in_use", "no_production", "few_orders")
-    because = {"few_orders": "cannot_tell", "no_production": "named_best"}.get(choice.because)
+    because = {"few_orders": "too_few_orders", "no_production": "named_best"}.get(choice.because)
     first = Fact(
         kind="verdict",
         subject=choice.policy,
@@ -58,7 +59,8 @@ def answer_replays(found: Results, choice: Choice, in_use: str = USUAL) -> Answe
         about={
             "of": int(found.manifest.get("workload", {}).get("nodes") or 0),
             "gain": _gain(choice),
-            "missing": f"{choice.orders} of {FEWEST} orders of arrival",
+            "orders": choice.orders,
+            "needed": FEWEST,
         },
     )
     return answer_of(
@@ -83,7 +85,6 @@ def verdict(e: Evidence) -> Fact:
         "broken": len(e.broken) or None,
         "orders": e.choice.orders,
         "gain": _gain(e.choice),
-        "missing": "no policy was counted",
     }
     sizes = [one.nodes for name, one in e.counts.items() if name.endswith("size") and one.nodes]
     low, high = (min(sizes), max(sizes)) if because == "assumed" and sizes else (None, None)

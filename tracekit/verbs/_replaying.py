@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from tracekit.answer.decide import choose
+from tracekit.answer.facts import write_document
 from tracekit.answer.repeat import repeat_replay
+from tracekit.answer.run_facts import answer_replays
 from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
@@ -16,6 +19,8 @@ from tracekit.replay.policy.entrant import (
     Entrant,
     check_spelled,
     fit_beside,
+    in_use_of,
+    named_in,
     parse_entrant,
     parse_rebalancer,
     with_fit,
@@ -25,6 +30,7 @@ from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.kept import Kept, forget, kept_folder
 from tracekit.replay.runs.replayer import Replayer
+from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
@@ -33,6 +39,7 @@ from tracekit.replay.workload.changed.pinned import check_feasible
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import Source, source_of
 from tracekit.replay.workload.workload import Workload
+from tracekit.report.sentences import document
 from tracekit.words import counted
 
 
@@ -97,14 +104,21 @@ def replay_by(
         replayer = Replayer(kept=kept, crew=crew, source=source)
         how = _How(seed=seed, replayer=replayer, progress=progress)
         run = _replayed(load, chosen, repeated, asked, how)
-    if alone:
-        run = dataclasses.replace(run, alone=ALIKE)
-    named = None if workload is None else str(workload)
+    run = dataclasses.replace(run, alone=ALIKE if alone else run.alone)
     stored = None if store is None else place(store)
-    write_run(run, Path(out), store=stored, loader=named, gangs=gangs)
+    loader = None if workload is None else str(workload)
+    write_run(run, Path(out), store=stored, loader=loader, gangs=gangs)
+    _answered(Path(out), policies)
     if not keep:
         forget(Path(out))
     return run
+
+
+def _answered(out: Path, policies: Sequence[str]) -> None:
+    """Write what the replays alone lets one decide."""
+    found = results(out)
+    choice = choose(found, named=named_in(policies), in_use=in_use_of(policies))
+    write_document(out, document(answer_replays(found, choice)))
 
 
 class _Asked(NamedTuple):

@@ -21,6 +21,9 @@ from tracekit.replay.rebalance import RebalancePolicy, build_rebalancer, get_reb
 from tracekit.replay.rebalance._descheduler_file import descheduler
 from tracekit.seeds import stream
 
+#: What clusters run already: to keep it costs nobody anything.
+USUAL = "default_scheduler"
+
 
 def parse_rebalancer(text: str) -> RebalancePolicy:
     """The policy that ``NAME[param=value,...]`` spells, or a ``DeschedulerPolicy`` in a file.
@@ -129,6 +132,17 @@ def check_spelled(texts: Iterable[str], rebalance: Iterable[str] = ()) -> None:
             parse_entrant(text)
     for text in rebalance:
         parse_rebalancer(text)
+
+
+def named_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """The policies that texts name, as they are spelled; ``all`` and ``common`` name nobody."""
+    return tuple(str(parse_entrant(text)) for text in texts if policies_of(text) == [text])
+
+
+def in_use_of(texts: Iterable[str]) -> str:
+    """The policy that stands for production's scheduler: a configuration given, else the usual."""
+    files = [text for text in texts if is_document(parameters.split(text)[0])]
+    return str(parse_entrant(files[0])) if files else USUAL
 
 
 def _two_policies(first: str, second: str) -> TracekitError | None:

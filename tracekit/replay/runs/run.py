@@ -24,8 +24,6 @@ from tracekit.shown import Shown
 
 BOUND = "bound"
 OBSERVED = "observed"
-#: What clusters run already: to keep it costs nobody anything.
-USUAL = "default_scheduler"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

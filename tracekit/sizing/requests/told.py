@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
-from tracekit.replay.runs.run import USUAL
+from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.at_risk import spared_told
 from tracekit.sizing.requests.chosen import margin_of
