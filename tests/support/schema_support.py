@@ -27,7 +27,7 @@ NAMED = frozenset({
     "assume", "assumptions", "barred_by", "columns", "counts", "defects", "dimensions",
     "facts", "layouts", "missing", "models", "movable", "parameters", "params", "quantities",
     "results", "rows", "settings", "tables", "values", "options", "request", "in_the_way",
-    "most_free", "closed",
+    "most_free", "closed", "arguments",
 })  # fmt: skip
 #: What each study calls its own; any value of JSON.
 FREE = frozenset({"about"})
