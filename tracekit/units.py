@@ -11,6 +11,8 @@ BINARY_BYTES = {f"{prefix}iB": 1 << (10 * at) for at, prefix in enumerate("KMGTP
 MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000
+#: Hours of a month, as clouds bill it.
+HOURS_PER_MONTH = 730
 #: Times since 1970: as seconds larger ones are after the year 5138, as ms smaller ones before 1974.
 SECONDS_UP_TO = 1e11
 #: From so many hours on a span is told in days.

@@ -91,7 +91,7 @@ class Panel(StrEnum):
     rare = "Research and rare"
 
 
-_PAIR = "NAME=VALUE"
+_PAIRS = ("NAME=VALUE", "TYPE=PRICE")
 #: How SQL begins whose first line is a comment.
 _COMMENT = re.compile(r"--(\s|[^\n]*\n)")
 
@@ -120,7 +120,7 @@ class Command(TyperCommand):
         stated = ctx.default_map or {}
         for one in self.params:
             # of pairs, those of the settings hold beside those that are typed
-            if one.metavar == _PAIR and one.name in stated and ctx.params.get(one.name):
+            if one.metavar in _PAIRS and one.name in stated and ctx.params.get(one.name):
                 ctx.params[one.name] = merged(ctx.params[one.name], stated[one.name])
         return rest
 

@@ -1,8 +1,8 @@
 """A project's settings: ``tracekit.toml`` in the current folder or one above it.
 
 What is typed goes before what the file says, and that before the default. The file has what a
-project's calls share, ``policies``, ``thresholds`` and the table ``assume``, and a table for each
-subcommand with its options by their names: ``[replay]``, ``repeat = 20``.
+project's calls share, ``policies``, ``thresholds``, the tables ``assume`` and ``prices``, and a
+table for each subcommand with its options by their names: ``[replay]``, ``repeat = 20``.
 """
 
 import re
@@ -32,7 +32,7 @@ class Settings:
     Parameters
     ----------
     shared : mapping
-        By the name of a setting: ``policies``, ``assume``, ``thresholds``.
+        By the name of a setting: ``policies``, ``assume``, ``thresholds``, ``prices``.
     commands : mapping
         Of each subcommand its options, by their names without dashes.
     """
@@ -99,9 +99,10 @@ def defaults(
     options = {flag.lstrip("-"): one for one in command.params for flag in one.opts
                if flag.startswith("--") and one.name not in {"help", None}}  # fmt: skip
     made: dict[str, Any] = {}
-    for parameter, setting in shared.items():
+    for one in command.params:
+        setting = shared.get(one.name, "")
         if setting in settings.shared:
-            made[parameter] = _listed(settings.path, setting, settings.shared[setting])
+            made[one.name] = _value(settings.path, setting, settings.shared[setting], one)
     for key, value in settings.commands.get(name, {}).items():
         if key not in options:
             raise _unknown(settings.path, key, sorted(options))

@@ -103,6 +103,25 @@ def starting(assume: Sequence[str], start: str) -> Sequence[str]:
     return assume if start == START else [*assume, f"start={start}"]
 
 
+def priced(
+    assume: Sequence[str], prices: Sequence[str], table: Path | str | None, currency: str | None
+) -> Sequence[str]:
+    """The assumptions, with prices by instance type and their currency where they are given.
+
+    Raises TracekitError for a price or a currency that is none, and for a table without prices.
+    """
+    from tracekit.replay.workload.changed.prices import check_currency, read_prices
+
+    text = ",".join([*([str(Path(table).absolute())] if table else []), *prices])
+    if text:
+        read_prices(text)
+    return [
+        *assume,
+        *([f"prices={text}"] if text else []),
+        *([f"currency={check_currency(currency)}"] if currency else []),
+    ]
+
+
 def names_in(text: str) -> list[str]:
     """Names with commas between."""
     return [name.strip() for name in text.split(",")] if text else []
@@ -167,6 +186,31 @@ MemoryLimit = Annotated[
         takes=str,
         read=size_bytes,
         default=f"{MEMORY_LIMIT_BYTES // BYTES_PER_GIB}GiB",
+    ),
+]
+Prices = Annotated[
+    Sequence[str],
+    Option(
+        "What nodes of an instance type cost per hour, such as m6i.4xlarge=0.768; repeatable.",
+        names="--price",
+        metavar="TYPE=PRICE",
+        setting="prices",
+    ),
+]
+PriceTable = Annotated[
+    Path | str | None,
+    Option(
+        "A table of prices, with the columns instance_type and price_per_hour.",
+        names="--prices",
+        metavar="FILE.csv",
+        setting="price_table",
+        takes=str,
+    ),
+]
+Currency = Annotated[
+    str | None,
+    Option(
+        "What amounts of money are followed by, such as USD.", metavar="CODE", setting="currency"
     ),
 ]
 Gangs = Annotated[bool, Option("Admit a service's containers all or none.", names="--gang")]

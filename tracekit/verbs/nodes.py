@@ -9,15 +9,19 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.workload.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
+    Currency,
     Gangs,
     Option,
     OtherWorkload,
     Policies,
+    Prices,
+    PriceTable,
     Repeats,
     ReplayedStore,
     Seed,
     SideBySide,
     StudyFolder,
+    priced,
     starting,
 )
 
@@ -63,6 +67,9 @@ def nodes(
     assume: Assumed = (),
     gangs: Gangs = False,
     start: Start = START,
+    prices: Prices = (),
+    price_table: PriceTable = None,
+    currency: Currency = None,
     out: StudyFolder = None,
     jobs: SideBySide = 1,
     seed: Seed = 0,
@@ -82,7 +89,7 @@ def nodes(
     source = source_of(
         store,
         workload,
-        assume=starting(assume, start),
+        assume=priced(starting(assume, start), prices, price_table, currency),
         seed=seed,
         gangs=gangs,
         calls=any(PARAMETER in text for text in policies),

@@ -9,17 +9,21 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.workload.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
+    Currency,
     Engine,
     Gangs,
     Option,
     OtherWorkload,
     Policies,
+    Prices,
+    PriceTable,
     Repeats,
     RepeatsUpTo,
     ReplayedStore,
     RunFolder,
     Seed,
     SideBySide,
+    priced,
     starting,
 )
 
@@ -37,6 +41,9 @@ def replay(
     seed: Annotated[Seed, Option("Same seed, same bytes.")] = 0,
     assume: Assumed = (),
     start: Start = START,
+    prices: Prices = (),
+    price_table: PriceTable = None,
+    currency: Currency = None,
     workload: Annotated[
         OtherWorkload,
         Option(
@@ -110,7 +117,7 @@ def replay(
             policies,
             out=out,
             seed=seed,
-            assume=starting(assume, start),
+            assume=priced(starting(assume, start), prices, price_table, currency),
             workload=workload,
             rebalance=rebalance,
             gangs=gangs,

@@ -9,13 +9,17 @@ from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.verbs._options import (
     Assumed,
+    Currency,
     Option,
     Policies,
+    Prices,
+    PriceTable,
     Repeats,
     ReportedStudy,
     Seed,
     SideBySide,
     Store,
+    priced,
 )
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ def sensitivity(
         Policies, Option("A policy; repeatable. Without it, six.", metavar="POLICY")
     ] = (),
     assume: Assumed = (),
+    prices: Prices = (),
+    price_table: PriceTable = None,
+    currency: Currency = None,
     changes: Annotated[
         Sequence[str],
         Option("An assumption to change; repeatable.", names="--change", metavar="NAME=VALUE"),
@@ -61,7 +68,7 @@ def sensitivity(
         lambda crew: vary_assumptions(
             place(store),
             policies=policies,
-            assume=assume,
+            assume=priced(assume, prices, price_table, currency),
             changes=changes,
             measure=measure,
             repeats=repeats,

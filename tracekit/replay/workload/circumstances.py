@@ -1,4 +1,4 @@
-"""Assumptions of whatever workload: losses, gangs' patience, and the ceiling of nodes."""
+"""Assumptions of whatever workload: losses, gangs' patience, ceiling and prices of nodes."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,15 @@ import numpy as np
 
 from tracekit import parameters
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.changed.prices import check_currency, read_prices
 from tracekit.replay.workload.declared import CEILING_PREFIX, Ceiling
 from tracekit.replay.workload.losses import span_ms, with_losses
 from tracekit.replay.workload.workload import Workload
 
 #: Their names, with what they mean.
 NAMES = {
+    "prices": "Prices of nodes by instance type: TYPE=PRICE or FILE.csv, commas between.",
+    "currency": "What follows an amount of money.",
     "lost": "Nodes lost at a time: WHAT@TIME, commas between.",
     "preemption": "none, or lower: who fits nowhere evicts containers of lower priority.",
     "gang_wait": "How long a gang holds nodes while at most a tenth of its members finds none.",
@@ -48,6 +51,12 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
     if "preemption" in own:
         load = _preempting(load, own["preemption"])
     load = _with_ceiling(load, own)
+    if "prices" in own:
+        load = read_prices(own["prices"]).applied(load)
+    if "currency" in own:
+        currency = check_currency(own["currency"])
+        told = {**load.assumptions, "currency": currency}
+        load = dataclasses.replace(load, currency=currency, assumptions=told)
     spans = {name: value for name, value in own.items() if name.startswith("gang_")}
     if not spans:
         return load

@@ -14,7 +14,7 @@ from tracekit.parameters import names, unknown_name
 from tracekit.replay.workload.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.circumstances import taken_apart, under
-from tracekit.replay.workload.facts_told import BETWEEN, BETWEEN_PERCENT
+from tracekit.replay.workload.facts_told import BETWEEN, BETWEEN_PERCENT, unpriced_told
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.loaders import load_workload, resolved
 from tracekit.replay.workload.request_choice import absolute
@@ -89,6 +89,8 @@ class WorkloadSource:
         happens, _ = taken_apart(self.assume)
         if happens:
             load = under(load, happens, stream(self.seed, "lost"))
+        if unpriced := unpriced_told(load.price_per_hour):
+            load = dataclasses.replace(load, told=(*load.told, *unpriced))
         return _with_counts(load)
 
     def _calls(self, load: Workload) -> CallWeights:

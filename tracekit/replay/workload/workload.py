@@ -112,7 +112,11 @@ class Workload:
     cordoned : bool, shape (nodes,), optional
         Nodes that take nothing new at the end of the record. None: there are none.
     price_per_hour : float64, shape (nodes,), optional
-        What each node costs, in the currency of the source; NaN where not known. None: of none.
+        What each node costs; NaN where not known. None: of none.
+    instance_types : tuple of str, optional
+        The instance type of each node, empty where not known. None: of none.
+    currency : str
+        That of the prices; empty where nobody said it.
     calls : CallWeights, optional
         Who calls whom. None: not known, or no policy asks.
     doubt : SizeDoubt, optional
@@ -174,6 +178,8 @@ class Workload:
     stays: BoolArray | None = None
     cordoned: BoolArray | None = None
     price_per_hour: FloatArray | None = None
+    instance_types: tuple[str, ...] | None = None
+    currency: str = ""
     calls: CallWeights | None = None
     doubt: SizeDoubt | None = None
     ceiling: Ceiling = field(default_factory=Ceiling)

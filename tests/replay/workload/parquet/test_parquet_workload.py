@@ -131,7 +131,7 @@ def test_not_a_parquet_file(tmp_path: Path) -> None:
 
 def test_prices_are_read_where_some_are_known(tmp_path: Path) -> None:
     nodes = {**PARQUET["nodes"], "price_per_hour": [1.5, None]}
-    load = workload_from_parquet(parquet_folder(tmp_path / "load", nodes=nodes))
+    load = source_of(None, parquet_folder(tmp_path / "load", nodes=nodes)).load()
     assert load.resources == ("cpu_milli", "memory_bytes", "pods", "gpu")
     assert load.price_per_hour is not None
     assert load.price_per_hour[0] == 1.5

@@ -24,6 +24,7 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
     nodes : int64, shape (kept,)
         Where one is given again, that is a further node like it, and needs a name in ``node_ids``.
     """
+    types = load.instance_types
     place = np.full(load.nodes + 1, -1, dtype=np.int64)  # the last is that of -1
     place[nodes[::-1]] = np.arange(len(nodes))[::-1]
     stays = _without_daemons_of(load, place)
@@ -37,6 +38,7 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
         stays=None if load.stays is None else load.stays[nodes],
         cordoned=None if load.cordoned is None else load.cordoned[nodes],
         price_per_hour=None if load.price_per_hour is None else load.price_per_hour[nodes],
+        instance_types=None if types is None else tuple(types[at] for at in nodes.tolist()),
         recorded_node=place[stays.recorded_node],
         pinned=None if stays.pinned is None else place[stays.pinned],
         constraints=None if stays.constraints is None else stays.constraints.on(nodes),

@@ -33,7 +33,6 @@ from tracekit.replay.workload.domains import KINDS, domains_of
 from tracekit.replay.workload.facts_told import (
     further_rests_on,
     further_told,
-    unpriced_told,
     use_rests_on,
 )
 from tracekit.replay.workload.parquet.arrivals import Arrived, as_recorded, lives, placed_anew
@@ -206,10 +205,7 @@ def _with_rules(load: Workload, containers: pl.DataFrame) -> Workload:
 
 def _with_further(load: Workload, containers: pl.DataFrame, usage: pl.DataFrame) -> Workload:
     """The workload with use of further resources; a container without any sample has none."""
-    told = (
-        *_passed_over(containers, usage, load.resources),
-        *unpriced_told(load.price_per_hour),
-    )
+    told = _passed_over(containers, usage, load.resources)
     names = further_used(usage, load.resources)
     if not names:
         return dataclasses.replace(load, told=told)

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.node_labels import INSTANCE_TYPES
 from tracekit.replay.workload.constraints.among import NEVER_PREEMPTS
 from tracekit.replay.workload.constraints.build import constraints_of
 from tracekit.replay.workload.constraints.constraints import Constraints
@@ -40,6 +41,7 @@ class Rules:
     priority: IntArray | None = None
     daemon: BoolArray | None = None
     price_per_hour: FloatArray | None = None
+    instance_types: tuple[str, ...] | None = None
     domains: NodeDomains | None = None
 
     def pinned(self, where: IntArray, stays: BoolArray) -> IntArray | None:
@@ -80,6 +82,7 @@ def rules_of(
     daemon = np.asarray(rows["daemon"].fill_null(0).to_numpy() > 0)
     if ran is not None:
         daemon &= ran
+    labels = Labels(nodes) if nodes.height else None
     return Rules(
         constraints=_held_rules(
             found, nodes, rows, assumptions, request=request, capacity=capacity
@@ -89,7 +92,8 @@ def rules_of(
         priority=priority_of(rows["priority"]),
         daemon=daemon if daemon.any() else None,
         price_per_hour=prices_of(nodes),
-        domains=_domains_of_nodes(nodes),
+        instance_types=None if labels is None else _instance_types(labels),
+        domains=None if labels is None else domains_of({one: labels.values(one) for one in KINDS}),
     )
 
 
@@ -197,9 +201,8 @@ def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
     return found if found.any() else None
 
 
-def _domains_of_nodes(nodes: pl.DataFrame) -> NodeDomains | None:
-    """Rack, domain and zone of nodes, from their columns or labels."""
-    if not nodes.height:
-        return None
-    labels = Labels(nodes)
-    return domains_of({kind: labels.values(kind) for kind in KINDS})
+def _instance_types(labels: Labels) -> tuple[str, ...] | None:
+    """The instance type of each node by its labels, empty where it has none; None without any."""
+    today, formerly = map(labels.values, INSTANCE_TYPES)
+    found = tuple(one or older or "" for one, older in zip(today, formerly, strict=True))
+    return found if any(found) else None

@@ -20,7 +20,6 @@ from tracekit.replay.workload.facts_told import (
     further_told,
     reserved_rests_on,
     rests_on,
-    unpriced_told,
     use_rests_on,
 )
 from tracekit.replay.workload.gangs import in_order_of
@@ -100,7 +99,7 @@ def workload_from_sizes(
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(*told, *unpriced_told(rules.price_per_hour)),
+        told=tuple(told),
         left_out=_left_out(who, shut_out),
         facts=_facts(who, used, assumptions, shut_out),
     )
