@@ -1,12 +1,13 @@
 """Counts of nodes as the decision reads them: one row of a study of the fewest nodes, typed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from tracekit.answer.facts import Fact
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.study import Study
@@ -16,6 +17,9 @@ Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size",
 #: The measure by which a node is full, per resource, and what a screen calls the resource.
 FULLEST = {"cpu": "cpu_p99_over_time_fraction", "memory": "memory_max_fraction"}
 RESOURCE = {"cpu": "CPU", "memory": "memory"}
+
+#: How a template names the requests of a count.
+REQUESTS_AS = {"recorded": "as they are", "recommended": "as recommended"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,3 +187,78 @@ def _matters(one: Count, usual: Count, *, by_cost: bool) -> bool:
     less, than = _weight(one, by_cost=by_cost), _weight(usual, by_cost=by_cost)
     node = by_cost or than - less >= 1
     return node and than - less >= MATERIAL * than
+
+
+def needed_fact(count: Count) -> Fact:
+    """How many nodes a count came to."""
+    because = "no_more_often" if count.case == "no_more_often" else ""
+    if count.nodes is None:
+        because = "none_holds"
+    elif count.added:
+        because = "more"
+    return Fact(
+        kind="nodes_needed",
+        subject=count.policy,
+        measure=count.breaks.measure if count.breaks is not None else "",
+        value=count.nodes,
+        unit="nodes",
+        low=min(count.by_order, default=None),
+        high=max(count.by_order, default=None),
+        against=count.of,
+        because=because,
+        about={
+            "of": count.of,
+            "bound": count.bound,
+            "orders": len(count.by_order) or None,
+            "added": count.added or None,
+            "case": count.case,
+            "requests": count.requests,
+            "requests_as": REQUESTS_AS[count.requests],
+            "breaks_at_fraction": None if count.breaks is None else count.breaks.value,
+        },
+    )
+
+
+def detail_facts(count: Count) -> Iterator[Fact]:
+    """What a count rests on: orders that disagree, the nearest limit, who restarts."""
+    about = {"case": count.case, "requests": count.requests}
+    if count.joint_is_more:
+        yield Fact(
+            kind="joint_count",
+            subject=count.policy,
+            value=count.nodes,
+            unit="nodes",
+            low=min(count.by_order),
+            high=max(count.by_order),
+            about=about,
+        )
+    for kind, one in (("limit_nearest", count.nearest), ("one_node_fewer", count.fewer)):
+        if one is not None:
+            yield Fact(
+                kind=kind,
+                subject=count.policy,
+                measure=one.measure,
+                value=one.value,
+                against=one.allowed,
+                about=about,
+            )
+    if count.restarted is not None:
+        yield Fact(
+            kind="pods_restarted",
+            subject=count.policy,
+            value=count.restarted,
+            unit="containers",
+            about=about,
+        )
+
+
+def fullest_fact(one: Fullest, case: str, requests: str) -> Fact:
+    """The fullest node of a case by one measure."""
+    return Fact(
+        kind="fullest_node",
+        subject=one.node,
+        measure=one.measure,
+        value=one.value,
+        unit="fraction",
+        about={"case": case, "requests": requests},
+    )

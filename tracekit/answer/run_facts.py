@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tracekit.answer.counts import FULLEST, RESOURCE, Count, Fullest
+from tracekit.answer.counts import (
+    FULLEST,
+    REQUESTS_AS,
+    RESOURCE,
+    Fullest,
+    detail_facts,
+    fullest_fact,
+    needed_fact,
+)
 from tracekit.answer.decide import (
     ABOVE,
     BELOW,
@@ -24,9 +32,6 @@ from tracekit.replay.measures import Measure
 from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-
-#: How a template names the requests of a count.
-REQUESTS_AS = {"recorded": "as they are", "recommended": "as recommended"}
 
 
 def answer_run(e: Evidence) -> Answer:
@@ -164,18 +169,18 @@ def _counted(e: Evidence) -> Iterator[Fact]:
     """The facts of each case, production first."""
     of = int(str(e.load.get("nodes") or 0))
     for one in e.today:
-        yield _fullest(one, "today", "recorded")
+        yield fullest_fact(one, "today", "recorded")
     if e.cost_per_hour is not None:
         yield _cost(e, e.cost_per_hour, "today", "recorded")
     for case, count in e.counts.items():
-        yield needed(count)
+        yield needed_fact(count)
         if count.nodes is None:
             continue
         for one in count.fullest:
-            yield _fullest(one, case, count.requests)
+            yield fullest_fact(one, case, count.requests)
         if count.cost_per_hour is not None:
             yield _cost(e, count.cost_per_hour, case, count.requests)
-        yield from details(count)
+        yield from detail_facts(count)
     counted = [one for one in e.counts.values() if one.bound is not None]
     if counted:
         acted = acted_on(e)[1] or counted[0]
@@ -192,80 +197,6 @@ def _counted(e: Evidence) -> Iterator[Fact]:
                 "requests_as": REQUESTS_AS[acted.requests],
             },
         )
-
-
-def needed(count: Count) -> Fact:
-    """How many nodes a count came to."""
-    because = "no_more_often" if count.case == "no_more_often" else ""
-    if count.nodes is None:
-        because = "none_holds"
-    elif count.added:
-        because = "more"
-    return Fact(
-        kind="nodes_needed",
-        subject=count.policy,
-        measure=count.breaks.measure if count.breaks is not None else "",
-        value=count.nodes,
-        unit="nodes",
-        low=min(count.by_order, default=None),
-        high=max(count.by_order, default=None),
-        against=count.of,
-        because=because,
-        about={
-            "of": count.of,
-            "bound": count.bound,
-            "orders": len(count.by_order) or None,
-            "added": count.added or None,
-            "case": count.case,
-            "requests": count.requests,
-            "requests_as": REQUESTS_AS[count.requests],
-            "breaks_at_fraction": None if count.breaks is None else count.breaks.value,
-        },
-    )
-
-
-def details(count: Count) -> Iterator[Fact]:
-    """What a count rests on: orders that disagree, the nearest limit, who restarts."""
-    about = {"case": count.case, "requests": count.requests}
-    if count.joint_is_more:
-        yield Fact(
-            kind="joint_count",
-            subject=count.policy,
-            value=count.nodes,
-            unit="nodes",
-            low=min(count.by_order),
-            high=max(count.by_order),
-            about=about,
-        )
-    for kind, one in (("limit_nearest", count.nearest), ("one_node_fewer", count.fewer)):
-        if one is not None:
-            yield Fact(
-                kind=kind,
-                subject=count.policy,
-                measure=one.measure,
-                value=one.value,
-                against=one.allowed,
-                about=about,
-            )
-    if count.restarted is not None:
-        yield Fact(
-            kind="pods_restarted",
-            subject=count.policy,
-            value=count.restarted,
-            unit="containers",
-            about=about,
-        )
-
-
-def _fullest(one: Fullest, case: str, requests: str) -> Fact:
-    return Fact(
-        kind="fullest_node",
-        subject=one.node,
-        measure=one.measure,
-        value=one.value,
-        unit="fraction",
-        about={"case": case, "requests": requests},
-    )
 
 
 def _cost(e: Evidence, amount: float, case: str, requests: str) -> Fact:
