@@ -103,7 +103,7 @@ VERBS: dict[str, Callable[[Path, str, int], object]] = {
         data / "store", ("interference",), fit=data / "fit", out=data / "bound"
     ),
     "requests": lambda data, _, __: tracekit.requests(
-        data / "store", ("percentile_request", "minimum_selection"), out=data / "sized"
+        data / "store", ("percentile_request", "minimum_selection"), out=data / "sized", by="calls"
     ),
     "replay": replay,
     "report": lambda data, _, __: tracekit.report(data / "run", data / "report.html"),

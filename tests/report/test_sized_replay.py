@@ -61,7 +61,7 @@ def test_the_proposal_is_followed_by_its_answer(
     policies = ["--policy", "default_scheduler", "--policy", "first_fit"]
     given = ["--start", start] if start == "observed" else []
     assert run(["replay", "store", *policies, *given, "--out", "run"]) == 0
-    assert run(["requests", "store", "--by", "use", "--out", "studies/requests"]) == 0
+    assert run(["requests", "store", "--out", "studies/requests"]) == 0
     before = page()
     assert "Replayed with these requests" not in before
     proposed = re.search(r"tracekit replay[^<]*requests=sized[^<]*studies/requests-replay", before)

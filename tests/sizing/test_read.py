@@ -172,4 +172,4 @@ def test_a_store_without_calls_says_where_sizes_are_told(tmp_path: Path) -> None
     ingest(tmp_path / "Node_0.csv", tmp_path / "store")
     with pytest.raises(TracekitError, match="has no calls, by which sizing knows") as caught:
         load_set(tmp_path / "store")
-    assert f"tracekit requests {tmp_path / 'store'} --by use" in str(caught.value.hint)
+    assert f"tracekit requests {tmp_path / 'store'}" in str(caught.value.hint)

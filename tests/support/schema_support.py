@@ -78,7 +78,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
      "pending_container_steps <= 9", "--limit", "random: cpu_max_fraction <= 0", "--repeat", "1"),
     ("ingest", "cluster.json", "budgeted"),
     ("nodes", "budgeted", "--policy", "best_fit", "--policy", "./mine.py", "--repeat", "1"),
-    ("requests", "store", "--policy", "percentile_request", "--out", "sized"),
+    ("requests", "store", "--by", "calls", "--policy", "percentile_request", "--out", "sized"),
     # judged long enough for an interval, and not
     ("ingest", "used", "usedstore"),
     ("requests", "usedstore", "--out", "requested"),

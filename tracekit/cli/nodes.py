@@ -23,14 +23,12 @@ _NAMED = 10
 def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> None:
     """Find the fewest nodes that are enough, and which, within limits on use.
 
-    Each policy is replayed on all nodes, then on ever fewer. Two orders are tried: the emptiest
-    nodes go first, or the smallest; the better result counts. Nodes that are cordoned at the
-    end of the record go before all others. Daemons go with their node. Use that no container
-    explains moves to the nodes that stay, and nodes of the control plane always stay. The count
-    has to hold in six orders of arrival. Where all nodes are too few, it says how many more
-    like them are enough.
+    Each policy is replayed on all nodes, then on fewer and fewer. The count has to hold in six
+    orders of arrival. Cordoned nodes go first. Daemons go with their node. Nodes of the control
+    plane always stay. Use that no container explains moves to the nodes that stay. Where all
+    nodes are too few, the answer is how many more like them are enough.
 
-    Example: tracekit nodes mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
+    Example: tracekit nodes mystore --price m6i.4xlarge=0.768
     """
     found = asked()
     if json:

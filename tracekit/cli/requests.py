@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 PANEL = Panel.replay
 
 
-def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
-    """Recommend requests from recorded use, or compare limits cycle by cycle on call chains.
+def command(asked: Asked, out: Path | None = None, as_json: JsonOption = False) -> None:
+    """Recommend what containers should request, from what they used.
 
-    Of a store without calls each service gets one request by each policy, learned from the first
-    half of the recorded time and judged on the rest. Of one with calls the double-DQN agent and
-    what practice uses set limits anew in each cycle; training needs the extra rl, and interrupted
-    the same command goes on from the last 50 epochs that were whole.
+    Each policy recommends one request for each service. It learns from the first half of the
+    recorded time. The rest judges it: how often a service uses more than its request.
 
-    Example: tracekit requests mystore --out sized
+    With --by calls, call chains are simulated instead. The double-DQN agent and policies of
+    practice set limits in each cycle. The training needs the extra rl. An interrupted training
+    goes on from its last checkpoint, one every 50 epochs.
+
+    Example: tracekit requests mystore
     """
     from tracekit.sizing.inputs import left_out
     from tracekit.sizing.run_folder import manifest_of
@@ -39,6 +41,7 @@ def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
     if isinstance(study, Requests):
         _requests(study, out, as_json=as_json)
         return
+    assert out is not None  # noqa: S101 - the simulation needs a folder
     if as_json:
         _output.print_json({**manifest_of(study), "summary": study.summary.to_dicts()})
         return
@@ -80,7 +83,7 @@ def _rows(summary: list[dict[str, Any]]) -> list[list[object]]:
     return [[name, *(percent(means[name, one]) for one in measures)] for name in policies]
 
 
-def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
+def _requests(study: Requests, out: Path | None, *, as_json: bool) -> None:
     """Prints a study of requests."""
     from tracekit.sizing.requests import told as words
 
@@ -110,6 +113,11 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
     for sentence in (words.beyond_limit(study), *words.notes(study)):
         if sentence:
             _output.print_sentence(sentence)
+    if out is None:
+        _output.print_sentence(
+            "--out FOLDER keeps every service, and lets nodes go by these requests"
+        )
+        return
     _output.print_paragraph(
         f"Every service under every policy: {out / 'services.parquet'}. The page:"
     )

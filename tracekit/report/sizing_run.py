@@ -46,6 +46,6 @@ def read_sizing(folder: Path) -> SizingRun:
         elif name in FRAMES:
             raise TracekitError(
                 f"the sizing run {folder} has no {name}.parquet",
-                hint="size anew: tracekit requests STORE --out RUN",
+                hint="size anew: tracekit requests STORE --by calls --out RUN",
             )
     return SizingRun(SIZING_FOLDER.read(folder), frames)

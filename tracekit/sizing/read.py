@@ -48,7 +48,7 @@ def load_set(
         raise TracekitError(
             f"{folder} has no calls, by which sizing knows what a container is asked to do",
             hint="take in spans of its services beside it (OTLP or Jaeger); requests are"
-            f" recommended from use without any: tracekit requests {folder} --by use --out sized",
+            f" recommended from use without any: tracekit requests {folder}",
         )
     frames = simulation_frames(store, chains=chains, progress=progress)
     return set_from_frames(folder.name, frames)

@@ -1,4 +1,4 @@
-"""Size containers by policies: on call chains cycle by cycle, or one request from recorded use."""
+"""Recommend requests from recorded use, or set limits on call chains cycle by cycle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracekit.sizing.requests.declared import (
     LearnShare,
     RiskShare,
 )
-from tracekit.verbs._options import Argument, Option, RunFolder, Seed
+from tracekit.verbs._options import Argument, Option, Seed, StudyFolder
 
 if TYPE_CHECKING:
     from tracekit import study as by_use
@@ -40,7 +40,7 @@ def requests(
         ),
     ] = ("all",),
     *,
-    out: RunFolder,
+    out: StudyFolder = None,
     model: Annotated[
         Path | str | None,
         Option("A trained network, RUN/models/seed-0.npz: train none.", metavar="FILE"),
@@ -67,10 +67,10 @@ def requests(
     risk_share: Annotated[RiskShare, Option(names="--risk", metavar="SHARE")] = RISK_SHARE,
     progress: Progress = SILENT,
 ) -> by_calls.Study | by_use.Study:
-    """Compare sizing policies on a store's call chains, or on its recorded use; write ``out``.
+    """Recommend requests from a store's recorded use, or size its call chains cycle by cycle.
 
-    By calls limits are set cycle by cycle: ``tracekit.sizing.study``. By use each service gets one
-    request: ``tracekit.sizing.requests.study``.
+    By use each service gets one request: ``tracekit.sizing.requests.study``. By calls limits are
+    set cycle by cycle, and ``out`` is needed: ``tracekit.sizing.study``.
 
     Parameters
     ----------
@@ -88,6 +88,7 @@ def requests(
 
     Raises TracekitError for a name, value, model or folder that will not do.
     """
+    from tracekit.errors import TracekitError
     from tracekit.sizing.requests.read_use import goes_by_use
 
     if goes_by_use(store, by):
@@ -108,6 +109,8 @@ def requests(
             of_calls=[name for name, value in given.items() if value],
             progress=progress,
         )
+    if out is None:
+        raise TracekitError("the simulation of call chains needs a folder", hint="add --out RUN")
     return _by_calls(
         store,
         policies,
@@ -125,7 +128,7 @@ def requests(
 def _by_use(
     store: Path | str,
     policies: Sequence[str],
-    out: Path | str,
+    out: Path | str | None,
     *,
     learn_share: float,
     risk_share: float,

@@ -216,11 +216,9 @@ def test_a_report_and_a_notebook_show_it(sized: Path, tmp_path: Path) -> None:
     assert "requests change from" in shown
 
 
-def test_json_has_every_row(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_has_every_row(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = ["--policy", "vertical_pod_autoscaler"]
-    assert run(["requests", str(store), *policy, "--json", "--out", str(tmp_path / "one")]) == 0
+    assert run(["requests", str(store), *policy, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["schema"] == "tracekit/size-by-use/1"
     assert {row["policy"] for row in told["services"]} == {"now", "vertical_pod_autoscaler"}
@@ -228,6 +226,8 @@ def test_json_has_every_row(
     bound = [row for row in told["services"] if row["recommended"] is not None]
     assert bound
     assert all(row["lower"] < row["recommended"] < row["upper"] for row in bound)
+    assert run(["requests", str(store), *policy]) == 0
+    assert "tracekit report" not in capsys.readouterr().out
 
 
 def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> None:
@@ -259,8 +259,16 @@ def test_what_will_not_do_is_refused(store: Path, tmp_path: Path) -> None:
     header = "timestamp,nodeid,node_cpu_usage,node_memory_usage"
     (tmp_path / "Node_0.csv").write_text(f"{header}\n0,n1,0.5,0.5\n")
     ingest(tmp_path / "Node_0.csv", tmp_path / "nodes")
-    with pytest.raises(TracekitError, match="has neither calls nor a list of containers"):
+    with pytest.raises(TracekitError, match="has no list of containers"):
         tracekit.requests(tmp_path / "nodes", out=tmp_path / "sized")
+    chains = tmp_path / "chains"
+    tracekit.synth(tmp_path / "trace", preset="tiny", tables=["resource", "call"])
+    ingest(tmp_path / "trace", chains)
+    with pytest.raises(TracekitError, match="has no list of containers") as called:
+        tracekit.requests(chains)
+    assert "--by calls" in str(called.value.hint)
+    with pytest.raises(TracekitError, match="needs a folder"):
+        tracekit.requests(chains, ["oracle"], by="calls")
     assert not (tmp_path / "sized").exists()
 
 

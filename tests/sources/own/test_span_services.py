@@ -104,7 +104,7 @@ def test_ones_own_cluster_is_sized_by_its_spans(
         )
     assert met["downstream"].to_list() == sorted(f"default/{one}" for pair in PAIRS for one in pair)
     out = tmp_path / "sized"
-    words = ["requests", str(tmp_path / "store"), "--policy", "percentile_request"]
+    words = ["requests", str(tmp_path / "store"), "--by", "calls", "--policy", "percentile_request"]
     words += ["--policy", "vertical_pod_autoscaler", "--out", str(out)]
     assert run(words) == 0, capsys.readouterr().err
     assert (out / "manifest.json").is_file()

@@ -82,7 +82,8 @@ def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model
         found = {SCHEMA: (head["channels"], head["cycles"], head["actions"])}[head["schema"]]
     except FileNotFoundError:
         raise TracekitError(
-            f"no such model file: {path}", hint="train one: tracekit requests STORE --out RUN"
+            f"no such model file: {path}",
+            hint="train one: tracekit requests STORE --by calls --out RUN",
         ) from None
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise TracekitError(

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 from tracekit.parameters import About
 
 By = Annotated[
-    Literal["auto", "calls", "use"],
+    Literal["use", "calls"],
     About(
-        "calls: limits cycle by cycle on call chains; use: one request for each service from its"
-        " recorded use; auto: calls where the store has any."
+        "use: one request for each service from its recorded use; calls: limits cycle by cycle on"
+        " simulated call chains."
     ),
 ]
-BY: By = "auto"
+BY: By = "use"
 
 LearnShare = Annotated[
     float,

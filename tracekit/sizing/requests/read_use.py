@@ -17,17 +17,19 @@ from tracekit.replay.workload.sized.amounts import amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of, used_by_others
 from tracekit.replay.workload.sized.use import CONTAINERS, measured, sampled
+from tracekit.sizing.read import STATES
 from tracekit.sizing.requests.declared import By
 from tracekit.sizing.use import RecordedUse
 from tracekit.sources import is_published
-from tracekit.store import Store, open_store
-from tracekit.store.manifest import is_store
+from tracekit.store import Store
 from tracekit.store.never_ran import never_ran
 from tracekit.units import MILLI_PER_CORE
 
 #: Cores of a millicore, and bytes of a byte.
 _UNITS = np.array([1.0 / MILLI_PER_CORE, 1.0])
 
+#: What helps where calls are recorded.
+_CALLS = "--by calls simulates the call chains of the store"
 #: What helps, for a published trace and for a cluster of one's own.
 _PUBLISHED = (
     "the trace has none that was taken in: replay and nodes go by requests alone; tracekit list"
@@ -54,10 +56,11 @@ def read_use(store: Store) -> RecordedUse:
     listed = any(entry.rows for entry in store.manifest.parts("container"))
     if span is None or not listed:
         published = any(is_published(entry.release) for entry in store.manifest.sources)
+        calls = any(entry.rows for entry in store.manifest.parts("call"))
         raise TracekitError(
-            f"{store.path} has {_lacks(calls=has_calls(store), listed=listed)},"
-            " by which requests are recommended",
-            hint=_PUBLISHED if published else _OWN,
+            f"{store.path} has no {'use of its' if listed else 'list of'} containers, by which"
+            " requests are recommended",
+            hint=_CALLS if calls else _PUBLISHED if published else _OWN,
         )
     times = steps_between(span.first_ms, span.last_ms, span.step_ms)
     if len(times) < 2:
@@ -119,20 +122,8 @@ def _ran(store: Store) -> Sizes:
 
 
 def goes_by_use(store: str | Path, by: By) -> bool:
-    """Whether requests are recommended from use; of a folder that is no store they are not."""
-    if by != "auto" or not is_store(place(store)):
-        return by == "use"
-    return not has_calls(open_store(store))
-
-
-def has_calls(store: Store) -> bool:
-    """Whether a store has calls, by which call chains are sized."""
-    return any(entry.rows for entry in store.manifest.parts("call"))
-
-
-def _lacks(*, calls: bool, listed: bool) -> str:
-    what = "use of its containers" if listed else "a list of containers"
-    return f"not {what}" if calls else f"neither calls nor {what}"
+    """Whether requests are recommended from use; a folder of call chains has none."""
+    return by == "use" and not (place(store) / STATES).is_file()
 
 
 def _amounts(given: IntArray) -> FloatArray:
