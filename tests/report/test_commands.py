@@ -90,14 +90,12 @@ def test_every_command_names_the_workload_and_runs(
 def test_which_requests_to_change_is_asked_of_a_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By use, as a person sets requests: the cycles of call chains are another question."""
     monkeypatch.chdir(tmp_path)
     ingest(_workload(tmp_path / "mine"), "store")
     replay("store", ("least_allocated", "most_allocated"), out=Path("run"), repeats=6)
     assert run(["report", "run", "--out", "page.html"]) == 0
-    asked = [one for one in _commands(Path("page.html").read_text()) if " size " in one]
+    asked = [one for one in _commands(Path("page.html").read_text()) if " requests " in one]
     (command,) = dict.fromkeys(asked)
-    assert "--by use" in command
     assert run(shlex.split(command)[1:]) == 0
     # it is no question any more once a study beside the run answers it
     assert run(["report", "run", "--out", "page.html"]) == 0

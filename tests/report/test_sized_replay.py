@@ -72,7 +72,7 @@ def test_the_proposal_is_followed_by_its_answer(
     after = page()
     assert all(one in after for one in says)
     # what follows on the page of the requests begins as the run did, too
-    shrunk = re.search(r"tracekit nodes[^<]*requests=sized[^<]*fewest-sized", after)
+    shrunk = re.search(r"tracekit nodes[^<]*requests=sized[^<]*fewest-recommended", after)
     assert shrunk is not None
     assert ("start=observed" in shrunk[0]) == (start == "observed")
     assert "tracekit replay store --policy default_scheduler --assume requests=sized" not in after

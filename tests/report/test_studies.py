@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from report_studies_support import fewest, requested, varied
+from report_studies_support import fewest, varied
 from report_support import made_up
 
 from tracekit.errors import TracekitError
 from tracekit.report.computed import Computed
-from tracekit.report.contents import contents, requests_to_change, vary
+from tracekit.report.contents import contents, vary
 from tracekit.report.contents import fewest as fewest_page
 from tracekit.report.data import Data
 from tracekit.report.paths import Paths, paths
@@ -188,17 +188,17 @@ def test_a_study_under_other_assumptions_keeps_to_its_own_page() -> None:
 def test_every_proposed_study_goes_to_a_folder_that_the_next_report_shows() -> None:
     """From the pages of a run and of its studies; one that is there is not written over."""
     data = made_up()
-    data.studies = {one.name: one for one in (varied(), fewest(), requested())}
+    data.studies = {one.name: one for one in (varied(), fewest())}
     data.paths = Paths(studies="RUN/studies")
-    pages = (fewest_page.answer(data), vary.answer(data), requests_to_change.answer(data))
+    pages = (fewest_page.answer(data), vary.answer(data))
     steps = [command for page in pages for _, command in page.next]
     studies = [one for one in steps if one.split()[1] in {"nodes", "sensitivity"}]
-    assert len(studies) == 2
+    assert len(studies) == 1
     for command in studies:
         assert " --out RUN/studies/" in command, command
         assert command.rpartition("/")[2] not in {"assumptions", "fewest"}
     shown = [page.shown_next(Paths(run="RUN/replay")) for page in pages]
-    assert ["tracekit report RUN/replay --out" in text for text in shown] == [True, False, True]
+    assert ["tracekit report RUN/replay --out" in text for text in shown] == [True, False]
 
 
 def test_a_study_below_studies_proposes_others_beside_itself(tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from tracekit.answer.counts import (
     needed_fact,
 )
 from tracekit.answer.decide import (
-    ABOVE,
-    BELOW,
     COMPARED,
     HOURS_A_MONTH,
     WEEK_MS,
@@ -26,6 +24,7 @@ from tracekit.answer.decide import (
     mean_of,
 )
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
+from tracekit.answer.requests import facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
@@ -39,7 +38,7 @@ def answer_run(e: Evidence) -> Answer:
     facts = [
         verdict(e),
         *_lacks(e),
-        *_requests(e),
+        *facts_of_use(e.use_over_requested),
         *_counted(e),
         *_money(e),
         _scheduler(e.choice, e.in_use, counted=bool(e.counts)),
@@ -148,21 +147,6 @@ def _lacks(e: Evidence) -> Iterator[Fact]:
 
 def _resource(one: Fullest) -> str:
     return next(name for name, measure in FULLEST.items() if measure == one.measure)
-
-
-def _requests(e: Evidence) -> Iterator[Fact]:
-    for resource, share in e.use_over_requested.items():
-        because = "above" if share > ABOVE else "below_half" if share < BELOW else ""
-        yield Fact(
-            kind="use_over_requested",
-            subject="trace",
-            measure=resource,
-            value=share,
-            unit="fraction",
-            because=because,
-            rank=1 if because else 2,
-            about={"resource": RESOURCE[resource]},
-        )
 
 
 def _counted(e: Evidence) -> Iterator[Fact]:

@@ -11,12 +11,13 @@ from tracekit.answer.comparison.run_compare import NAME as COMPARISON
 from tracekit.answer.fewest.study import NAME as FEWEST_STUDY
 from tracekit.answer.fewest.words import rows as fewest_rows
 from tracekit.answer.fewest.words import told as fewest_told
+from tracekit.answer.requests import answer_of_requests
 from tracekit.answer.sensitivity import rows as vary_rows
 from tracekit.answer.sensitivity import study as vary
 from tracekit.answer.sensitivity import told as vary_told
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
+from tracekit.report.sentences import long
 from tracekit.shown import ROWS, Bar, Page, frames_in, table
-from tracekit.sizing.requests import told as requests_told
 from tracekit.study import Study
 
 #: What a study is called, its frame to show, and the column to draw with its unit.
@@ -48,7 +49,7 @@ def page(study: Study) -> Page:
 def _lines(study: Study) -> list[str]:
     """The answer first, as on the terminal; of a study that says none what was asked."""
     said = {
-        REQUESTS_STUDY: requests_told.lines,
+        REQUESTS_STUDY: lambda study: [long(one) for one in answer_of_requests(study).facts],
         vary.NAME: lambda study: [*vary_told.lines(study), f"{vary_rows.NOTE}."],
         FEWEST_STUDY: _of_fewest,
         COMPARISON: _of_comparison,

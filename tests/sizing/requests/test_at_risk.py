@@ -1,4 +1,4 @@
-"""Nobody at risk is cut: the request stays in frames, sums, replays, figure and sentences."""
+"""Nobody at risk is cut: the request stays in frames, sums, replays and the figure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from plain_requests import random_use
 from report_studies_support import requested
 
 from tracekit.arrays import FloatArray
-from tracekit.report.contents import requests_to_change
-from tracekit.report.contents.answer import answer
 from tracekit.report.data import Data
 from tracekit.report.figures.requests_to_change import FIGURE
-from tracekit.sizing.requests import told as words
 from tracekit.sizing.requests.at_risk import KEPT, kept_at_risk, spared
 from tracekit.sizing.requests.judge import judged
 from tracekit.sizing.requests.study import requests_of
@@ -85,22 +82,9 @@ def test_the_kept_request_is_that_of_frames_and_sums() -> None:
     assert memory["freed"][0] > 0
 
 
-def test_sentences_tables_and_figure_say_who_is_kept() -> None:
-    said = words.spared_told(study())
-    assert said in words.lines(study())
-    assert "a keeps 2.00 cores of CPU (" in said
-    data = Data(studies={study().name: study()})
-    assert said in [one.replace("\u00a0", " ") for one in answer(data).told]
-    assert [row[4].text for row in requests_to_change.risky(data).rows] == ["kept"]
-    drawn = FIGURE.prepare(data)
-    first = drawn.filter(service="a").row(0, named=True)
-    assert (first["recommended"], first["freed"]) == (2.0, 0.0)
-
-
 def test_a_study_of_before_keeps_nobody() -> None:
     found = requested()
     before = found.frames["services"].drop(KEPT)
     old = dataclasses.replace(found, frames={**found.frames, "services": before})
     assert kept_at_risk(old).is_empty()
-    assert not words.spared_told(old)
     assert FIGURE.prepare(Data(studies={old.name: old})).height

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import polars as pl
 import pytest
 from plain_requests import GIB, random_use
 
 from tracekit.sizing.policies import parse_sizing_policy
-from tracekit.sizing.requests import told as words
 from tracekit.sizing.requests.chosen import margin_of, subject_of
 from tracekit.sizing.requests.study import POLICIES, requests_of
 
@@ -68,35 +65,6 @@ def test_cores_do_not_make_up_for_bytes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_study_follows_one_with_a_margin_and_says_so(seed: int) -> None:
+def test_a_study_follows_one_with_a_margin(seed: int) -> None:
     study = requests_of(random_use(seed), workload=WORKLOAD, risk_share=0.5)
     assert study.about["subject"] in {VPA, PERCENTILE}
-    said = words.within(study)
-    assert "It adds a safety margin of 15 %." in said
-    assert said.endswith(f"To compare only, without a margin: {MOST}.")
-    assert "at risk" in said
-
-
-def test_how_the_risk_was_judged_and_what_it_cannot_tell_is_said() -> None:
-    study = requests_of(random_use(2), workload=WORKLOAD)
-
-    def warned(judged_ms: int) -> str:
-        facts = {**study.about["facts"], "learned_ms": 10**11, "judged_ms": judged_ms}
-        about = {**study.about, "facts": facts}
-        return " ".join(words.warnings(dataclasses.replace(study, about=about)))
-
-    assert "judged on the" in words.sure(study)
-    assert "say nothing of weekly and monthly peaks" in " ".join(words.warnings(study))
-    assert "10 d of use to judge by say nothing of monthly peaks" in warned(864_000_000)
-    assert not warned(10**10)
-
-
-def test_what_is_short_is_said_of_each_resource() -> None:
-    study = requests_of(random_use(2), ["percentile_request[percentile=0.5]"], workload=WORKLOAD)
-    rows = words.row(study, study.about["subject"]).of
-    assert any(row["excess_mean"] for row in rows.values())
-    said = words.risk(study)
-    for name, row in rows.items():
-        unit = words.UNITS[name][1]
-        short = f"by {words.amount(row['excess_mean'], name)} {unit} of a container"
-        assert (short in said) == bool(row["excess_mean"])

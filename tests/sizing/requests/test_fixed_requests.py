@@ -20,8 +20,8 @@ from kubernetes_support import (
 
 import tracekit
 from tracekit import ingest
+from tracekit.answer.requests import facts_of_requests
 from tracekit.replay.workload.source import source_of
-from tracekit.sizing.requests.told import stays
 from tracekit.store import open_store
 from tracekit.store.views import read
 from tracekit.study import Study, read_study
@@ -81,10 +81,11 @@ def test_what_stays_is_not_freed(sized: Study) -> None:
     assert total["freed"] == pytest.approx(sum(now - then for _, now, then in SERVICES.values()))
 
 
-def test_who_keeps_it_is_named(sized: Study) -> None:
-    said = stays(sized)
-    assert "for 4 services" in said
-    assert "default/init 3.00 cores of CPU a pod, with 0.250 for its containers" in said
+def test_what_stays_is_a_fact(sized: Study) -> None:
+    (fact,) = [one for one in facts_of_requests(sized) if one.because == "fixed"]
+    expected = [then - USED for _, _, then in SERVICES.values() if then > USED]
+    assert fact.value == pytest.approx(sum(expected))
+    assert fact.about["services"] == len(expected)
 
 
 def test_a_replay_reserves_it(store: Path, sized: Study) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.workload.requests.reserved import nothing_fixed
-from tracekit.sizing.requests import told as words
-from tracekit.sizing.requests.growing import frame_of, growing, growth_of
+from tracekit.sizing.requests.growing import frame_of, growing, grown, growth_of
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
+from tracekit.units import MS_PER_DAY
 
 STEP_MS = 600_000
 DAY = 144
@@ -94,7 +94,7 @@ def test_with_less_than_two_days_or_a_missing_hour_nothing_is_known() -> None:
     assert np.isfinite(found[1]).all()
 
 
-def test_who_grows_keeps_the_request_and_is_said() -> None:
+def test_who_grows_keeps_the_request_and_it_is_known_for_how_long() -> None:
     planted = np.zeros((5, 2))
     planted[2] = 0.1
     study = requests_of(use_of(3, planted, size=0.0002), workload=WORKLOAD)
@@ -102,15 +102,13 @@ def test_who_grows_keeps_the_request_and_is_said() -> None:
     assert rows["recommended"].to_list() == [None] * rows.height
     assert set(rows["freed"]) == {0.0}
     assert (study.frames["services"].filter(service="s1", policy="oracle")["freed"] > 0).all()
-    said = words.grown(study)
-    assert said in words.lines(study)
-    assert "Not in the sum" in said
-    assert "s2 grows by 10.0 % a day of CPU (" in said
+    (row,) = grown(study).filter(resource="cpu").to_dicts()
+    assert row["service"] == "s2"
+    assert row["growth_per_day_share"] == pytest.approx(0.1, abs=0.01)
     # from 1.4 x 1.1**1.25, the second day's peak, to 4 there are 9.8 days
-    assert "at its request in 10 days" in said
-    assert "48 h cannot tell growth from weekdays that differ" in said
+    assert row["holds_ms"] / MS_PER_DAY == pytest.approx(9.8, abs=0.5)
     calm = requests_of(use_of(3, np.zeros((5, 2)), size=0.01), workload=WORKLOAD)
-    assert not words.grown(calm)
+    assert grown(calm).is_empty()
 
 
 def test_who_grows_beyond_the_request_gets_what_is_recommended() -> None:
@@ -120,4 +118,4 @@ def test_who_grows_beyond_the_request_gets_what_is_recommended() -> None:
     row = study.frames["services"].filter(service="s0", resource="cpu", policy="oracle").to_dicts()
     assert row[0]["recommended"] > 4
     assert row[0]["freed"] < 0
-    assert "beyond its request already" in words.grown(study)
+    assert grown(study)["holds_ms"].to_list() == [0.0]

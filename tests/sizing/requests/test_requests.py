@@ -33,7 +33,6 @@ from tracekit.sizing.policies.vertical_pod_autoscaler import VerticalPodAutoscal
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.frames import services_of
 from tracekit.sizing.requests.judge import WINDOWS, interval, judged, windows_of
-from tracekit.sizing.requests.told import amount, answer
 from tracekit.study import read_study
 
 NAMES = ("web", "db", "job", "free", "silent")
@@ -179,43 +178,6 @@ def test_totals_are_the_sums_of_services(sized: Path) -> None:
         assert both[name].to_list() == pytest.approx(both[f"{name}_summed"].to_list())
 
 
-def test_the_command_answers_first_and_names_who_is_left_out(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["requests", str(store), "--out", str(tmp_path / "sized")]) == 0
-    lines = capsys.readouterr().out
-    shown = " ".join(lines.split())
-    assert shown.startswith(
-        "Every policy with a safety margin leaves more in use than requested in"
-    )
-    assert " comes nearest: with it requests change from" in shown
-    assert "default/db keeps 0.500 cores of CPU (100.0 % above that)" in shown
-    assert "Less than a day was learned from" in shown
-    assert "it needs calls, to know what callers do: ddqn." in shown
-    assert "1 service has no request now" in shown
-    assert "At risk" in shown
-    assert f"--assume requests=sized:{tmp_path / 'sized'}" in shown.replace("\\ ", "")
-    assert max(map(len, lines.splitlines())) <= 80 + len(str(tmp_path))
-
-
-def test_where_a_policy_keeps_within_the_risk_it_is_what_to_set(
-    store: Path, tmp_path: Path
-) -> None:
-    tracekit.requests(store, out=tmp_path / "sized", risk_share=0.99)
-    assert answer(read_study(tmp_path / "sized")).startswith("Set to what")
-
-
-def test_a_report_and_a_notebook_show_it(sized: Path, tmp_path: Path) -> None:
-    assert run(["report", str(sized), "--out", str(tmp_path / "sized.html")]) == 0
-    text = (tmp_path / "sized.html").read_text()
-    assert "Which requests should I change" in text
-    assert "default/web" in text
-    study = read_study(sized)
-    shown = study._repr_html_()
-    assert "Which requests to change" in shown
-    assert "requests change from" in shown
-
-
 def test_json_has_every_row(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = ["--policy", "vertical_pod_autoscaler"]
     assert run(["requests", str(store), *policy, "--json"]) == 0
@@ -226,8 +188,6 @@ def test_json_has_every_row(store: Path, capsys: pytest.CaptureFixture[str]) -> 
     bound = [row for row in told["services"] if row["recommended"] is not None]
     assert bound
     assert all(row["lower"] < row["recommended"] < row["upper"] for row in bound)
-    assert run(["requests", str(store), *policy]) == 0
-    assert "tracekit report" not in capsys.readouterr().out
 
 
 def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> None:
@@ -298,32 +258,3 @@ def test_who_records_use_at_one_time_alone_is_told_what_helps(tmp_path: Path) ->
         with pytest.raises(TracekitError, match="records use at one time alone") as told:
             tracekit.requests(tmp_path / f"{folder.name}-store", out=tmp_path / "sized")
         assert told.value.hint == hint
-
-
-def test_amounts_have_three_digits() -> None:
-    shown = [amount(value, "cpu") for value in (0.025, 1.234, 56.78, 1234.5, 0.0, None)]
-    assert shown == ["0.025", "1.23", "56.8", "1,234", "0", "-"]
-    assert amount(-1.5 * GIB, "memory") == "-1.50"
-
-
-def test_cpu_alone_without_nodes_says_nothing_of_memory(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = [f"c{at},0,{'' if at == 3 else 500},,s{at % 2}" for at in range(4)]
-    used_lines = [
-        f"c{at},{step * 60_000},{100 * at + step}" for at in range(4) for step in range(9)
-    ]
-    head = "container,arrival_ms,cpu_milli,memory_bytes,service"
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "containers.csv").write_text("\n".join([head, *lines, ""]))
-    (tmp_path / "files" / "usage.csv").write_text(
-        "\n".join(["container,time_ms,cpu_milli", *used_lines, ""])
-    )
-    ingest(tmp_path / "files", tmp_path / "store")
-    capsys.readouterr()
-    assert run(["requests", str(tmp_path / "store"), "--out", str(tmp_path / "sized")]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    answer, _, rest = said.partition("All services together")
-    assert "cores of CPU" in answer
-    assert "memory" not in answer
-    assert "1 service has no request" not in rest

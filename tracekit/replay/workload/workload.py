@@ -58,6 +58,8 @@ class Workload:
     usage_column : int64, shape (containers,), optional
         The column of ``usage`` that is each container's, so that another order of arrival needs no
         other matrix. None: its own position.
+    use_recorded : bool, shape (2, columns), optional
+        Columns of ``usage`` that are of a record; in others something stands in. None: all are.
     background : float32, shape (2, steps, nodes)
         Use of a node that no container of the workload explains.
     further_used : tuple of int
@@ -159,6 +161,7 @@ class Workload:
     exchangeable: BoolArray | None = None
     gang: IntArray | None = None
     usage_column: IntArray | None = None
+    use_recorded: BoolArray | None = None
     gang_minimum: IntArray | None = None
     constraints: Constraints | None = None
     pinned: IntArray | None = None

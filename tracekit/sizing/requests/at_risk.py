@@ -6,18 +6,13 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray
-from tracekit.replay.workload.requests.given import SUBJECT
 from tracekit.sizing.requests.judge import Judged, judged
-from tracekit.sizing.requests.rows import UNITS, amount, services
+from tracekit.sizing.requests.rows import services
 from tracekit.sizing.use import RecordedUse
 from tracekit.study import Study
-from tracekit.units import percent
-from tracekit.words import few, listed, short_hash
 
 #: The column of a study that says which requests are kept; studies of before have none.
 KEPT = "kept_at_risk"
-#: So many services are described, others are counted.
-_DESCRIBED = 5
 
 
 class Spared(NamedTuple):
@@ -55,23 +50,3 @@ def kept_at_risk(study: Study) -> pl.DataFrame:
     if KEPT not in rows.columns:
         return rows.clear()
     return rows.filter(KEPT).sort("above_share", descending=True, maintain_order=True)
-
-
-def spared_told(study: Study) -> str:
-    """Whose request is not lowered, a sentence or two; empty where nobody's is kept."""
-    rows = kept_at_risk(study)
-    if not rows.height:
-        return ""
-    told = [
-        f"{short_hash(one['service'])} keeps {amount(one['request_now'], one['resource'])}"
-        f" {UNITS[one['resource']][1]} of {UNITS[one['resource']][0]}"
-        f" ({percent(one['above_share'])} above that)"
-        for one in rows.head(_DESCRIBED).to_dicts()
-    ]
-    more = rows[_DESCRIBED:]["service"].unique(maintain_order=True).to_list()
-    others = [f"{len(more):,} more: {few(more)}"] if more else []
-    return (
-        f"No request is lowered where more than {percent(study.about['risk_share'], 0)} of"
-        f" container-steps are above what {study.about[SUBJECT]} gives: {listed(told + others)}."
-        " Who is kept was decided on the time that judges."
-    )

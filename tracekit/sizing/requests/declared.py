@@ -39,4 +39,4 @@ RISK_SHARE = 0.05
 #: The replay of what a study recommends lies beside the study, with this behind its name.
 REPLAYED = "-replay"
 #: What the study of the fewest nodes with these requests is called.
-SHRUNK = "fewest-sized"
+SHRUNK = "fewest-recommended"

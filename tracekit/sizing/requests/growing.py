@@ -1,6 +1,5 @@
 """Services that use more from day to day: what was enough so far soon is not."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,11 +10,10 @@ from tracekit.arrays import BoolArray, FloatArray
 from tracekit.metrics import LEVEL
 from tracekit.metrics.growth import LEAST_DAYS, WEEK, growth
 from tracekit.replay.workload.requests.given import NOW
-from tracekit.sizing.requests.rows import UNITS, services
+from tracekit.sizing.requests.rows import services
 from tracekit.sizing.use import RESOURCES, RecordedUse
 from tracekit.study import Study
-from tracekit.units import MS_PER_DAY, MS_PER_HOUR, duration
-from tracekit.words import few, listed
+from tracekit.units import MS_PER_DAY, MS_PER_HOUR
 
 #: The frame of a study that has it; studies of before have none.
 GROWTH = "growth"
@@ -25,8 +23,13 @@ _LEAST_SHARE = 0.05
 _HOURS = 24
 #: Use below this part of a service's mean counts as this part: its logarithm would be all there is.
 _FLOOR_SHARE = 0.01
-#: So many services are described, others are counted.
-_DESCRIBED = 5
+
+
+_SCHEMA: Mapping[str, Any] = {
+    **dict.fromkeys(("service", "resource"), pl.String),
+    **dict.fromkeys((f"growth_per_day_share{end}" for end in ("", "_low", "_high")), pl.Float64),
+    "grows": pl.Boolean,
+}
 
 
 def growth_of(use: RecordedUse) -> FloatArray:
@@ -75,13 +78,7 @@ def frame_of(use: RecordedUse, found: FloatArray) -> pl.DataFrame:
             for at, (name, _) in enumerate(RESOURCES)
             if np.isfinite(found[service, at, 0])
         ],
-        schema={
-            **dict.fromkeys(("service", "resource"), pl.String),
-            **dict.fromkeys(
-                (f"growth_per_day_share{end}" for end in ("", "_low", "_high")), pl.Float64
-            ),
-            "grows": pl.Boolean,
-        },
+        schema=_SCHEMA,
     )
 
 
@@ -105,50 +102,21 @@ def _block_means(use: RecordedUse, block_ms: int) -> FloatArray:
     return means
 
 
-def grown(study: Study) -> str:
-    """Which services grow, by how much a day, and how long the requests of now will hold."""
+def grown(study: Study) -> pl.DataFrame:
+    """The rows of ``growth`` that grow, the fastest first, with how long requests of now hold.
+
+    ``holds_ms`` is the time until the highest use of a container comes to what it requests now, if
+    growth goes on; 0 where it is above that already, null where nothing is requested.
+    """
     found = study.frames.get(GROWTH)
-    if found is None or not found["grows"].any():
-        return ""
-    rows = found.filter("grows").sort("growth_per_day_share", descending=True, maintain_order=True)
-    names = rows["service"].unique(maintain_order=True).to_list()
-    told = [_one(study, rows.filter(service=name)) for name in names[:_DESCRIBED]]
-    more = names[_DESCRIBED:]
-    others = [f"{len(more):,} more: {few(more)}"] if more else []
-    days = (study.about["facts"]["learned_ms"] + study.about["facts"]["judged_ms"]) / MS_PER_DAY
-    doubt = (
-        f" {duration(days * MS_PER_DAY)} cannot tell growth from weekdays that differ."
-        if days < LEAST_DAYS
-        else ""
-    )
+    rows = pl.DataFrame(schema=_SCHEMA) if found is None else found.filter("grows")
+    now = services(study, NOW).select("service", "resource", "request_now", "use_max")
+    room, grows = pl.col("request_now") / pl.col("use_max"), pl.col("growth_per_day_share")
+    days = room.log() / grows.log1p()
     return (
-        "Not in the sum, as use grows, and no request of theirs is cut:"
-        f" {'; '.join(told + others)}.{doubt}"
+        rows.join(now, on=["service", "resource"], how="left", maintain_order="left")
+        .with_columns(holds_ms=pl.max_horizontal(days, 0.0) * MS_PER_DAY)
+        .with_columns(holds_ms=pl.when(pl.col("request_now") > 0).then("holds_ms"))
+        .drop("request_now", "use_max")
+        .sort("growth_per_day_share", descending=True, maintain_order=True)
     )
-
-
-def _one(study: Study, rows: pl.DataFrame) -> str:
-    """``shop/feed grows by 10 % a day of CPU (9 to 11; at its request in 3 days)``."""
-    parts = []
-    for row in rows.sort("resource").to_dicts():
-        share, low, high = (
-            f"{100 * row[f'growth_per_day_share{end}']:.1f}" for end in ("", "_low", "_high")
-        )
-        parts.append(
-            f"{share} % a day of {UNITS[row['resource']][0]} ({low} to {high}{_holds(study, row)})"
-        )
-    return f"{rows['service'][0]} grows by {listed(parts)}"
-
-
-def _holds(study: Study, grows: Mapping[str, Any]) -> str:
-    """How long the request of now is enough, if it goes on like that."""
-    now = services(study, NOW).filter(service=grows["service"], resource=grows["resource"])
-    asked, most = (
-        (now[name][0] for name in ("request_now", "use_max")) if len(now) else (None, None)
-    )
-    if not asked or not most:
-        return ""
-    if most >= asked:
-        return "; beyond its request already"
-    days = math.log(asked / most) / math.log1p(grows["growth_per_day_share"])
-    return "; at its request within a day" if days < 1 else f"; at its request in {days:,.0f} days"

@@ -44,12 +44,16 @@ _OWN = (
 )
 
 
+class NoUseError(TracekitError):
+    """A store has nothing by which requests could be recommended."""
+
+
 def read_use(store: Store) -> RecordedUse:
     """Requests, life and samples of every container that is listed and ran.
 
     Raises
     ------
-    TracekitError
+    NoUseError
         Where the store lists no containers, or records no use of them, or at one time alone.
     """
     span = measured(store, CONTAINERS)
@@ -57,14 +61,14 @@ def read_use(store: Store) -> RecordedUse:
     if span is None or not listed:
         published = any(is_published(entry.release) for entry in store.manifest.sources)
         calls = any(entry.rows for entry in store.manifest.parts("call"))
-        raise TracekitError(
+        raise NoUseError(
             f"{store.path} has no {'use of its' if listed else 'list of'} containers, by which"
             " requests are recommended",
             hint=_CALLS if calls else _PUBLISHED if published else _OWN,
         )
     times = steps_between(span.first_ms, span.last_ms, span.step_ms)
     if len(times) < 2:
-        raise TracekitError(
+        raise NoUseError(
             f"{store.path} records use at one time alone, so nothing is left to judge requests by",
             hint=_RECORD_MORE if _is_kubernetes(store) else _TAKE_IN_MORE,
         )

@@ -9,7 +9,6 @@ import polars as pl
 from tracekit.replay.workload.requests.given import NOW, SERVICES, SUBJECT
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB
-from tracekit.words import counted
 
 #: Resources by their name on screens, their unit there, and how many of ours are one of it.
 UNITS: Mapping[str, tuple[str, str, float]] = {
@@ -29,6 +28,10 @@ def row(study: Study, policy: str) -> Row:
     """The totals of a policy."""
     rows = study.frames["policies"].filter(policy=policy).to_dicts()
     return Row({one["resource"]: one for one in rows})
+
+
+def _subject(study: Study) -> str:
+    return str(study.about[SUBJECT])
 
 
 def measured(study: Study) -> list[str]:
@@ -59,7 +62,7 @@ def then(row: Mapping[str, Any], resource: str, *, now: str, recommended: str) -
 
 def services(study: Study, policy: str = "") -> pl.DataFrame:
     """The rows of a policy, the one to follow without a choice."""
-    return study.frames[SERVICES].filter(policy=policy or str(study.about[SUBJECT]))
+    return study.frames[SERVICES].filter(policy=policy or _subject(study))
 
 
 def freeing_most(study: Study) -> pl.DataFrame:
@@ -83,49 +86,28 @@ _LITTLE = 1e-6
 _OF_ORDER = ("part", "added", "needs", "frees")
 
 
+def by_change(study: Study) -> pl.DataFrame:
+    """The rows that change, first those that move most of all that is requested of a resource."""
+    rows = services(study).filter(pl.col("resource").is_in(measured(study)))
+    whole = {name: _whole(one) for name, one in row(study, _subject(study)).of.items()}
+    part = pl.col("freed").abs() / pl.col("resource").replace_strict(whole)
+    return rows.filter(part > _LITTLE).sort(
+        part, "service", "resource", descending=[True, False, False], maintain_order=True
+    )
+
+
+def is_within_risk(study: Study) -> bool:
+    """Whether the policy to follow keeps within the accepted risk by every resource."""
+    found = row(study, _subject(study)).of.values()
+    return max(one["above_share"] or 0.0 for one in found) <= float(study.about["risk_share"])
+
+
 def changed_of(study: Study, name: str) -> tuple[pl.Series, pl.Series]:
     """What each service frees of a resource, and what each needs more (below 0)."""
-    total = row(study, str(study.about[SUBJECT])).of[name]
+    total = row(study, _subject(study)).of[name]
     least = _LITTLE * _whole(total)
     change = services(study).filter(pl.col("resource") == name)["freed"]
     return change.filter(change > least), change.filter(change < -least)
-
-
-def needing_told(study: Study) -> str:
-    """Who is in the list ``needing_more``: its heading, and the same in a sentence.
-
-    ``25 of 34 services need more of CPU or memory (CPU 19, memory 6)``; those that need more of
-    both are counted apart, so that the counts add up.
-    """
-    rows = needing_more(study)
-    counts = {UNITS[name][0]: len(changed_of(study, name)[1]) for name in measured(study)}
-    said = [f"{what} {many:,}" for what, many in counts.items()]
-    if (both := sum(counts.values()) - rows.height) > 0:
-        said.append(f"both {both:,}")
-    need = "needs" if rows.height == 1 else "need"
-    return f"{_of_all(study, rows)} {need} more of {' or '.join(counts)} ({', '.join(said)})"
-
-
-def freeing_told(study: Study) -> str:
-    """Who is in the list ``freeing_most``, likewise."""
-    rows, kinds = freeing_most(study), [UNITS[name][0] for name in measured(study)]
-    free, need = ("frees", "needs") if rows.height == 1 else ("free", "need")
-    more = f"and {need} more of neither" if len(kinds) > 1 else ""
-    return f"{_of_all(study, rows)} {free} {' or '.join(kinds)} {more}".rstrip()
-
-
-def unchanged_told(study: Study) -> str:
-    """How many services are in neither list, a sentence; empty where all are in one."""
-    rows = _by_service(study).filter(~pl.col("needs"), ~pl.col("frees"))
-    if rows.is_empty():
-        return ""
-    keep = "keeps what it requests" if rows.height == 1 else "keep what they request"
-    return f"{_of_all(study, rows)} {keep}."
-
-
-def _of_all(study: Study, rows: pl.DataFrame) -> str:
-    every = services(study)["service"].n_unique()
-    return f"{rows.height:,} of {counted(every, 'service')}"
 
 
 def _whole(total: Mapping[str, Any]) -> float:
@@ -135,7 +117,7 @@ def _whole(total: Mapping[str, Any]) -> float:
 
 def _by_service(study: Study) -> pl.DataFrame:
     """A row for each service: both resources beside each other, and what changes as shares."""
-    found = row(study, str(study.about[SUBJECT])).of
+    found = row(study, _subject(study)).of
     rows = services(study)
     frames: list[pl.DataFrame] = []
     for name, total in found.items():

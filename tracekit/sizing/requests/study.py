@@ -1,10 +1,11 @@
 """Which requests to change: policies recommend from the first recorded use, the rest judges them.
 
-See ``judge`` for what is counted, ``told`` for the answer in words. The study is read by
-the assumption ``requests=sized:DIR`` of a replay, too.
+See ``judge`` for what is counted, ``tracekit.answer.requests`` for what follows from it. The
+assumption ``requests=sized:DIR`` of a replay reads the study, too.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.workload.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
+from tracekit.replay.workload.requests.use_over_requested import use_over_requested
+from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.store_name import name_of
+from tracekit.replay.workload.workload import Workload
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policy import Advice, SizingPolicy
 from tracekit.sizing.requests.at_risk import spared
@@ -23,10 +27,12 @@ from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
 from tracekit.sizing.requests.frames import services_of, totals_of
 from tracekit.sizing.requests.growing import GROWTH, frame_of, growing, growth_of
 from tracekit.sizing.requests.judge import windows_of
-from tracekit.sizing.requests.read_use import read_use
+from tracekit.sizing.requests.read_use import NoUseError, read_use
 from tracekit.sizing.use import RecordedUse
-from tracekit.store import Store, never_ran
-from tracekit.study import Study
+from tracekit.store import Store
+from tracekit.store.never_ran import never_ran
+from tracekit.store.quantities import RECORDED, quantities
+from tracekit.study import Study, write_study
 
 NAME = REQUESTS_STUDY
 #: What is compared without a choice: what people run, a usual rule, the most there was, the best.
@@ -47,9 +53,17 @@ def recommend_requests(
     risk_share: float = RISK_SHARE,
     seed: int = 0,
     called: str = "",
+    load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study:
     """Requests of services by policies, judged on use that they have not seen.
+
+    Parameters
+    ----------
+    called : str
+        How follow-ups name the store; its path without it.
+    load : Workload, optional
+        What is replayed of the store, where that is read already.
 
     Returns
     -------
@@ -67,6 +81,7 @@ def recommend_requests(
         were it moved in proportion, and ``at_risk``.
         ``policies``: policy x resource, over all services, with 95 % intervals over windows.
         ``growth``: by which share use grows a day, of services with two days of it or more.
+        ``about`` has ``use_over_requested`` of the whole record, by resource.
 
     Raises
     ------
@@ -80,12 +95,14 @@ def recommend_requests(
         "name": name_of(store),
         "store": called or str(store.path),
         "made_up": store.manifest.made_up,
-        "never_ran": never_ran.told(store),
+        "never_ran": never_ran(store).height,
     }
+    use = read_use(store)
     return requests_of(
-        read_use(store),
+        use,
         policies,
         workload=workload,
+        over=_use_over_requested(store, seed, load),
         learn_share=learn_share,
         risk_share=risk_share,
         seed=seed,
@@ -93,17 +110,57 @@ def recommend_requests(
     )
 
 
+def recommended(
+    store: Store,
+    out: Path,
+    *,
+    seed: int = 0,
+    load: Workload | None = None,
+    progress: Progress = SILENT,
+) -> Study | None:
+    """The study with its defaults, written to ``out``; None where there is no word on requests.
+
+    There is none where sizes are assumed or inferred, or use is not recorded or too short to judge
+    by. ``--assume requests=sized:OUT`` replays the whole record with what is recommended.
+    """
+    if quantities(store)["requests"] != RECORDED:
+        return None
+    try:
+        study = recommend_requests(store, ("all",), seed=seed, load=load, progress=progress)
+    except NoUseError:
+        return None
+    write_study(study, out)
+    return study
+
+
+def _use_over_requested(store: Store, seed: int, load: Workload | None) -> Mapping[str, float]:
+    """Of what is replayed of a store; nothing of a store that cannot be replayed as it is."""
+    try:
+        return use_over_requested(load or source_of(store.path, None, seed=seed).load())
+    except TracekitError:
+        return {}
+
+
 def requests_of(
     use: RecordedUse,
     policies: Sequence[str] = ("all",),
     *,
     workload: Mapping[str, Any],
+    over: Mapping[str, float] | None = None,
     learn_share: float = LEARN_SHARE,
     risk_share: float = RISK_SHARE,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """The same from use that is there already; ``workload`` says of what."""
+    """The same from use that is there already.
+
+    Parameters
+    ----------
+    workload : mapping
+        What the use is of.
+    over : mapping of str to float, optional
+        Use over what is requested, by resource.
+    """
     chosen, left_out = _chosen(policies)
     past, rest = _parted(use, learn_share)
     seen = past.quantiles(0.5)[:, :, 0]
@@ -144,6 +201,7 @@ def requests_of(
             "risk_share": risk_share,
             "seed": seed,
             "workload": dict(workload),
+            "use_over_requested": dict(over or {}),
             "facts": _facts(use, past, rest, seen),
         },
         frames={SERVICES: services, "policies": totals, GROWTH: frame_of(use, grown)},
@@ -155,7 +213,7 @@ def _parted(use: RecordedUse, learn_share: float) -> tuple[RecordedUse, Recorded
     cut = int(np.clip(round(len(use.times_ms) * learn_share), 1, len(use.times_ms) - 1))
     past, rest = use.part(slice(0, cut)), use.part(slice(cut, None))
     if np.isnan(past.values).all():
-        raise TracekitError(
+        raise NoUseError(
             f"no container has a sample in the first {learn_share:.0%} of the recorded time",
             hint="--learn a larger share, or record more",
         )
@@ -163,7 +221,7 @@ def _parted(use: RecordedUse, learn_share: float) -> tuple[RecordedUse, Recorded
 
 
 def _chosen(texts: Sequence[str]) -> tuple[list[SizingPolicy], list[dict[str, str]]]:
-    """The policies that go by use alone, each once; and why each other one is left out."""
+    """The policies that go by use alone, each once; each other one with why not."""
     known = all_sizing_policies()
     every = [*POLICIES, *(name for name in known if name not in POLICIES)]
     asked = [one for text in texts for one in (every if text == "all" else [text])]
@@ -174,9 +232,10 @@ def _chosen(texts: Sequence[str]) -> tuple[list[SizingPolicy], list[dict[str, st
         else:
             found[str(policy)] = policy
     if not found:
-        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise TracekitError(
-            f"no policy goes by recorded use alone: {why}" if why else "no policy given",
+            f"no policy goes by recorded use alone: {', '.join(left_out)}"
+            if left_out
+            else "no policy given",
             hint=f"--policy {POLICIES[0]}, or leave --policy out",
         )
     return list(found.values()), [
@@ -185,9 +244,10 @@ def _chosen(texts: Sequence[str]) -> tuple[list[SizingPolicy], list[dict[str, st
 
 
 def _why(policy: SizingPolicy) -> str:
+    """A key of the template of what was left out."""
     if policy.reads & {"state", "model"}:
-        return "it needs calls, to know what callers do"
-    return "it sets a limit anew in each cycle, and knows no request that stays"
+        return "needs_calls"
+    return "by_cycle"
 
 
 def _facts(

@@ -166,6 +166,7 @@ def _assemble(
         nonzero_request=nonzero(request, stated, resources),
         limit=_limits(containers, resources),
         usage=used,
+        use_recorded=np.stack([~filled.silent] * len(BASE)),
         background=_background(folder, nodes["node"], step_ms, times),
         settled_ms=arrived.settled_ms,
         exchangeable=arrived.exchangeable,

@@ -58,6 +58,13 @@ class Used:
     reserved: IntArray | None
     further: FurtherUse
 
+    @property
+    def recorded(self) -> BoolArray:
+        """Columns of ``values`` that are of a record, shape (2, columns)."""
+        found = np.ones((len(BASE), self.values.shape[2]), dtype=np.bool_)
+        found[:, self.column] = ~self.unknown
+        return found
+
 
 def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
     """The use of containers, and the amount of each node reserved for other use."""

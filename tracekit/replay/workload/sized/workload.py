@@ -84,6 +84,7 @@ def workload_from_sizes(
         limit=amounts.limit[life.order],
         usage=used.values,
         usage_column=used.column,
+        use_recorded=used.recorded,
         background=used.background,
         further_used=used.further.used,
         further_usage=used.further.by_column(used.column, used.values.shape[2]),

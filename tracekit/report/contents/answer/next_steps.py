@@ -209,7 +209,7 @@ def _may_size(data: Data) -> bool:
 
 def _sized(data: Data) -> tuple[str, str]:
     # of a store with calls, too: what to set once, not limits cycle by cycle
-    command = f"tracekit requests {data.paths.store} --by use --out {data.paths.study('requests')}"
+    command = f"tracekit requests {data.paths.store} --out {data.paths.study('requests')}"
     return "Which requests to change, and what that frees:", command
 
 

@@ -1,10 +1,13 @@
 """What the page on requests to change says beside its figure."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from tracekit.answer.facts import questions
+from tracekit.answer.requests import answer_of_requests
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import commands
@@ -12,11 +15,13 @@ from tracekit.report.contents.first_screen import Answer, Change, Studied
 from tracekit.report.contents.requests_to_change import sized_replay
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
-from tracekit.sizing.requests import told as words
+from tracekit.report.sentences import command, long, question
+from tracekit.sizing.requests import rows as words
 from tracekit.sizing.requests.study import NAME
 from tracekit.study import Study
 from tracekit.words import MINUS, count, percent, spaced
 
+QUESTION = "Which requests should I change, and what does that free?"
 #: So many services are listed; the study's services.parquet has all.
 _MOST = 40
 
@@ -32,26 +37,24 @@ _RISKY = {
 
 
 def answer(data: Data) -> Answer:
-    """What to change, what that frees and risks, how sure, and what to do next."""
+    """What follows from the study, what it would change, and what to do next."""
     study = data.studies[NAME]
     subject = str(study.about[SUBJECT])
     alone = not data.has_store and not data.has_run
-    first = (words.grown, words.spared_told, words.within, words.beyond_limit, words.unchanged_told)
-    notes = [*(say(study) for say in first), *words.notes(study)]
+    facts = answer_of_requests(study).facts
     return Answer(
-        asked=words.QUESTION,
-        sentence=spaced(words.answer(study)),
-        also=spaced(
-            " ".join(filter(None, (words.both_ways(study), words.stays(study), words.risk(study))))
-        ),
-        warnings=[*beyond_capacity(data), *words.warnings(study)],
-        told=[*filter(None, [sized_replay.told(data)]), *(spaced(one) for one in notes if one)],
+        asked=QUESTION,
+        sentence=spaced(long(facts[0])),
+        warnings=beyond_capacity(data),
+        told=[
+            *filter(None, [sized_replay.told(data)]),
+            *(spaced(said) for said in map(long, facts[1:]) if said),
+        ],
         changes=_changes(study, subject),
         before="Now",
         after="As recommended",
         change=f"What it would change, by {subject}",
         interval="",
-        sure=spaced(words.sure(study)),
         rests=[("Recorded", "use, requests and lives of containers")],
         next=[
             (why, asked)
@@ -65,12 +68,15 @@ def _next(data: Data, study: Study, otherwise: str) -> list[tuple[str, str]]:
     """What to do next; ``otherwise`` is where the study lies if no folder of it is known."""
     folder = data.folder(NAME)
     store = data.paths.store if data.has_store else ""
-    steps = words.following(study, folder or otherwise, store, data.paths.study)
-    if not _of_run(data):
-        return steps
-    # as the run was replayed, so that both can be set beside each other
-    asked = (sized_replay.asked(data, folder), sized_replay.asked_of_nodes(data, folder))
-    return [(why, command) for (why, _), command in zip(steps, asked, strict=True)]
+    if _of_run(data):
+        # as the run was replayed, so that both can be set beside each other
+        return [
+            (questions()["replay_recommended"], sized_replay.asked(data, folder)),
+            (questions()["nodes_recommended"], sized_replay.asked_of_nodes(data, folder)),
+        ]
+    lies = shlex.split(folder or otherwise)[0]
+    steps = answer_of_requests(study, store, lies).next
+    return [(question(one), command(one)) for one in reversed(steps[1:])]
 
 
 def _of_run(data: Data) -> bool:
@@ -105,11 +111,8 @@ def studied(data: Data) -> list[Studied]:
     study = data.studies.get(NAME)
     if study is None:
         return []
-    answered = words.answer(study)
-    more = [*beyond_capacity(data), sized_replay.told(data)]
-    said = " ".join(
-        filter(None, [spaced(f"On requests: {answered[:1].lower()}{answered[1:]}"), *more])
-    )
+    first = spaced(long(answer_of_requests(study).facts[0]))
+    said = " ".join(filter(None, [first, *beyond_capacity(data), sized_replay.told(data)]))
     return [Studied(said=said, page="requests_to_change", title="Requests to change")]
 
 
@@ -188,24 +191,30 @@ def _row(study: Study, policy: str) -> dict[str, Any]:
     return row
 
 
+def _between(one: Mapping[str, Any], resource: str) -> str:
+    """The interval of the freed amount; none where windows do not differ, which is no certainty."""
+    low, high = (words.amount(one[end], resource) for end in ("freed_low", "freed_high"))
+    return "\u2013" if low == high else f"{low} to {high} {words.UNITS[resource][1]}"
+
+
 def _interval(found: Mapping[str, Any], name: str) -> str:
     if found["freed_low"] is None or found["policy"] == NOW:
         return "\u2013"
-    return words.between(found, name).replace("-", MINUS)
+    return _between(found, name).replace("-", MINUS)
 
 
 def most(data: Data) -> Table:
     """The services that free CPU or memory and need more of neither."""
     study = data.studies[NAME]
     order = "what frees most of both together first, as a share of all requests"
-    return _services(words.freeing_most(study), words.freeing_told(study), order)
+    return _services(words.freeing_most(study), "Services that free and need no more", order)
 
 
 def more(data: Data) -> Table:
     """The services that need more than they request."""
     study = data.studies[NAME]
     order = "what needs most of both together first; below 0 is added"
-    return _services(words.needing_more(study), words.needing_told(study), order)
+    return _services(words.needing_more(study), "Services that need more", order)
 
 
 def _services(rows: pl.DataFrame, heading: str, order: str) -> Table:

@@ -1,0 +1,232 @@
+"""What follows from a study of requests: facts, and what to do next."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from tracekit.answer.counts import RESOURCE
+from tracekit.answer.decide import ABOVE, BELOW
+from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
+from tracekit.replay.workload.requests.given import NOW, SUBJECT
+from tracekit.sizing.requests.at_risk import kept_at_risk
+from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
+from tracekit.sizing.requests.growing import grown
+from tracekit.sizing.requests.rows import (
+    at_risk,
+    by_change,
+    changed_of,
+    is_within_risk,
+    kept,
+    measured,
+    row,
+    services,
+)
+from tracekit.study import Study
+from tracekit.units import MS_PER_DAY
+from tracekit.words import short_hash
+
+#: So many services are named in a fact; the frames have all.
+NAMED = 3
+#: What amounts of a resource are counted in.
+_UNIT = {"cpu": "cores", "memory": "bytes"}
+#: A record that holds one has seen weekends.
+_WEEK_MS = 7 * MS_PER_DAY
+
+
+def answer_of_requests(study: Study, store: str = "", out: str = "") -> Answer:
+    """The facts of a study, and what to do next with it.
+
+    Parameters
+    ----------
+    store, out : str
+        How a command names the store and the study's folder; ``out`` is empty where it has none.
+    """
+    named = store or str(study.about["workload"]["store"])
+    return answer_of(facts_of_requests(study), _following(named, out))
+
+
+def facts_of_requests(study: Study) -> list[Fact]:
+    """All that follows from a study of requests, under the policy that it chose."""
+    return [
+        *facts_of_use(study.about.get("use_over_requested", {})),
+        *_to_change(study),
+        *_moved(study),
+        *_risk(study),
+        *_growing(study),
+        *_judged(study),
+        *_lacking(study),
+    ]
+
+
+def facts_of_use(over: Mapping[str, float]) -> list[Fact]:
+    """Mean use over what is requested, by resource; first facts where requests are far from use."""
+    return [
+        Fact(
+            kind="use_over_requested",
+            subject="trace",
+            measure=name,
+            value=value,
+            unit="fraction",
+            because="above" if value > ABOVE else "below_half" if value < BELOW else "",
+            rank=2 if BELOW <= value <= ABOVE else 1,
+            about={"resource": RESOURCE[name]},
+        )
+        for name, value in over.items()
+    ]
+
+
+def _to_change(study: Study) -> Iterator[Fact]:
+    rows = by_change(study)
+    every = services(study)["service"].n_unique()
+    cores = rows.filter(resource="cpu")
+    yield Fact(
+        kind="requests_to_change",
+        subject=_names((cores if cores.height else rows)["service"]),
+        value=rows["service"].n_unique(),
+        unit="services",
+        because="" if rows.height else "none",
+        about={"of": every, "policy": str(study.about[SUBJECT])},
+    )
+
+
+def _moved(study: Study) -> Iterator[Fact]:
+    """What all containers request then, with what is freed, added, and stays reserved."""
+    policy = str(study.about[SUBJECT])
+    for name in measured(study):
+        total, about = row(study, policy).of[name], {"resource": RESOURCE[name]}
+        moved = partial(Fact, kind="requests_moved", subject=policy, measure=name, unit=_UNIT[name])
+        ends = (total["freed_high"], total["freed_low"])
+        low, high = (None if one is None else total["requested_now"] - one for one in ends)
+        yield moved(
+            value=total["requested"],
+            against=total["requested_now"],
+            low=low,
+            high=high,
+            because="in_all",
+            rank=1,
+            about=about,
+        )
+        for because, each in zip(("freed", "added"), changed_of(study, name), strict=True):
+            if len(each):
+                yield moved(
+                    value=abs(float(each.sum())),
+                    because=because,
+                    about={**about, "services": len(each)},
+                )
+        fixed = kept(study).filter(resource=name)
+        if fixed.height:
+            beyond = (fixed["reserved_then"] - fixed["recommended"]) * fixed["containers"]
+            yield moved(
+                value=float(beyond.sum()),
+                because="fixed",
+                rank=3,
+                about={**about, "services": fixed.height},
+            )
+
+
+def _risk(study: Study) -> Iterator[Fact]:
+    """Services whose use was above what is recommended, and how often all were."""
+    policy = str(study.about[SUBJECT])
+    then, now = row(study, policy).of, row(study, NOW).of
+    risky, spared = at_risk(study), kept_at_risk(study)
+    shares: dict[str, Scalar] = {}
+    for name in measured(study):
+        shares[f"{name}_above_fraction"] = then[name]["above_share"]
+        shares[f"{name}_above_now_fraction"] = now[name]["above_share"]
+    within = is_within_risk(study)
+    yield Fact(
+        kind="requests_risk",
+        subject=policy,
+        value=risky["service"].n_unique(),
+        unit="services",
+        because="" if within else "beyond",
+        rank=2 if within else 1,
+        about={
+            "of": services(study)["service"].n_unique(),
+            "risk_fraction": float(study.about["risk_share"]),
+            **({"services_kept": spared["service"].n_unique()} if spared.height else {}),
+            "worst": _names(risky["service"]),
+            **shares,
+        },
+    )
+    for name in measured(study):
+        if then[name]["beyond_limit_share"]:
+            yield Fact(
+                kind="requests_risk",
+                subject=policy,
+                measure=name,
+                value=then[name]["beyond_limit_share"],
+                unit="fraction",
+                against=now[name]["beyond_limit_share"],
+                because="limits",
+                rank=3,
+                about={"resource": RESOURCE[name]},
+            )
+
+
+def _growing(study: Study) -> Iterator[Fact]:
+    rows = grown(study)
+    if rows.height:
+        yield Fact(
+            kind="requests_growing",
+            subject=_names(rows["service"]),
+            value=rows["service"].n_unique(),
+            unit="services",
+            about={
+                "fastest_per_day_fraction": rows["growth_per_day_share"][0],
+                "soonest_holds_ms": rows["holds_ms"].min(),  # type: ignore[dict-item]
+            },
+        )
+
+
+def _judged(study: Study) -> Iterator[Fact]:
+    known = study.about["facts"]
+    yield Fact(
+        kind="requests_judged",
+        subject=str(study.about[SUBJECT]),
+        value=known["judged_ms"],
+        unit="ms",
+        about={
+            "learned_ms": known["learned_ms"],
+            "windows": known["windows"],
+            "containers": known["containers"],
+        },
+    )
+    shorter = min(known["learned_ms"], known["judged_ms"])
+    if shorter < _WEEK_MS:
+        yield Fact(kind="not_covered", value=shorter, unit="ms", because="short_record")
+
+
+def _lacking(study: Study) -> Iterator[Fact]:
+    """Services that lack a request or use, and the policies that go by something else."""
+    for because, name in (
+        ("no_request", "services_without_request"),
+        ("no_past", "services_without_past"),
+    ):
+        if count := study.about["facts"][name]:
+            yield Fact(kind="requests_unknown", value=count, unit="services", because=because)
+    if count := study.about["workload"].get("never_ran"):
+        yield Fact(kind="requests_unknown", value=count, unit="containers", because="never_ran")
+    for one in study.about["left_out"]:
+        yield Fact(kind="skipped", subject=one["policy"], because=one["why"], rank=3)
+
+
+def _names(names: pl.Series) -> str:
+    return ", ".join(map(short_hash, names.unique(maintain_order=True).head(NAMED).to_list()))
+
+
+def _following(store: str, out: str) -> Iterator[Followup]:
+    """With a folder of the study what it does to the nodes, else how to get one."""
+    given: dict[str, Scalar] = {"STORE": store}
+    yield Followup(question="requests_all", command="requests", arguments={**given, "json": True})
+    if not out:
+        keep = {**given, "out": "studies/requests"}
+        yield Followup(question="requests_kept", command="requests", arguments=keep)
+        return
+    sized = {**given, "assume": f"requests=sized:{out}"}
+    nodes = {**sized, "out": str(Path(out).parent / SHRUNK)}
+    yield Followup(question="nodes_recommended", command="nodes", arguments=nodes)
+    replay = {**sized, "out": f"{out}{REPLAYED}"}
+    yield Followup(question="replay_recommended", command="replay", arguments=replay)
