@@ -82,7 +82,7 @@ def test_facts_agree_with_the_frames(seed: int, risk_share: float) -> None:
     exceeded = study.frames["policies"].filter(policy=subject)["above_share"].max()
     assert (risk.because == "beyond") == (exceeded > risk_share)
     # every fact has its words
-    assert all(short(one) and long(one) for one in facts)
+    assert all(short(one) and long(one) for one in answer_of_requests(study).facts)
 
 
 @pytest.mark.parametrize(

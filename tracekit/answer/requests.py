@@ -44,13 +44,21 @@ def answer_of_requests(study: Study, store: str = "", out: str = "") -> Answer:
         How a command names the store and the study's folder; ``out`` is empty where it has none.
     """
     named = store or str(study.about["workload"]["store"])
-    return answer_of(facts_of_requests(study), _following(named, out))
+    facts = [
+        *facts_of_use(study.about.get("use_over_requested", {})),
+        *facts_of_requests(study),
+        *_not_covered(study),
+        *_left_out(study),
+    ]
+    return answer_of(facts, _following(named, out))
 
 
 def facts_of_requests(study: Study) -> list[Fact]:
-    """All that follows from a study of requests, under the policy that it chose."""
+    """What follows from a study of requests, under the policy that it chose.
+
+    A run has these beside facts of its own: on the use of what is requested, see ``facts_of_use``.
+    """
     return [
-        *facts_of_use(study.about.get("use_over_requested", {})),
         *_to_change(study),
         *_moved(study),
         *_risk(study),
@@ -194,13 +202,18 @@ def _judged(study: Study) -> Iterator[Fact]:
             "containers": known["containers"],
         },
     )
+
+
+def _not_covered(study: Study) -> Iterator[Fact]:
+    """What the shorter part of the record cannot show."""
+    known = study.about["facts"]
     shorter = min(known["learned_ms"], known["judged_ms"])
     if shorter < _WEEK_MS:
         yield Fact(kind="not_covered", value=shorter, unit="ms", because="short_record")
 
 
 def _lacking(study: Study) -> Iterator[Fact]:
-    """Services that lack a request or use, and the policies that go by something else."""
+    """Services that lack a request or use, and containers that never had a node."""
     for because, name in (
         ("no_request", "services_without_request"),
         ("no_past", "services_without_past"),
@@ -209,6 +222,10 @@ def _lacking(study: Study) -> Iterator[Fact]:
             yield Fact(kind="requests_unknown", value=count, unit="services", because=because)
     if count := study.about["workload"].get("never_ran"):
         yield Fact(kind="requests_unknown", value=count, unit="containers", because="never_ran")
+
+
+def _left_out(study: Study) -> Iterator[Fact]:
+    """Policies that go by something else than use."""
     for one in study.about["left_out"]:
         yield Fact(kind="skipped", subject=one["policy"], because=one["why"], rank=3)
 

@@ -112,13 +112,14 @@ def recommend_requests(
 
 def recommended(
     store: Store,
-    out: Path,
+    out: Path | None = None,
     *,
     seed: int = 0,
+    called: str = "",
     load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study | None:
-    """The study with its defaults, written to ``out``; None where there is no word on requests.
+    """The study with its defaults, written to ``out`` if given; None: no word on requests.
 
     There is none where sizes are assumed or inferred, or use is not recorded or too short to judge
     by. ``--assume requests=sized:OUT`` replays the whole record with what is recommended.
@@ -126,10 +127,13 @@ def recommended(
     if quantities(store)["requests"] != RECORDED:
         return None
     try:
-        study = recommend_requests(store, ("all",), seed=seed, load=load, progress=progress)
+        study = recommend_requests(
+            store, ("all",), seed=seed, called=called, load=load, progress=progress
+        )
     except NoUseError:
         return None
-    write_study(study, out)
+    if out is not None:
+        write_study(study, out)
     return study
 
 
