@@ -2,7 +2,9 @@
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence
+from tracekit.cli._output import print_json
+from tracekit.report.sentences import document
+from tracekit.report.terminal import print_answer
 
 PANEL = Panel.whole
 
@@ -19,11 +21,9 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     """
     summary = asked()
     if json:
-        print_json({"schema": "tracekit/run/1", **vars(summary)})
+        parts = {name: value for name, value in vars(summary).items() if name != "answer"}
+        print_json({**document(summary.answer), **parts, "schema": "tracekit/run/1"})
         return
-    for finding in summary.findings:
-        print_sentence(finding)
-    for reason in summary.skipped:
-        print_sentence(f"left out: {reason}")
+    print_answer(summary.answer)
     print(f"\nreport: {summary.report}")
     print(f"store:  {summary.store}  (tracekit info {summary.store})")

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tracekit.answer.facts import Answer, Fact, answer_of, write_document
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.lock import LOCK, held
 from tracekit.files.places import place
 from tracekit.progress import Progress
+from tracekit.report.sentences import document
 from tracekit.shown import Shown
+from tracekit.study import BESIDE
 from tracekit.synth import write as synthesize
 from tracekit.verbs._stages import Begun, under_way
 
@@ -37,6 +40,7 @@ _STAGES = (
     "studies",
     "report.html",
     "trace",
+    "answer.json",
 )
 
 
@@ -46,10 +50,8 @@ class RunSummary(Shown):
 
     Parameters
     ----------
-    findings : tuple of str
-        The numbers that matter most, in words.
-    skipped : tuple of str
-        Stages that were not done, each with the reason.
+    answer : Answer
+        What the run concludes; ``out/answer.json`` has the same.
     """
 
     out: Path
@@ -57,8 +59,7 @@ class RunSummary(Shown):
     replay: Path | None
     report: Path
     defects: int
-    findings: tuple[str, ...]
-    skipped: tuple[str, ...]
+    answer: Answer
 
 
 def run_all(
@@ -82,33 +83,34 @@ def run_all(
         with _crew(jobs or os.cpu_count() or 1) as crew:
             traces = _synthesize(str(source), out, seed, crew, progress)
             store = _stored(traces, out, memory_limit_bytes, crew, progress)
-            skipped = _nothing_to_replay(store, assume)
-            unasked = ""
-            stages = _stages(store, traces, out, crew, alone=bool(skipped))
+            lacking = _nothing_to_replay(store, assume)
+            stages = _stages(store, traces, out, crew, alone=bool(lacking))
             with under_way(stages, crew, progress) as begun:
                 fit = _fitted(begun, store.path, traces, out, progress)
                 from tracekit.report.render import render  # loaded while others work
 
-                if not skipped:
-                    unasked = _replayed(asked, store, fit, crew, progress)
+                answer = (
+                    answer_of([Fact(kind="skipped", subject="replay", because=lacking, rank=1)])
+                    if lacking
+                    else _replayed(asked, store, fit, crew, progress)
+                )
+        write_document(out, document(answer))
         progress.stage("report", then=f"open {out / 'report.html'}")
         from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
-        from tracekit.store.broken_rows import caveats  # the same
 
-        shown = store.path if skipped else out / "replay"
+        shown = store.path if lacking else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
         forget(out / "replay")
         return RunSummary(
             out=out,
             store=store.path,
-            replay=None if skipped else out / "replay",
+            replay=None if lacking else out / "replay",
             report=report.path,
             defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
             .select(pl.len())
             .collect()
             .item(),
-            findings=(*report.answers, *caveats(store), *report.findings[len(report.answers) :]),
-            skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
+            answer=answer,
         )
 
 
@@ -177,8 +179,10 @@ class _Asked:
     out: Path
 
 
-def _replayed(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress) -> str:
-    """Replay; what ``_nodes`` says of the run."""
+def _replayed(
+    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
+) -> Answer:
+    """Replay, count nodes and decide."""
     from tracekit.verbs._replaying import replay_by  # the crew is not kept waiting
 
     alone, every = crew.size == 1, list(asked.policies) == ["all"]
@@ -186,7 +190,7 @@ def _replayed(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progres
     replay_by(
         None if alone else crew,
         store.path,
-        asked.policies,
+        _with_reference(asked.policies),
         out=asked.out / "replay",
         seed=asked.seed,
         assume=asked.assume,
@@ -199,27 +203,41 @@ def _replayed(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progres
         progress=progress,
     )
     progress.stage("how many nodes", then="report")
-    return _nodes(asked, store, fit, crew, progress)
+    return _decided(asked, store, fit, crew, progress)
 
 
-def _nodes(asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress) -> str:
-    """Search how many nodes the recommended policy needs; why it was not asked, if it was not."""
-    from tracekit.answer.fewest.after_run import nodes_after
-    from tracekit.replay.policy.nearness import PARAMETER  # the same
+def _with_reference(policies: Sequence[str]) -> list[str]:
+    """The policies with those that every decision needs: the one in use, and ``random``."""
+    from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
+    from tracekit.replay.policy.entrant import in_use_of  # the same
+
+    return list(dict.fromkeys([*policies, in_use_of(policies), RANDOM]))
+
+
+def _decided(
+    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
+) -> Answer:
+    """Count nodes for the policies that could be recommended, and decide."""
+    from tracekit.answer.whole import Question, answer  # the crew is not kept waiting
+    from tracekit.replay.policy.entrant import in_use_of, named_in, parse_entrant
+    from tracekit.replay.policy.nearness import PARAMETER
+    from tracekit.replay.policy.parse import policies_of
     from tracekit.replay.workload.source import source_of
 
     calls = any(PARAMETER in text for text in asked.policies)
-    study, why = nodes_after(
-        asked.out / "replay",
-        source_of(store.path, None, assume=asked.assume, seed=asked.seed, calls=calls),
-        asked.out / "studies" / "fewest",
-        policies=asked.policies,
+    named = [parse_entrant(text) for text in asked.policies if policies_of(text) == [text]]
+    question = Question(
+        run=asked.out / "replay",
+        studies=asked.out / BESIDE,
+        source=source_of(store.path, None, assume=asked.assume, seed=asked.seed, calls=calls),
+        named=named_in(asked.policies),
+        addresses={str(one): one.address() for one in named},
+        in_use=in_use_of(asked.policies),
+        called=str(store.path),
         fit=fit,
         seed=asked.seed,
-        crew=crew,
-        progress=progress,
     )
-    return "" if study else f"how many nodes: {why}"
+    return answer(question, crew, progress)
 
 
 def _check_out(out: Path) -> None:
@@ -276,16 +294,15 @@ def _stored(
     return open_store(out / "store")
 
 
-def _nothing_to_replay(store: Store, assume: Sequence[str]) -> list[str]:
-    from tracekit.replay.workload.sized.replayed import HOW_MANY  # the crew is not kept waiting
-    from tracekit.replay.workload.sized.tables import is_sized
+def _nothing_to_replay(store: Store, assume: Sequence[str]) -> str:
+    """What a store lacks to be replayed, a cause of the fact ``skipped``; empty for nothing."""
+    from tracekit.replay.workload.sized.tables import is_sized  # the crew is not kept waiting
 
     def holds(*tables: str) -> bool:
         return any(entry.rows for name in tables for entry in store.manifest.parts(name))
 
     if not is_sized(store):
-        without = "replay: the trace has neither use nor requests of containers"
-        return [] if holds("container_usage") else [without]
+        return "" if holds("container_usage") else "no_containers"
     if holds("node", "node_resource") or any(text.startswith("nodes=") for text in assume):
-        return []
-    return [f"replay: the trace records no nodes; say how many and how large: {HOW_MANY}"]
+        return ""
+    return "no_nodes"

@@ -1,0 +1,334 @@
+"""The answer of a run: nodes are counted for the policies that could be recommended, then decided.
+
+``tracekit run`` calls it after its replays. Nodes are counted with requests as they are; where
+requests come first, with those that ``requests`` recommends, too; where sizes are assumed, at half
+and at twice the assumed size.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracekit.answer.counts import FULLEST, Case, Count, Fullest, best, counts_of
+from tracekit.answer.decide import Choice, Evidence, choose, to_count
+from tracekit.answer.facts import Answer, Fact
+from tracekit.answer.fewest.study import shrink_cluster
+from tracekit.answer.followed import LARGEST
+from tracekit.answer.requests import facts_of_requests
+from tracekit.answer.run_facts import answer_run
+from tracekit.crew.crew import Crew, OnProgress
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.policy.entrant import parse_entrant, with_fit
+from tracekit.replay.runs.kept import kept_folder
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.view.over_time import UseOverTime
+from tracekit.replay.workload.changed.prices import money_of
+from tracekit.replay.workload.source import WorkloadSource
+from tracekit.replay.workload.use_over_requested import request_changes, use_over_requested
+from tracekit.replay.workload.workload import Workload
+from tracekit.sizing.requests.study import recommended
+from tracekit.store import open_store
+from tracekit.study import Study, write_study
+
+#: Studies of a run, by the case that each is of.
+FOLDERS = {"recorded": "fewest", "recommended": "fewest-recommended",
+           "half_size": "fewest-half", "twice_size": "fewest-twice"}  # fmt: skip
+REQUESTS = "requests"
+#: Containers times nodes up to which a count is searched for: minutes, in one order of arrival.
+LARGEST_ONCE = 2_000_000_000
+#: The assumptions that are the size of a container.
+_SIZES = ("request_cpu_cores", "request_memory_bytes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a run asks.
+
+    Parameters
+    ----------
+    run, studies : path
+        The folder of its replays, and that of the studies beside it.
+    source : WorkloadSource
+        Where the workload is read.
+    named : tuple of str
+        Policies that the user spelled.
+    addresses : mapping of str to str
+        Policies of a user's own file, by their spelling, as another process finds them.
+    in_use : str
+        The policy that stands for production's scheduler.
+    called : str
+        The store as commands name it.
+    """
+
+    run: Path
+    studies: Path
+    source: WorkloadSource
+    named: tuple[str, ...]
+    addresses: dict[str, str]
+    in_use: str
+    called: str
+    fit: Path | None = None
+    seed: int = 0
+
+    def address(self, policy: str) -> str:
+        """A policy as another process finds it: with its file and its fit."""
+        one = parse_entrant(self.addresses.get(policy, policy))
+        return (one if self.fit is None else with_fit(one, self.fit, unasked=True)).address()
+
+
+@dataclass(frozen=True)
+class Production:
+    """What production comes to on all nodes; a task, as it reads the whole workload."""
+
+    source: WorkloadSource
+
+    def run(self, on_progress: OnProgress) -> ProductionUse:
+        """Read the workload and look."""
+        found = production_use(self.source.load())
+        on_progress(1, 0, 0)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductionUse:
+    """How full production's nodes are, what they cost, and how use compares with requests."""
+
+    today: tuple[Fullest, ...]
+    broken: tuple[str, ...]
+    ceiling: dict[str, float]
+    use_over_requested: dict[str, float]
+    cost_per_hour: float | None
+    unpriced: tuple[str, ...]
+    currency: str
+
+
+def production_use(load: Workload) -> ProductionUse:
+    """What the decision reads of production."""
+    ceiling = {"cpu": load.ceiling.cpu_fraction, "memory": load.ceiling.memory_fraction}
+    today: list[Fullest] = []
+    broken: tuple[str, ...] = ()
+    if load.recorded:
+        full = np.stack(_use_over_time(load))
+        for at, measure in enumerate(FULLEST.values()):
+            top = int(full[at].argmax())
+            today.append(
+                Fullest(node=load.node_ids[top], measure=measure, value=float(full[at, top]))
+            )
+        above = (full > np.array(list(ceiling.values()))[:, None]).any(axis=0)
+        broken = tuple(load.node_ids[at] for at in np.flatnonzero(above).tolist())
+    money = money_of(load)
+    share = use_over_requested(load)
+    return ProductionUse(
+        today=tuple(today),
+        broken=broken,
+        ceiling=ceiling,
+        use_over_requested={name: one for name, one in share.items() if one is not None},
+        cost_per_hour=money.per_hour(),
+        unpriced=money.unpriced_types if len(money.unpriced_types) < money.unpriced_nodes else (),
+        currency=money.currency,
+    )
+
+
+def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
+    """CPU at the 99th percentile over time and the highest memory of each node in production."""
+    collected = UseOverTime(load)
+    capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
+    for step in range(len(load.times_ms)):
+        there = np.flatnonzero(load.present(step) & (load.recorded_node >= 0))
+        use = load.use_at(step)
+        on = load.recorded_node[there]
+        total = np.stack(
+            [
+                load.background[at, step] + np.bincount(on, use[at, there], minlength=load.nodes)
+                for at in range(2)
+            ]
+        )
+        collected.add(step, (total / capacity)[:, None, :])
+    found = collected.result()
+    return found.cpu_p99, found.highest[1]
+
+
+def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
+    """Count nodes and decide; writes the studies of a run.
+
+    A study that an earlier run left is removed. Where the search is interrupted, its replays are
+    kept, and the next call goes on from them.
+    """
+    for name in (*FOLDERS.values(), REQUESTS):
+        shutil.rmtree(asked.studies / name, ignore_errors=True)
+    found = results(asked.run)
+    choice = choose(found, named=asked.named, in_use=asked.in_use)
+    use = crew.submit(Production(asked.source), lambda *_: None).result()
+    evidence = Evidence(
+        results=found,
+        choice=choice,
+        counts={},
+        today=use.today,
+        ceiling=use.ceiling,
+        broken=use.broken,
+        use_over_requested=use.use_over_requested,
+        cost_per_hour=use.cost_per_hour,
+        unpriced=use.unpriced,
+        currency=use.currency,
+        store=asked.called,
+        run=str(asked.studies.parent),
+        in_use=asked.in_use,
+    )
+    if _too_large(found):
+        return answer_run(evidence)
+    counts, facts = _Counting(asked, found, choice, use, crew, progress).all(evidence)
+    return answer_run(dataclasses.replace(evidence, counts=counts, facts=tuple(facts)))
+
+
+def _size(found: Results) -> int:
+    load = found.manifest["workload"]
+    return int(load["containers"]) * int(load["nodes"])
+
+
+def _too_large(found: Results) -> bool:
+    return _size(found) > LARGEST_ONCE
+
+
+@dataclass
+class _Counting:
+    """The searches of one run."""
+
+    asked: Question
+    found: Results
+    choice: Choice
+    use: ProductionUse
+    crew: Crew
+    progress: Progress
+
+    def all(self, evidence: Evidence) -> tuple[dict[str, Count], list[Fact]]:
+        """The count to act on in each case, and facts of what stays and what to request."""
+        counts: dict[str, Count] = {}
+        facts: list[Fact] = []
+        source = self.asked.source
+        recorded = self._counted("recorded", source)
+        facts += list(_special(recorded))
+        self._take(counts, recorded, "recorded")
+        if "policies_as_production" in recorded.frames:
+            self._take(counts, recorded, "no_more_often")
+        if evidence.requests_first is not None and not evidence.assumed:
+            study = recommended(
+                open_store(str(source.store)), seed=self.asked.seed, called=self.asked.called,
+                progress=self.progress,
+            )  # fmt: skip
+            facts += facts_of_requests(study)
+            self._write(study, REQUESTS)
+            chosen = f"requests=sized:{self.asked.studies / REQUESTS}"
+            changed = dataclasses.replace(source, assume=(*source.assume, chosen))
+            self._take(counts, self._counted("recommended", changed), "recommended")
+            self._restarts(counts, changed)
+        if evidence.assumed:
+            given = self.found.manifest["workload"]["assumptions"]
+            for case, times in (("half_size", 0.5), ("twice_size", 2.0)):
+                sizes = [f"{name}={given[name] * times:g}" for name in _SIZES if name in given]
+                changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
+                self._take(counts, self._counted(case, changed, repeats=1), case)
+        return counts, facts
+
+    def _take(self, counts: dict[str, Count], study: Study, case: Case) -> None:
+        by_cost = study.about.get("least") == "cost"
+        one = best(counts_of(study, case), self.asked.in_use, by_cost=by_cost)
+        if one is not None:
+            counts[case] = one
+
+    def _counted(self, case: Case, source: WorkloadSource, repeats: int | None = None) -> Study:
+        """The study of one case: candidates in one order, the best and the one in use in all."""
+        names = to_count(self.choice, named=self.asked.named, in_use=self.asked.in_use)
+        large = _size(self.found) > LARGEST
+        if large or repeats == 1:
+            names, repeats = names[:1], 1
+        elif len(names) > 1:
+            first = self._search(case, source, names, repeats=1)
+            names = self._shortlist(counts_of(first, case))
+        study = self._search(case, source, names, repeats=repeats)
+        self._write(study, FOLDERS[case])
+        return study
+
+    def _shortlist(self, counts: Sequence[Count]) -> list[str]:
+        """The policy in use, and the other one that needs the fewest nodes in one order."""
+        held = [one for one in counts if one.nodes is not None and one.policy != self.asked.in_use]
+        usual = next((one for one in counts if one.policy == self.asked.in_use), None)
+        other = min(held, key=lambda one: one.nodes or 0, default=None)
+        fewer = other is not None and (
+            usual is None or usual.nodes is None or (other.nodes or 0) < usual.nodes
+        )
+        names = [self.asked.in_use] if usual is not None else []
+        return [*names, other.policy] if fewer and other is not None else names
+
+    def _search(
+        self, case: Case, source: WorkloadSource, names: Sequence[str], *, repeats: int | None
+    ) -> Study:
+        priced = self.use.cost_per_hour is not None
+        folder = self.asked.studies / FOLDERS[case]
+        kept = kept_folder(folder)
+        try:
+            return shrink_cluster(
+                source,
+                policies=[self.asked.address(name) for name in names],
+                subject=names[0],
+                least="cost" if priced else "nodes",
+                repeats=repeats,
+                seed=self.asked.seed,
+                crew=self.crew,
+                kept=kept,
+                anyway=True,
+                called=self.asked.called,
+                progress=self.progress,
+            )
+        finally:
+            shutil.rmtree(kept, ignore_errors=True)
+
+    def _write(self, study: Study, name: str) -> None:
+        self.asked.studies.mkdir(parents=True, exist_ok=True)
+        write_study(study, self.asked.studies / name)
+
+    def _restarts(self, counts: dict[str, Count], changed: WorkloadSource) -> None:
+        """Add containers whose request changes to those that restart."""
+        one = counts.get("recommended")
+        if one is None or one.restarted is None:
+            return
+        task = _Restarts(self.asked.source, changed)
+        more = self.crew.submit(task, lambda *_: None).result()
+        counts["recommended"] = dataclasses.replace(one, restarted=max(one.restarted, more))
+
+
+@dataclass(frozen=True)
+class _Restarts:
+    """How many containers request other amounts in another workload; a task."""
+
+    source: WorkloadSource
+    changed: WorkloadSource
+
+    def run(self, on_progress: OnProgress) -> int:
+        """Read both workloads."""
+        on_progress(1, 0, 0)
+        return int(request_changes(self.source.load(), self.changed.load()).sum())
+
+
+def _special(study: Study) -> Iterator[Fact]:
+    """The nodes that stay for a reason of their own, by reason."""
+    nodes = study.frames["nodes"]
+    if "special" not in nodes.columns or nodes.is_empty():
+        return
+    first = nodes.filter(policy=nodes["policy"][0]).filter(pl.col("special").is_not_null())
+    counted = first.group_by("special", maintain_order=True).len()
+    for reason, many in counted.sort("special").iter_rows():
+        known = reason in ("tainted", "pinned", "no_use", "control_plane")
+        yield Fact(
+            kind="special_nodes",
+            subject=reason,
+            value=many,
+            unit="nodes",
+            because=reason if known else "resource",
+        )
