@@ -1,23 +1,15 @@
-"""Which policies differ over several orders of arrival: as frames of a run, and in sentences."""
+"""Which policies differ over several orders of arrival, as frames of a run."""
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit.answer.fitness import YARDSTICK, barred_for_good, left_out
-from tracekit.answer.intervals import differences_of, interval_of
-from tracekit.answer.left_waiting import waits_too_much
-from tracekit.answer.may_answer import asked, may_be_chosen
-from tracekit.answer.standings import Standings, standings
+from tracekit.answer.intervals import decisive, differences_of, interval_of
 from tracekit.replay.chance.student import FEWEST, Compared
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.shown import few, shown
-from tracekit.words import counted
 
 _SCHEMA = {
     "policy_a": pl.String,
@@ -82,7 +74,7 @@ def _families(found: Results, one: str, other: str) -> list[str | None]:
         return [None] * len(found.measures)
     pairs, _ = differences_of(found)
     pair = (one, other) if (one, other) in pairs else (other, one)
-    return ["decision" if ours else "others" for ours in asked(found, [pair]).tolist()]
+    return ["decision" if ours else "others" for ours in decisive(found, [pair]).tolist()]
 
 
 def _part(found: Results, one: str, other: str) -> Compared:
@@ -121,89 +113,3 @@ def with_intervals(found: Results) -> pl.DataFrame:
     kinds = {name: pl.String if name == "policy" else pl.Float64 for name in columns}
     made = pl.DataFrame(columns, schema=kinds)
     return found.summary.join(made, on="policy", how="left", maintain_order="left")
-
-
-def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
-    """Per measure that is spoken of: the best policy, and those within chance of it.
-
-    For a measure with no better end the sentence names the lowest. For a measure that tells nothing
-    it gives the reason.
-
-    Parameters
-    ----------
-    ours : sequence of str
-        The policies to speak of; one that left containers waiting is named and not compared, nor
-        is one that met a single order.
-    """
-    most = max((found.orders(name) for name in ours), default=0)
-    left = [name for name in ours if waits_too_much(found, name)]
-    once = [name for name in ours if found.orders(name) < most and name not in left]
-    groups = [names for names in found.groups if set(names) <= set(ours)]
-    rivals = [names for names in groups if found.orders(names[0]) == most]
-    spoken = [one.name for one in found.measures.values() if one.spoken]
-    barred = _barred(found, rivals)
-    rivals = [names for names in rivals if names not in barred]
-    comparable = [names for names in rivals if not waits_too_much(found, names[0])]
-    stands = [standings(found, one, among=rivals) for one in spoken if len(comparable) > 1]
-    said = _sentences(found, stands)
-    if left:
-        said.append(f"left containers waiting, so not compared: {', '.join(left)}")
-    for_good = [name for name in once if barred_for_good(found, name)]
-    said += _barred_told(found, [*(name for names in barred for name in names), *for_good])
-    unjudged = [name for name in once if name not in for_good]
-    if unjudged and said:
-        said.append(f"met one order of arrival alone, so not compared: {few(unjudged)}")
-    return said
-
-
-def _barred(found: Results, rivals: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The rivals that may not be chosen; none if fewer than two would be left.
-
-    A decision leaves little of what may go wrong to comparisons with them. So they would nearly
-    always stand "within chance" of the best, wherever they are.
-    """
-    may = may_be_chosen(found)
-    fit = [names for names in rivals if names in may]
-    out = [names for names in rivals if names not in fit and not waits_too_much(found, names[0])]
-    return out if len(fit) > 1 else []
-
-
-def _barred_told(found: Results, barred: Sequence[str]) -> list[str]:
-    """Who may not be chosen, a sentence for each reason."""
-    whys = {name: one.why for one in left_out(found) for name in one.names}
-    sticks = [name for name in barred if whys.get(name) == YARDSTICK]
-    others = [name for name in barred if name not in sticks]
-    named = {
-        "overload nodes too much to be chosen, so not compared": others,
-        "yardsticks, which no scheduler runs, so not compared": sticks,
-    }
-    return [f"{why}: {few(names)}" for why, names in named.items() if names]
-
-
-def _sentences(found: Results, stands: Sequence[Standings]) -> list[str]:
-    """A sentence for each measure; one for all those that tell nothing for the same reason."""
-    alike: dict[str, list[Standings]] = {}
-    for stand in stands:
-        alike.setdefault(stand.why_not or stand.measure, []).append(stand)
-    return [
-        _sentence(found, some[0])
-        if some[0].tells
-        else f"{few([found.measures[one.measure].title for one in some])}: {why}"
-        for why, some in alike.items()
-    ]
-
-
-def _sentence(found: Results, stand: Standings) -> str:
-    measure = found.measures[stand.measure]
-    best, *alike = stand.best
-    value = shown(measure, best.mean, best.reach, below=best.below, unit=True)
-    what = "lowest" if measure.first == "low" else "highest"
-    others = [", ".join(row.names) for row in alike]
-    tail = f"; within chance of it: {'; '.join(others)}" if others else "; all others differ"
-    usual = standings(found, stand.measure).row(OBSERVED) if OBSERVED in found.policies else None
-    beside = "" if usual is None else f". Production: {shown(measure, usual.mean, None, unit=True)}"
-    return (
-        f"{measure.title}: {what} under {', '.join(best.names)} ({value},"
-        f" {counted(best.orders, 'order')})"
-        f"{tail}{beside}"
-    )

@@ -20,8 +20,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tracekit.answer.admissible import Barred, barred
-from tracekit.answer.counts import FULLEST, Count, Fullest
+from tracekit.answer.counts import Count, Fullest
 from tracekit.answer.facts import Fact
+from tracekit.answer.intervals import COMPARED, RANDOM
 from tracekit.answer.standings import difference, standings
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST
@@ -39,10 +40,6 @@ MOST_COMMON = 2
 WEEK_MS = 7 * MS_PER_DAY
 #: The hours of a month of money.
 HOURS_A_MONTH = 730
-#: The policy that any other has to beat.
-RANDOM = "random"
-#: By which measures policies are compared; the first that a run has decides.
-COMPARED = (*FULLEST.values(), NODES, "cost_per_hour", "overloaded_node_steps", "pending")
 
 
 @dataclass(frozen=True, kw_only=True)

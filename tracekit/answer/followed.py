@@ -1,23 +1,17 @@
 """Chooses policies for further orders of arrival, from their result in the first."""
 
-import itertools
 from collections.abc import Sequence
 
-from tracekit.answer.decision import decision
-from tracekit.answer.fitness import barred_for_good
-from tracekit.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
+from tracekit.answer.admissible import barred_for_good
+from tracekit.answer.intervals import COMPARED
 from tracekit.replay.placement.interference import Interference
 from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.words import counted
 
-#: Above the command that asks for them.
-MORE_ORDERS = "Let the policies meet more orders of arrival:"
-#: How many meet the other orders, where it is known by which measure they will be judged.
+#: How many meet the other orders of a larger workload.
 MOST = 3
-#: How many where that is not known: the best by each measure that may answer.
-MOST_BY_EACH = 5
 #: Containers times nodes up to which all of them do whom the first order does not bar for good: a
 #: few seconds each.
 SMALL = 1_000_000
@@ -45,10 +39,8 @@ def how_large(containers: int, nodes: int) -> str:
 def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
     """The best of those that met one order and may be chosen by it, best first.
 
-    A workload no larger than ``SMALL`` gives all that the order does not bar for good
-    (``answer.fitness``), so that every policy of the run is judged. A larger one gives the best by
-    the measure that tells apart the policies that met all orders. Where no measure does that, it
-    gives the best by each measure that may answer.
+    A workload no larger than ``SMALL`` gives all that the order does not bar for good, so that
+    every policy of the run is judged. A larger one gives the best by the measure that decides.
 
     The order that chooses them is one of the orders that judge them. Where many are chosen from,
     that makes a mean over six orders look better, by about a quarter of its spread over orders. A
@@ -66,7 +58,7 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     Returns
     -------
     list of Entrant
-        At most ``MOST`` or ``MOST_BY_EACH`` for a workload beyond ``SMALL``; beyond ``LARGEST`` no
+        At most ``MOST`` for a workload beyond ``SMALL``; beyond ``LARGEST`` no
         slow ones, and none a second time; beyond ``LARGEST_SCORED`` none at all.
     """
     size = run.workload.containers * run.workload.nodes
@@ -78,14 +70,9 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     if size <= SMALL:
         left = [one for one in among if not barred_for_good(found, str(one))]
         return [one for one in left if str(one) not in met]
-    fit = {name for names in may_be_chosen(found) for name in names}
-    by_name = {str(one): one for one in among if str(one) in fit}
-    by = decision(found).criterion
-    if by and by not in CONDITIONS:
-        best = _ranked(found, by, list(by_name))[:MOST]
-    else:
-        each = (_ranked(found, one.name, list(by_name))[:1] for one in may_answer(found))
-        best = list(dict.fromkeys(itertools.chain.from_iterable(each)))[:MOST_BY_EACH]
+    by_name = {str(one): one for one in among if not barred_for_good(found, str(one))}
+    by = next((one for one in COMPARED if one in found.measures), "")
+    best = _ranked(found, by, list(by_name))[:MOST] if by else []
     return [by_name[name] for name in best if name not in met]
 
 

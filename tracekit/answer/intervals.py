@@ -7,17 +7,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.answer.may_answer import asked
+from tracekit.answer.admissible import barred
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.chance.student import FEWEST, Compared, Means, apart, compare, means
-from tracekit.replay.measures import NODES, SHARES
+from tracekit.replay.measures import COST_PER_HOUR, NODES, OVERLOAD, SHARES
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import FILTERED
 from tracekit.replay.runs.varying import SEED
 
-#: What differs between repeats where times of arrival are recorded, and a policy draws.
-SEED_ALONE = "repeats differ by their random seed alone"
+#: The measures by which a decision compares policies; the first that a run has decides.
+COMPARED = (
+    "cpu_p99_over_time_fraction",
+    "memory_max_fraction",
+    NODES,
+    COST_PER_HOUR,
+    OVERLOAD,
+    "pending",
+)
+#: The policy that any other has to beat.
+RANDOM = "random"
 #: How measures end that are a share of a whole.
 _OF_A_WHOLE = "_share"
 
@@ -26,7 +35,7 @@ _OF_A_WHOLE = "_share"
 def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared]:
     """Every pair of policies that place differently, by every measure, corrected for all.
 
-    What a decision asks for is a family of its own: see ``answer.may_answer``.
+    What a decision reads is a family of its own: see ``decisive``.
 
     Returns
     -------
@@ -41,8 +50,21 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
     table = np.concatenate(apart_by, axis=1) if apart_by else np.zeros((most, 0))
     with_it = [any(_is_production(found, name) for name in pair) for pair in pairs]
     once = np.repeat(with_it, len(found.measures))
-    tested = compare(table, first=asked(found, pairs), once=once, looks=found.looks)
+    tested = compare(table, first=decisive(found, pairs), once=once, looks=found.looks)
     return {pair: at for at, pair in enumerate(pairs)}, _within_reach(found, pairs, tested)
+
+
+def decisive(found: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
+    """Which comparisons a decision reads, shape (pairs times measures,): pair by pair.
+
+    Some 30 policies and 40 measures make thousands of comparisons; with an equal share of what may
+    go wrong for each, little would be left to the few that a decision hangs on.
+    """
+    every = found.policies
+    fit = {one for one in every if barred(found, one, named=every) is None} | {OBSERVED, RANDOM}
+    read = np.array([name in COMPARED for name in found.measures], dtype=np.bool_)
+    rows = [read & (set(pair) <= fit) for pair in pairs]
+    return np.concatenate(rows) if rows else np.zeros(0, dtype=np.bool_)
 
 
 def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
@@ -149,15 +171,6 @@ def any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:
     at = list(found.measures).index(measure)
     apart = tested.separated[at :: len(found.measures)]
     return any(apart[number] for pair, number in pairs.items() if set(pair) <= set(names))
-
-
-def untested(found: Results, measure: str, names: Sequence[str]) -> bool:
-    """Whether no pair of these was tested, as both are the same in every repeat."""
-    pairs, tested = differences_of(found)
-    known = tested.mean[list(found.measures).index(measure) :: len(found.measures)]
-    ours = [known[number] for pair, number in pairs.items() if set(pair) <= set(names)]
-    values = [one for one in ours if one != 0]
-    return bool(values) and all(np.isnan(values))
 
 
 def _requests_are_use(found: Results) -> bool:

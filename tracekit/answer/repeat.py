@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from tracekit.answer.compare import differences, with_intervals
-from tracekit.answer.decision import decision
+from tracekit.answer.decide import choose
 from tracekit.answer.followed import ROUNDS, followed
-from tracekit.answer.may_answer import may_be_chosen
+from tracekit.answer.standings import standings
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.chance.student import FEWEST
@@ -32,11 +32,14 @@ from tracekit.seeds import order_seed
 
 
 def undecided(run: Results | Run) -> bool:
-    """Whether it is open which policy is best, among those that may be chosen and met enough."""
+    """Whether chance leaves it open which admissible policy is best by the measure that decides."""
     found = results(run)
-    judged = [names for names in may_be_chosen(found) if found.orders(names[0]) >= FEWEST]
-    chosen = set(decision(found).chosen)
-    return bool(judged) and sum(not chosen.isdisjoint(names) for names in judged) != 1
+    choice = choose(found, named=found.policies)
+    if len(choice.may) < 2 or not choice.measure:
+        return False
+    groups = [names for names in found.groups if set(names) & set(choice.may)]
+    rows = standings(found, choice.measure, among=groups).rows
+    return sum(not row.apart_from_best and row.orders >= FEWEST for row in rows) > 1
 
 
 def added(met: int, up_to: int) -> str:

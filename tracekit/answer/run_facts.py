@@ -14,7 +14,6 @@ from tracekit.answer.counts import (
     needed_fact,
 )
 from tracekit.answer.decide import (
-    COMPARED,
     HOURS_A_MONTH,
     WEEK_MS,
     Choice,
@@ -24,6 +23,7 @@ from tracekit.answer.decide import (
     mean_of,
 )
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
+from tracekit.answer.intervals import COMPARED
 from tracekit.answer.requests import facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.replay.chance.material import MATERIAL
@@ -32,6 +32,7 @@ from tracekit.replay.measures import Measure
 from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.workload.facts_told import BETWEEN
 
 #: A step so many times finer is proposed where containers live between two steps.
 FINER = 10

@@ -1,6 +1,6 @@
 """How policies stand by a measure, over all orders of arrival: means, intervals, who is apart.
 
-Tables, sentences and the report read these; nothing else ranks policies or gives them an interval.
+The decision, tables and figures read these; nothing else ranks policies.
 """
 
 from collections.abc import Sequence
@@ -10,21 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.answer.intervals import (
-    SEED_ALONE,
-    any_apart,
-    differences_of,
-    interval_of,
-    untested,
-)
-from tracekit.answer.left_waiting import PENDING, carries_less, waits_too_much
+from tracekit.answer.admissible import PENDING, carries_less, waits_too_much
+from tracekit.answer.intervals import any_apart, differences_of, interval_of
 from tracekit.replay.chance.material import too_near
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import Measure
-from tracekit.replay.runs import varying
-from tracekit.replay.runs.results import Results, results, too_few
-from tracekit.replay.runs.run import OBSERVED, Run
-from tracekit.replay.runs.shown import PERCENT, shown
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,14 +66,11 @@ class Standings:
     ----------
     tells : bool
         Whether the measure tells any two policies apart, beyond chance and by 1 % or more.
-    why_not : str
-        Why it does not, a clause; empty if it tells.
     """
 
     measure: str
     rows: tuple[Standing, ...]
     tells: bool
-    why_not: str
 
     @property
     def best(self) -> tuple[Standing, ...]:
@@ -162,8 +150,13 @@ def standings(
     judged = [names for names in rivals if found.orders(names[0]) == most]
     best = next((names for names in judged if beside in names), next(iter(judged), None))
     rows = tuple(_row(found, measure, names, best, waited=waited[names]) for names in ordered)
-    why_not = _why_not(found, measure, rivals)
-    return Standings(measure=measure, rows=rows, tells=not why_not, why_not=why_not)
+    firsts = [names[0] for names in rivals]
+    tells = (
+        len(rivals) > 1
+        and any_apart(found, measure, firsts)
+        and not too_near(found.measures[measure], [middles[names] for names in rivals])
+    )
+    return Standings(measure=measure, rows=rows, tells=tells)
 
 
 def _carry_less(
@@ -241,60 +234,3 @@ def _row(
         orders=found.orders(names[0]),
         waited=waited,
     )
-
-
-def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) -> str:
-    """Why a measure tells no two of the policies apart; empty where it does."""
-    if len(rivals) < 2:
-        count = len(rivals[0]) if rivals else 0
-        return "all policies place alike" if count > 1 else "no two policies can be compared"
-    middles = [float(found.of(names[0], measure).mean()) for names in rivals]
-    if max(middles) == min(middles):
-        same = shown(found.measures[measure], middles[0], None, unit=True)
-        return f"it is {same} under every policy{_of_which(found, measure, middles[0])}"
-    most = max(found.orders(names[0]) for names in rivals)
-    if most < FEWEST:
-        return too_few(found)
-    firsts = [names[0] for names in rivals]
-    if untested(found, measure, firsts):
-        return (
-            f"{SEED_ALONE}, which changes it under no policy: the numbers hold for this trace, and"
-            " nothing says how far beyond it"
-        )
-    if not any_apart(found, measure, firsts):
-        from_ = _told_from(found, measure, firsts)
-        return (
-            f"no two policies differ beyond chance over {varying.told(most, found.covers)}{from_}"
-        )
-    return too_near(found.measures[measure], middles)
-
-
-def _of_which(found: Results, measure: str, same: float) -> str:
-    """The policies with the same value of a measure, a clause; empty if all have it."""
-    firsts = [names[0] for names in found.groups if OBSERVED not in names]
-    known = [name for name in firsts if found.known(name, measure)]
-    every = all(float(found.of(name, measure).mean()) == same for name in known)
-    return "" if every else " that is compared"
-
-
-def _told_from(found: Results, measure: str, names: Sequence[str]) -> str:
-    """The least difference of two policies that so many orders tell, a clause.
-
-    Half the width of the interval of a difference, of the pair in the middle.
-    """
-    pairs, tested = differences_of(found)
-    at = list(found.measures).index(measure)
-    wide = np.fmax(tested.high - tested.mean, tested.mean - tested.low)[at :: len(found.measures)]
-    ours = [wide[number] for pair, number in pairs.items() if set(pair) <= set(names)]
-    reach = float(np.median(ours)) if ours else 0.0
-    if not np.isfinite(reach) or not reach:
-        return ""
-    one = found.measures[measure]
-    return f"; they tell differences of {_rough(one, reach)} or more"
-
-
-def _rough(measure: Measure, value: float) -> str:
-    """A difference in two digits."""
-    scaled = value * (PERCENT if measure.share else 1)
-    places = max(0, 1 - int(np.floor(np.log10(scaled))))
-    return f"{scaled:,.{places}f}{' pp' if measure.share else ''}"

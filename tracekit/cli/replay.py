@@ -32,7 +32,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
     from tracekit.report.sentences import document
-    from tracekit.report.terminal import print_answer
+    from tracekit.report.terminal import answer_lines
 
     run = asked()
     answer = read_answer(out)
@@ -43,7 +43,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         print_json({**parts, **frames})
         return
     load = run.workload
-    print_answer(answer)
+    print("\n".join(answer_lines(answer)))
     heads, rows = table_of(results(run))
     print_table(
         f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')}",
@@ -55,7 +55,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
 def table_of(found: Results) -> tuple[list[str], list[list[str]]]:
     """Policies by the measures that decide, production first, those that place alike as one."""
-    from tracekit.answer.decide import COMPARED
+    from tracekit.answer.intervals import COMPARED
     from tracekit.answer.run_facts import unit_of
     from tracekit.answer.standings import standings
     from tracekit.replay.runs.run import BOUND, OBSERVED
@@ -65,19 +65,18 @@ def table_of(found: Results) -> tuple[list[str], list[list[str]]]:
     stands = {name: standings(found, name) for name in names}
     units = {name: unit_of(found.measures[name]) for name in names}
     first = [row.names for row in stands[names[0]].rows] if names else []
-    groups = sorted([*first, *(one for one in found.groups if one not in first)],
-                    key=lambda one: OBSERVED not in one)  # fmt: skip
-    rows = [
-        [
-            ", ".join(group),
-            *(
-                "-" if (row := stands[name].row(group[0])) is None else amount(row.mean, units[name])
-                for name in names
-            ),
-        ]
-        for group in groups
-    ]
+    groups = sorted(
+        [*first, *(one for one in found.groups if one not in first)],
+        key=lambda one: OBSERVED not in one,
+    )
+
+    def cell(name: str, policy: str) -> str:
+        row = stands[name].row(policy)
+        return "-" if row is None else amount(row.mean, units[name])
+
+    rows = [[", ".join(group), *(cell(name, group[0]) for name in names)] for group in groups]
     bound = found.summary.filter(policy=BOUND)
     if bound.height:
-        rows.append(["lower bound", *(amount(bound[name].item(), units[name]) or "-" for name in names)])
+        proven = (amount(bound[name].item(), units[name]) or "-" for name in names)
+        rows.append(["lower bound", *proven])
     return ["policy", *(found.measures[name].short or name for name in names)], rows

@@ -4,7 +4,7 @@ from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json
 from tracekit.report.sentences import document
-from tracekit.report.terminal import print_answer
+from tracekit.report.terminal import answer_lines
 
 PANEL = Panel.whole
 
@@ -24,6 +24,6 @@ def command(asked: Asked, json: JsonOption = False) -> None:
         parts = {name: value for name, value in vars(summary).items() if name != "answer"}
         print_json({**document(summary.answer), **parts, "schema": "tracekit/run/1"})
         return
-    print_answer(summary.answer)
+    print("\n".join(answer_lines(summary.answer)))
     print(f"\nreport: {summary.report}")
     print(f"store:  {summary.store}  (tracekit info {summary.store})")

@@ -1,6 +1,7 @@
 """A replay: what it lets one decide, and its policies by the measures that decide."""
 
-from tracekit.answer.decide import COMPARED, choose
+from tracekit.answer.decide import choose
+from tracekit.answer.intervals import COMPARED
 from tracekit.answer.run_facts import answer_replays, unit_of
 from tracekit.answer.standings import standings
 from tracekit.replay.runs.results import results

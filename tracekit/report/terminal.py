@@ -37,12 +37,10 @@ def followups(answer: Answer) -> Iterator[str]:
         yield textwrap.indent(in_lines(command(one), WIDTH - 2), "  ")
 
 
-def print_answer(answer: Answer) -> None:
-    """Print the verdict, the facts that matter most, and what to do next."""
-    print("\n".join(summary(answer)))
-    if answer.next:
-        print()
-        print("\n".join(followups(answer)))
+def answer_lines(answer: Answer) -> list[str]:
+    """The verdict, the facts that matter most, and what to do next."""
+    following = list(followups(answer))
+    return [*summary(answer), *([""] if following else []), *following]
 
 
 def lines_of(facts: list[Fact]) -> list[str]:

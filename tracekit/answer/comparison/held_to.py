@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.answer.admissible import WAITING
 from tracekit.answer.comparison.compared_run import (
     BY_CHANCE,
     CHANCE,
@@ -16,7 +17,6 @@ from tracekit.answer.comparison.compared_run import (
     ORDERS,
     ComparedRun,
 )
-from tracekit.answer.left_waiting import WAITING
 from tracekit.errors import TracekitError
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.threshold_values import WORST, measure_of_base, worst_key

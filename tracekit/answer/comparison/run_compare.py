@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tracekit.answer.admissible import PENDING, WAITING
 from tracekit.answer.amounts import value_text
 from tracekit.answer.comparison.compared_run import (
     ALIKE,
@@ -23,7 +24,6 @@ from tracekit.answer.comparison.compared_run import (
     what_differs,
 )
 from tracekit.answer.comparison.held_to import SAME_POLICIES, check, outcomes
-from tracekit.answer.left_waiting import PENDING, WAITING
 from tracekit.errors import TracekitError
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from tracekit.parameters import About
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads, quotient
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads, UsedBy, quotient
 from tracekit.replay.view.choice import Tie
 
 
@@ -15,6 +15,7 @@ class Random(PlacementPolicy):
     common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "uniform choice by reservoir sampling, drawn from the replay's seed"
+    used_by: ClassVar[UsedBy] = "yardstick"
 
     tie: Annotated[
         Tie, About("reservoir: a node by chance; first: the first node with room, as first_fit.")
