@@ -1,12 +1,11 @@
-"""Which policies differ: paired, with intervals, and in words."""
+"""Which policies differ: paired, with intervals."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
-import pytest
 
-from tracekit.answer.compare import differences, sentences, with_intervals
+from tracekit.answer.compare import differences, with_intervals
 from tracekit.replay.chance.student import compare
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results
@@ -119,56 +118,6 @@ def test_columns_end_in_their_unit() -> None:
     assert part_column("nodes_used_max", "low") == "nodes_used_max_low"
 
 
-def test_better_is_said_only_where_it_is() -> None:
-    nodes, zed = sentences(measured(), ours=["a", "b", "c"])
-    assert zed.startswith("Imbalance Z: lowest under")
-    assert " 12 orders); within chance of it: " in zed
-    assert zed.rpartition(": ")[2] in ("a", "c")
-    assert nodes == "Nodes used: lowest under a (5, 12 orders); within chance of it: b"
-    nodes, zed = sentences(measured(), ours=["a", "b"])
-    assert zed.endswith("all others differ")
-    assert nodes == "Nodes used: it is 5 under every policy that is compared"
-
-
-def test_production_stands_beside_the_best_policy() -> None:
-    known = measured()
-    renamed = [
-        frame.with_columns(pl.col("policy").replace("b", "observed"))
-        for frame in (known.summary, known.repeats)
-        if frame is not None
-    ]
-    lines = sentences(Results({}, *renamed), ours=["a", "c"])
-    told = [line for line in lines if "lowest under" in line]
-    assert told
-    # in a sentence of its own: after "within chance of it" it would be one of those
-    assert all(". Production: " in line for line in told)
-    assert not any("; production" in line for line in lines)
-
-
-def test_measures_that_tell_nothing_for_one_reason_are_one_sentence() -> None:
-    (few,) = sentences(measured(repeats=2), ours=["b", "c"])
-    assert few.startswith("Nodes used, Imbalance Z: policies met 2 orders of arrival")
-
-
-def test_who_left_containers_waiting_is_not_compared() -> None:
-    lines = sentences(measured(waiting=1), ours=["a", "b", "c"])
-    assert lines[-1] == "left containers waiting, so not compared: c"
-    assert lines[1].startswith("Imbalance Z: lowest under a (")
-    assert lines[1].endswith(", 12 orders); all others differ")
-    assert sentences(measured(), ours=["a"]) == []
-
-
-def test_who_met_one_order_is_not_compared() -> None:
-    known = measured()
-    more = [known.summary.head(1).with_columns(policy=pl.lit(f"d{at}")) for at in range(23)]
-    found = Results({}, pl.concat([known.summary, *more]), known.repeats)
-    lines = sentences(found, ours=["a", "b", "d0"])
-    assert lines[-1] == "met one order of arrival alone, so not compared: d0"
-    assert lines[:-1] == sentences(known, ours=["a", "b"])
-    many = sentences(found, ours=["a", "b", *(f"d{at}" for at in range(23))])
-    assert many[-1] == "met one order of arrival alone, so not compared: 23 other policies"
-
-
 def test_an_interval_leaves_zero_out_only_where_signs_agree_too() -> None:
     """Four of six ahead by much, two not at all: Student's t alone would tell it."""
     found = compare(np.array([[0.0], [0.0], [3.1], [3.2], [2.9], [3.0]]))
@@ -177,42 +126,17 @@ def test_an_interval_leaves_zero_out_only_where_signs_agree_too() -> None:
     assert found.low[0] <= 0 < found.high[0]
 
 
-def overloading(*names: str, stick: str = "") -> Results:
-    """A run of a, b, c and d, in which some overload nodes; ``stick``: a yardstick."""
+def test_comparisons_with_one_that_overloads_are_of_the_other_family() -> None:
+    """To comparisons that a decision reads most of what may go wrong is left."""
     known = measured()
     assert known.repeats is not None
     more = known.repeats.filter(policy="b").with_columns(policy=pl.lit("d"), imbalance_mean=9.0)
-    over = pl.when(pl.col("policy").is_in(names)).then(500).otherwise(0)
+    over = pl.when(pl.col("policy") == "d").then(500).otherwise(0)
     frame = pl.concat([known.repeats, more]).with_columns(
-        overloaded_node_steps=over, cpu_max_fraction=pl.col("imbalance_mean") / 100
+        overloaded_node_steps=over, memory_max_fraction=pl.col("imbalance_mean") / 100
     )
-    about = {"policies": [{"policy": stick, "used_by": "yardstick"}]} if stick else {}
-    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
-
-
-@pytest.mark.parametrize(
-    ("over", "stick", "overload", "sticks"),
-    [
-        pytest.param([], "d", "", "d", id="a yardstick that overloads nothing"),
-        pytest.param(["d"], "c", "d", "c", id="each with its reason"),
-        pytest.param(["d"], "d", "d", "", id="a yardstick that overloads nodes, too"),
-    ],
-)
-def test_who_is_barred_is_told_with_the_reason(
-    over: list[str], stick: str, overload: str, sticks: str
-) -> None:
-    said = sentences(overloading(*over, stick=stick), ours=["a", "b", "c", "d"])
-    first, second = "overload nodes too much to be chosen", "yardsticks, which no scheduler runs"
-    for why, who in ((first, overload), (second, sticks)):
-        told = [text for text in said if text.startswith(why)]
-        assert told == ([f"{why}, so not compared: {who}"] if who else [])
-
-
-def test_who_overloads_nodes_is_not_within_chance_of_anybody() -> None:
-    found = overloading("d")
-    said = sentences(found, ours=["a", "b", "c", "d"])
-    assert "overload nodes too much to be chosen, so not compared: d" in said
-    assert not any("d" in text.partition("within chance of it: ")[2].split("; ") for text in said)
-    families = differences(found).filter(measure="cpu_max_fraction")
+    found = Results({}, frame.filter(repeat=0).drop("repeat"), frame)
+    families = differences(found).filter(measure="memory_max_fraction")
     assert set(families.filter(policy_b="d")["family"]) == {"others"}
     assert set(families.filter(policy_a="a", policy_b="b")["family"]) == {"decision"}
+    assert set(differences(found).filter(measure="imbalance_mean")["family"]) == {"others"}
