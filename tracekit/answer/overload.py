@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.measures import OVERLOAD, RESOURCES
-from tracekit.words import plural
 
 #: The limit for nodes that carry the load without overload, whatever production does.
 WITHOUT = f"{OVERLOAD} <= 0"
@@ -96,25 +95,3 @@ def limits_of(production: Mapping[str, Any] | None, node_steps: float) -> dict[s
         **{name: most_full(production.get(name)) for name in FULL},
         **{name: most_peak(one) for name in PEAK if (one := production.get(name)) is not None},
     }
-
-
-def within(production: float | None, node_steps: float) -> str:
-    """The same as the end of a sentence: while nodes ..."""
-    if production is None:
-        return "no node is ever overloaded"
-    most = most_overload(production, node_steps)
-    steps = f"{most:,.0f} {plural(most, 'node-step')}"
-    if most == production:
-        return f"nodes are overloaded no more often than in production ({steps})"
-    return f"nodes are overloaded in at most {steps} ({SLIGHT:.2%}; production: {production:,.0f})"
-
-
-def within_on_fewer(production: float | None, node_steps: float) -> str:
-    """As ``within``, and how much more often than with all nodes."""
-    more = more_than_with_all(production, node_steps)
-    if more is None:
-        return within(production, node_steps)
-    return (
-        f"{within(production, node_steps)}, and in at most {more:,.0f} more than under the same"
-        " policy with all nodes"
-    )

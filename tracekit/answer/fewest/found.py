@@ -66,10 +66,8 @@ class Found:
     like : int64, shape (more,)
         Where all nodes are too few: which node each further one is like. They come after all
         others in every array.
-    too_few : Margin, optional
-        The limit that breaks on all there are, where some are added.
-    broken_with_all : Margin, optional
-        The limit that breaks on all nodes and holds on these.
+    breaks : Margin, optional
+        The limit that breaks on all nodes there are; it holds on these.
     waits_with_all : int, optional
         How many containers never find a node with all nodes either, in the worst order; None where
         none waits.
@@ -88,8 +86,7 @@ class Found:
     fewer: tuple[Trial, ...]
     seen: tuple[Trial, ...]
     like: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
-    too_few: Margin | None = None
-    broken_with_all: Margin | None = None
+    breaks: Margin | None = None
     waits_with_all: int | None = None
 
     @property

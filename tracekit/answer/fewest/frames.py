@@ -29,12 +29,10 @@ LIKE = "like_node"
 SPECIAL = "special"
 #: The column of how many containers find no node with all nodes either; null where none waits.
 WAITS_WITH_ALL = "waits_with_all"
-#: The columns of the measure whose limit breaks on all nodes and holds on fewer, and of its value.
-BREAKS_WITH_ALL = ("breaks_with_all_measure", "breaks_with_all_value")
+#: The column of the measure whose limit breaks on all nodes there are.
+BREAKS_WITH_ALL = "breaks_measure"
 #: The column of how many further nodes are needed; these are among the nodes that are enough.
 ADDED = "added_nodes"
-#: The column of the measure whose limit breaks on all nodes there are, where some are added.
-TOO_FEW = "too_few_measure"
 #: How policies are put in order: who has an answer, who needs no further nodes, the fewest first.
 BY_NODES = (pl.col("nodes").is_null(), pl.col(ADDED).fill_null(0) > 0, pl.col("nodes"))
 #: The joint count needs an explanation where it is so many times the worst single order.
@@ -59,7 +57,6 @@ _POLICIES = {
     "nodes": pl.Int64,
     "of": pl.Int64,
     ADDED: pl.Int64,
-    TOO_FEW: pl.String,
     "bound": pl.Int64,
     "nodes_low": pl.Int64,
     "nodes_high": pl.Int64,
@@ -72,8 +69,7 @@ _POLICIES = {
     "special_nodes": pl.Int64,
     "restarted": pl.Int64,
     WAITS_WITH_ALL: pl.Int64,
-    BREAKS_WITH_ALL[0]: pl.String,
-    BREAKS_WITH_ALL[1]: pl.Float64,
+    **_margins("breaks"),
     "problem": pl.String,
 }
 #: Where prices are known, per hour: the nodes that are kept, all there are, and a bound below both.
@@ -155,7 +151,7 @@ def _policies(
 
 def _broken(error: TracekitError) -> dict[str, Any]:
     """The limit that breaks on all nodes, if that is the problem."""
-    return _columns("fails", error.margin if isinstance(error, TooFewError) else None)
+    return _columns("breaks", error.margin if isinstance(error, TooFewError) else None)
 
 
 def _columns(name: str, margin: Margin | None) -> dict[str, Any]:
@@ -175,7 +171,6 @@ def _tightest(trials: Sequence[Trial]) -> Margin | None:
 
 def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> dict[str, Any]:
     fewer = one.fewer[-1].broken[0] if one.fewer and one.fewer[-1].broken else None
-    broken = one.broken_with_all
     those = cluster.with_more(one.like)
     gone = np.setdiff1d(np.arange(len(cluster.node_ids)), one.place[: one.nodes])
     return {
@@ -183,7 +178,6 @@ def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> di
         "nodes": one.nodes - one.left,
         "of": len(cluster.node_ids) - one.left,
         ADDED: len(one.like),
-        TOO_FEW: one.too_few.measure if one.too_few else None,
         "bound": None if one.bound is None else max(one.bound - one.left, 0),
         "nodes_low": min(one.by_order) - one.left,
         "nodes_high": max(one.by_order) - one.left,
@@ -196,9 +190,7 @@ def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> di
         "special_nodes": len(cluster.special),
         "restarted": None if cluster.running is None else int(cluster.running[gone].sum()),
         WAITS_WITH_ALL: one.waits_with_all,
-        **dict(
-            zip(BREAKS_WITH_ALL, (broken.measure, broken.value) if broken else (), strict=False)
-        ),
+        **_columns("breaks", one.breaks),
         **{measure: _worst(measure, [trial.row for trial in one.held]) for measure in shown},
     }
 

@@ -43,7 +43,7 @@ def enough_more(
         more = Trials(larger, tried.policy, tried.limits, asks(larger), tried.orders, tried.beside)
         now = worst(more.on_all_nodes())
         if now is None:
-            return replace(_fewest_more(more, policy, like), too_few=broken)
+            return replace(_fewest_more(more, policy, like), breaks=broken)
         if not _nearer(before, now):
             return None
         before = now

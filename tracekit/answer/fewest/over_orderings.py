@@ -13,8 +13,16 @@ from tracekit.answer.fewest.bound import least_cost, least_nodes
 from tracekit.answer.fewest.by_kind import lighter
 from tracekit.answer.fewest.found import COST, Found
 from tracekit.answer.fewest.limits import Margin
-from tracekit.answer.fewest.orderings import FREE, Ordering, fullest, nodes_of, placed, rank_of
-from tracekit.answer.fewest.special import fixed_nodes, left_nodes
+from tracekit.answer.fewest.orderings import (
+    FREE,
+    Ordering,
+    fullest,
+    least_requested,
+    nodes_of,
+    placed,
+    rank_of,
+)
+from tracekit.answer.fewest.special import fixed_nodes, left_nodes, pools_of
 from tracekit.answer.fewest.trials import Trial, Trials
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.policy.entrant import Entrant
@@ -25,6 +33,8 @@ LESS = 1 - 1e-9
 GRID = 8
 #: These shares of the nodes that may go are left out where a limit breaks on all.
 _WITHOUT = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
+#: So many pools of nodes shrink by themselves, those with most nodes.
+_POOLS = 5
 #: So many of these in a row that bring the limits no nearer end that.
 _FARTHER = 3
 
@@ -51,7 +61,7 @@ class Search:
         first, *others = orderings
         place = placed(self.nodes, first)
         best = self.found(first.__name__, place, *self.joint(place, len(place)))
-        return self._by_kind(self._beaten(best, others))
+        return self._by_kind(self._by_pool(self._beaten(best, others)))
 
     def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Found | None:
         """The same where a limit breaks on all nodes; None where it breaks on fewer too."""
@@ -61,13 +71,13 @@ class Search:
             holds = functools.partial(self._hold_all, place)
             joint = fewest_around(holds, most, self.low, most) or most
             found = self.found(fullest.__name__, place, self._same(joint), joint)
-            found = self._by_kind(self._beaten(found, orderings))
+            found = self._by_kind(self._by_pool(self._beaten(found, orderings)))
         else:
             kept = self._lighter(float("inf"))
             if kept is None:
                 return None
             found = self._kept(kept, place)
-        return replace(found, broken_with_all=broken)
+        return replace(found, breaks=broken)
 
     def _beaten(self, best: Found, orderings: Sequence[Ordering]) -> Found:
         """The best answer where other orderings may end with less."""
@@ -79,6 +89,23 @@ class Search:
             found = self.found(ordering.__name__, place, *self.joint(place, most))
             best = found if self._paid(found) < self._paid(best) else best
         return best
+
+    def _by_pool(self, found: Found) -> Found:
+        """The answer where pools shrink one after the other, if that is less; else as found.
+
+        In one order of all nodes the pool ends the search that is the first to be too small.
+        """
+        pools = pools_of(self.tried.load)[:_POOLS]
+        if len(pools) < 2 or found.nodes <= self.low:
+            return found
+        order = placed(self.nodes, least_requested)
+        for pool in pools:
+            own = np.isin(order, pool) & (self.nodes.rank[order] >= FREE)
+            order = np.concatenate([order[~own], order[own]])
+            low = max(self.low, int((~own).sum()))
+            order = order[: fewest(functools.partial(self._hold_all, order), low, len(order))]
+        less = self._each[order].sum() < self._paid(found) * LESS
+        return self._kept(order, found.place) if less and self.tried.hold_all(order) else found
 
     def _by_kind(self, found: Found) -> Found:
         """The answer where others of each kind stay, as long as that is less; else as found."""

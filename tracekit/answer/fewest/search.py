@@ -73,15 +73,15 @@ def fewest_nodes(
         tried.limits = limits.as_with_all(most_waiting(load), len(load.times_ms))
         broken = worst(tried.on_all_nodes())
     orderings = [least_requested, smallest, *([dearest] if by == COST else [])]
+    found: Found | None = None
     if broken is None:
         found = Search(tried, policy, by).over(orderings)
-        return _checked(replace(found, waits_with_all=waits), tried)
-    found = None
-    if not tried.limits.of_waiting(broken):
+    elif not tried.limits.of_waiting(broken):
         found = Search(tried, policy, by).on_fewer(broken, orderings)
-    if found is None and further:
+    if found is None and broken is not None and further:
         found = enough_more(tried, policy, broken, asks)
     if found is None:
+        assert broken is not None  # noqa: S101 - with none broken there is an answer
         nodes = load.nodes - len(left_nodes(load))
         raise TooFewError(broken, nodes, too_busy(load, broken))
     return _checked(replace(found, waits_with_all=waits), tried)

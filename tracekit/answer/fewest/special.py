@@ -62,9 +62,24 @@ def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Work
     return replace(load, stays=stays)
 
 
+def pools_of(load: Workload) -> list[IntArray]:
+    """Nodes that are open to the same containers and have the same resources, most nodes first."""
+    parts = () if load.constraints is None else load.constraints.parts
+    masks = [part.mask for part in parts if isinstance(part, Allowed)]
+    has = np.vstack([*masks, (_had(load)).T]).T
+    pool = np.unique(has, axis=0, return_inverse=True)[1].reshape(-1)
+    found = [np.flatnonzero(pool == number) for number in range(int(pool.max(initial=-1)) + 1)]
+    return sorted(found, key=len, reverse=True)
+
+
+def _had(load: Workload) -> BoolArray:
+    """Which resources each node has in a limited amount, shape (nodes, resources)."""
+    return np.asarray((load.capacity > 0) & (load.capacity < UNLIMITED))
+
+
 def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
     """Each reason with the nodes that it is of."""
-    has = (load.capacity > 0) & (load.capacity < UNLIMITED)
+    has = _had(load)
     resources = [
         (name, has[:, at]) for at, name in enumerate(load.resources) if name not in _ORDINARY
     ]

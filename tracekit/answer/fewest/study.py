@@ -58,8 +58,8 @@ class Counts:
         By policy. The second is of counts with nodes above the ceiling no more often than in
         production; it is empty unless production itself is above the ceiling, and no limit is given
         on use.
-    problems : mapping of str to TracekitError
-        Of policies without an answer at the ceiling; a ``TooFewError`` has the limit that breaks.
+    problems, problems_as_production : mapping of str to TracekitError
+        Of policies without an answer; a ``TooFewError`` has the limit that breaks.
     """
 
     cluster: Cluster
@@ -69,6 +69,7 @@ class Counts:
     at_ceiling: Mapping[str, Found]
     as_production: Mapping[str, Found]
     problems: Mapping[str, TracekitError]
+    problems_as_production: Mapping[str, TracekitError]
     repeats: int
     repeats_none: str
     by: str
@@ -108,7 +109,7 @@ def count_nodes(
         removable = tuple(may_remove)
         asked = Asked(source, scale, within, seed, orders, by, may_wait, removable, subject)
         found, problems = ended(begun(asked, entrants, crew, kept, task), task)
-        as_usual = _as_production(asked, entrants, crew, kept, task)
+        as_usual, none_as_usual = _as_production(asked, entrants, crew, kept, task)
     return Counts(
         cluster=cluster,
         facts=facts,
@@ -117,6 +118,7 @@ def count_nodes(
         at_ceiling=found,
         as_production=as_usual,
         problems=problems,
+        problems_as_production=none_as_usual,
         repeats=orders,
         repeats_none=alone,
         by=by,
@@ -125,7 +127,7 @@ def count_nodes(
 
 def _as_production(
     asked: Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
-) -> dict[str, Found]:
+) -> tuple[dict[str, Found], dict[str, TracekitError]]:
     """The counts as in production, where that is above the ceiling; else none."""
     limits = asked.limits
     above = any(
@@ -137,9 +139,9 @@ def _as_production(
         len(limits.of(policy)) == len(limits.waiting) + len(limits.ceiling) for policy in entrants
     )
     if not (above and whole) or asked.scale != 1:
-        return {}
+        return {}, {}
     again = replace(asked, limits=limits.as_production())
-    return ended(begun(again, entrants, crew, kept, task), task)[0]
+    return ended(begun(again, entrants, crew, kept, task), task)
 
 
 def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None:
@@ -244,7 +246,8 @@ def shrink_cluster(
         The measures are the worst over the orders, from replays on exactly these nodes.
         ``tightest_...`` is the limit with the least room there: its text, measure, value, what is
         allowed, and the room as a share of that; ``fails_...`` the limit that breaks with
-        ``fewer`` nodes, one less (null where the bound is reached, or no fewer may stay).
+        ``fewer`` nodes, one less (null where the bound is reached, or no fewer may stay), and
+        ``breaks_...`` the limit that breaks on all nodes.
         ``fullest_node`` is the node with the most CPU over time, ``special_nodes`` how many stay
         for a reason of their own, ``restarted`` how many containers production runs on nodes that
         go. Where all nodes are too few, ``added_nodes`` of the ``nodes`` are further ones. Where
@@ -262,7 +265,7 @@ def shrink_cluster(
         some nodes take nothing new, which go before all others; ``running_containers`` where
         production's placement is recorded: how many it runs there at the end, without daemons.
         Where production is above the ceiling, ``policies_as_production`` and so on have the same
-        for nodes that are above it no more often than in production.
+        for nodes that are above it no more often than in production: see ``as_production``.
 
     Raises
     ------
@@ -313,13 +316,25 @@ def shrink_cluster(
     )
 
 
+def as_production(study: Study) -> Study | None:
+    """The study of nodes that are above the ceiling no more often than in production.
+
+    None where production is not above the ceiling, or a limit was given on use.
+    """
+    end = f"_as_{AS_PRODUCTION}"
+    found = {name.removesuffix(end): one for name, one in study.frames.items() if end in name}
+    return replace(study, frames=found) if found else None
+
+
 def _frames(counts: Counts) -> dict[str, Any]:
     """The frames of both goals."""
     of = [name for one in counts.limits.given for name in one.measures]
     by_cost = counts.by == COST
     frames = frames_of(counts.at_ceiling, counts.problems, of, counts.cluster, by_cost=by_cost)
-    if counts.as_production:
-        usual = frames_of(counts.as_production, {}, of, counts.cluster, by_cost=by_cost)
+    if counts.as_production or counts.problems_as_production:
+        usual = frames_of(
+            counts.as_production, counts.problems_as_production, of, counts.cluster, by_cost=by_cost
+        )
         frames |= {f"{name}_as_{AS_PRODUCTION}": one for name, one in usual.items()}
     return frames
 
