@@ -10,8 +10,8 @@ import polars as pl
 from tracekit.answer.amounts import difference_text, way
 from tracekit.answer.decision import Decision
 from tracekit.answer.fewest.asked_already import load_of
+from tracekit.answer.fewest.found import NODES
 from tracekit.answer.fewest.frames import ADDED, BY_NODES
-from tracekit.answer.fewest.search.trials import NODES
 from tracekit.answer.fewest.study import NAME
 from tracekit.answer.fewest.words import told as shrink_told
 from tracekit.answer.fewest.words.nodes import rank

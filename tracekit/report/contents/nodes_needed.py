@@ -7,7 +7,7 @@ from typing import Any
 from tracekit.answer.decision import Decision
 from tracekit.answer.fewest.after_run import unasked
 from tracekit.answer.fewest.asked_already import load_of
-from tracekit.answer.fewest.search.trials import COST, NODES
+from tracekit.answer.fewest.found import COST, NODES
 from tracekit.answer.fewest.study import NAME
 from tracekit.answer.fewest.words import told as shrink_told
 from tracekit.answer.fewest.words.cautions import EVICTING

@@ -6,8 +6,8 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.answer.fewest.found import COST
 from tracekit.answer.fewest.frames import ADDED, COST_KEPT
-from tracekit.answer.fewest.search.trials import COST
 from tracekit.answer.fewest.study import NAME
 from tracekit.answer.fewest.words.cautions import named
 from tracekit.answer.fewest.words.nodes import added, gone

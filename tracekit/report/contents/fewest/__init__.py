@@ -255,10 +255,8 @@ def policies(data: Data) -> Table:
 def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
     known = row["nodes"] is not None
     going = {
-        "least_asked": "least asked of",
-        "sorted_anew": "least asked of, again and again",
+        "least_requested": "least requested of",
         "by_kind": "by how many of each kind stay",
-        "one_by_one": "least asked of, then one by one",
         "added": "none goes",
     }
     return {
