@@ -99,18 +99,17 @@ JOINT = 1.05
 
 def counts_of(study: Study, case: Case) -> list[Count]:
     """The counts of a study of the fewest nodes, the best policy first."""
-    frames = study.frames
+    end = "_as_production" if case == "no_more_often" else ""
+    orders, nodes = (study.frames[f"{name}{end}"] for name in ("orders", "nodes"))
     return [
-        _count(row, case, frames["orders"], frames["nodes"].filter(policy=row["policy"]))
-        for row in frames["policies"].iter_rows(named=True)
+        _count(row, case, orders, nodes.filter(policy=row["policy"]))
+        for row in study.frames[f"policies{end}"].iter_rows(named=True)
     ]
 
 
 def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.DataFrame) -> Count:
-    kept = nodes.filter("kept") if "kept" in nodes.columns else nodes
+    kept = nodes.filter("kept")
     by_order = orders.filter(policy=row["policy"]).sort("repeat")["nodes"].to_list()
-    gone = nodes.filter(~pl.col("kept"))
-    running = "running_containers"
     return Count(
         case=case,
         policy=row["policy"],
@@ -122,9 +121,9 @@ def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.Data
         fullest=tuple(_fullest(kept)),
         cost_per_hour=row.get("cost_kept_per_hour"),
         nearest=_margin(row, "tightest"),
-        fewer=_margin(row, "fails"),
-        breaks=_margin(row, "breaks"),
-        restarted=int(gone[running].sum()) if running in gone.columns else None,
+        fewer=None if row["nodes"] is None else _margin(row, "fails"),
+        breaks=_margin(row, "fails") if row["nodes"] is None else None,
+        restarted=row.get("restarted"),
     )
 
 

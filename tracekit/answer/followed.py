@@ -8,7 +8,6 @@ from tracekit.replay.placement.interference import Interference
 from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
-from tracekit.words import counted
 
 #: How many meet the other orders of a larger workload.
 MOST = 3
@@ -17,23 +16,10 @@ MOST = 3
 SMALL = 1_000_000
 #: Those that follow may change the measure that decides. Then the best by the new one follow too.
 ROUNDS = 2
-#: Ratios from here on are told without decimals.
-_WHOLE = 10
 #: Containers times nodes up to which they do: beyond, policies that search take minutes an order.
 LARGEST = 200_000_000
 #: The same for those that score nodes: half a minute of a processor where it is the whole trace.
 LARGEST_SCORED = 2_000_000_000
-
-
-def how_large(containers: int, nodes: int) -> str:
-    """How much larger a replay is than those that are done several times unasked; a clause."""
-    times = containers * nodes / LARGEST
-    shown = f"{times:,.0f}" if times >= _WHOLE else f"{times:.1f}"
-    return (
-        f"one replay of {counted(containers, 'container')} on {counted(nodes, 'node')} is"
-        f" {shown} times as large as"
-        " the largest that is repeated without being asked for"
-    )
 
 
 def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from tracekit.answer.counts import FULLEST, Case, Count, Fullest, best, counts_of
 from tracekit.answer.decide import Choice, Evidence, choose, to_count
 from tracekit.answer.facts import Answer, Fact
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.answer.followed import LARGEST
+from tracekit.answer.nodes import special_facts
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
 from tracekit.crew.crew import Crew, OnProgress
@@ -129,7 +129,7 @@ def production_use(load: Workload) -> ProductionUse:
         today=tuple(today),
         broken=broken,
         ceiling=ceiling,
-        use_over_requested={name: one for name, one in share.items() if one is not None},
+        use_over_requested=dict(share),
         cost_per_hour=money.per_hour(),
         unpriced=money.unpriced_types if len(money.unpriced_types) < money.unpriced_nodes else (),
         currency=money.currency,
@@ -213,24 +213,28 @@ class _Counting:
         facts: list[Fact] = []
         source = self.asked.source
         recorded = self._counted("recorded", source)
-        facts += list(_special(recorded))
+        facts += list(special_facts(recorded))
         self._take(counts, recorded, "recorded")
         if "policies_as_production" in recorded.frames:
             self._take(counts, recorded, "no_more_often")
         if evidence.requests_first is not None and not evidence.assumed:
             study = recommended(
-                open_store(str(source.store)), seed=self.asked.seed, called=self.asked.called,
+                open_store(str(source.store)),
+                seed=self.asked.seed,
+                called=self.asked.called,
                 progress=self.progress,
-            )  # fmt: skip
-            facts += facts_of_requests(study)
-            self._write(study, REQUESTS)
-            chosen = f"requests=sized:{self.asked.studies / REQUESTS}"
-            changed = dataclasses.replace(source, assume=(*source.assume, chosen))
-            self._take(counts, self._counted("recommended", changed), "recommended")
-            self._restarts(counts, changed)
+            )
+            if study is not None:
+                facts += facts_of_requests(study)
+                self._write(study, REQUESTS)
+                chosen = f"requests=sized:{self.asked.studies / REQUESTS}"
+                changed = dataclasses.replace(source, assume=(*source.assume, chosen))
+                self._take(counts, self._counted("recommended", changed), "recommended")
+                self._restarts(counts, changed)
         if evidence.assumed:
             given = self.found.manifest["workload"]["assumptions"]
-            for case, times in (("half_size", 0.5), ("twice_size", 2.0)):
+            sized: tuple[tuple[Case, float], ...] = (("half_size", 0.5), ("twice_size", 2.0))
+            for case, times in sized:
                 sizes = [f"{name}={given[name] * times:g}" for name in _SIZES if name in given]
                 changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
                 self._take(counts, self._counted(case, changed, repeats=1), case)
@@ -269,7 +273,6 @@ class _Counting:
     def _search(
         self, case: Case, source: WorkloadSource, names: Sequence[str], *, repeats: int | None
     ) -> Study:
-        priced = self.use.cost_per_hour is not None
         folder = self.asked.studies / FOLDERS[case]
         kept = kept_folder(folder)
         try:
@@ -277,7 +280,6 @@ class _Counting:
                 source,
                 policies=[self.asked.address(name) for name in names],
                 subject=names[0],
-                least="cost" if priced else "nodes",
                 repeats=repeats,
                 seed=self.asked.seed,
                 crew=self.crew,
@@ -314,21 +316,3 @@ class _Restarts:
         """Read both workloads."""
         on_progress(1, 0, 0)
         return int(request_changes(self.source.load(), self.changed.load()).sum())
-
-
-def _special(study: Study) -> Iterator[Fact]:
-    """The nodes that stay for a reason of their own, by reason."""
-    nodes = study.frames["nodes"]
-    if "special" not in nodes.columns or nodes.is_empty():
-        return
-    first = nodes.filter(policy=nodes["policy"][0]).filter(pl.col("special").is_not_null())
-    counted = first.group_by("special", maintain_order=True).len()
-    for reason, many in counted.sort("special").iter_rows():
-        known = reason in ("tainted", "pinned", "no_use", "control_plane")
-        yield Fact(
-            kind="special_nodes",
-            subject=reason,
-            value=many,
-            unit="nodes",
-            because=reason if known else "resource",
-        )

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tracekit.cli import _output
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._streams import visible
-from tracekit.shell import quoted
 
 if TYPE_CHECKING:
+    from tracekit.answer.counts import Count
     from tracekit.study import Study
 
 PANEL = Panel.replay
-#: So many nodes that can go are named; a command lists them all.
+#: So many nodes that can go are named; the frame ``nodes`` of the study has all.
 _NAMED = 10
 
 
@@ -25,115 +24,73 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
     Each policy is replayed on all nodes, then on fewer and fewer. The count has to hold in six
     orders of arrival. Cordoned nodes go first. Daemons go with their node. Nodes of the control
-    plane always stay. Use that no container explains moves to the nodes that stay. Where all
-    nodes are too few, the answer is how many more like them are enough.
+    plane and special nodes stay. Use that no container explains moves to the nodes that stay. Where
+    all nodes are too few, the answer is how many more like them are enough.
 
     Example: tracekit nodes mystore --price m6i.4xlarge=0.768
     """
+    from tracekit.answer.nodes import answer_of_nodes
+    from tracekit.report.sentences import document
+    from tracekit.report.terminal import answer_lines
+
     found = asked()
+    store = str(found.about["workload"].get("store") or "STORE")
+    answer = answer_of_nodes(found, store, str(out or ""))
     if json:
-        from tracekit.answer.fewest.words import drains_told
-
-        nodes = found.frames["nodes"].filter("kept")
-        orders = found.frames["orders"]
-        _output.print_json(
-            {
-                "schema": "tracekit/shrink/1",
-                **found.about,
-                "policies": [
-                    {
-                        **row,
-                        "by_order": orders.filter(policy=row["policy"])["nodes"].to_list(),
-                        "goes": drains_told.going(found, row["policy"]),
-                        "add": drains_told.added(found, row["policy"]),
-                        "kept": nodes.filter(policy=row["policy"])["node"].to_list(),
-                        "barred_by": drains_told.held(found, row["policy"]),
-                    }
-                    for row in found.frames["policies"].to_dicts()
-                ],
-            }
-        )
+        rows = [_row(found, row) for row in found.frames["policies"].to_dicts()]
+        parts = {**document(answer), **found.about, "policies": rows}
+        _output.print_json({**parts, "schema": "tracekit/shrink/1"})
         return
-    _show(found, out)
+    print("\n".join(answer_lines(answer)))
+    _show_counts(found)
+    _show_going(found, answer.facts[0].subject, out)
 
 
-def _show(study: Study, out: Path | None) -> None:
-    from tracekit.answer.fewest.words import drains_told, margin, rows, waits
-    from tracekit.answer.fewest.words import told as words
-    from tracekit.answer.fewest.words.next import following
-    from tracekit.answer.fewest.words.over_orders import means_told
-    from tracekit.answer.fewest.words.production import production
-    from tracekit.answer.fewest.words.sure import sure
-    from tracekit.replay.measures.p99_fraction import is_the_fullest
+def _row(study: Study, row: dict[str, Any]) -> dict[str, Any]:
+    """A policy of the study: its counts, and the nodes that stay and go."""
+    nodes = study.frames["nodes"].filter(policy=row["policy"])
+    orders = study.frames["orders"].filter(policy=row["policy"])["nodes"].to_list()
+    added = nodes.filter("kept").drop_nulls("like_node")["like_node"].to_list()
+    kept = nodes.filter("kept")["node"].to_list()
+    return {
+        **row,
+        "by_order": orders,
+        "goes": _going(study, row["policy"]),
+        "add": added,
+        "kept": kept,
+    }
 
-    found = words.told(study)
-    assert found is not None  # noqa: S101 - a study without an answer is an error
-    if stands_in := study.about["workload"].get("stands_in"):
-        _output.print_paragraph(stands_in)
-    _output.print_paragraph(words.answer(found))
-    if unjudged := study.about["workload"].get("unjudged"):
-        _output.print_sentence(unjudged)
-    _output.print_table(
-        rows.caption(study), rows.heads(study), rows.rows(study), note=rows.note(study)
-    )
-    for problem in rows.problems(study):
-        _output.print_sentence(problem)
-    best = found.best
-    told = [*waits.who(study), means_told(study, best["policy"], best["nodes"])]
-    told += [drains_told.goes(found)]
-    told += [margin.unexplained(study), drains_told.barred(found)]
-    told += [
-        margin.margin(found),
-        words.bound(found),
-        production(study),
-        sure(found),
-        study.about["workload"].get("growth", ""),
-        is_the_fullest(best["nodes"], [_limits(study), margin.margin(found)]),
-        *study.about["workload"].get("told", ()),
-    ]
-    for sentence in told:
-        if sentence:
-            _output.print_sentence(sentence)
-    _output.print_paragraph(_limits(study))
-    _show_going(study, found.best["policy"], out)
-    if out is not None:
-        _output.print_paragraph(
-            f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:"
-        )
-        _output.print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
-    _output.print_following(following(found))
+
+def _going(study: Study, policy: str) -> list[str]:
+    """The nodes that can go, the first to go first."""
+    nodes = study.frames["nodes"].filter(policy=policy)
+    return nodes.filter(~nodes["kept"]).sort("place", descending=True)["node"].to_list()
+
+
+def _show_counts(study: Study) -> None:
+    """A row for each policy."""
+    from tracekit.answer.counts import counts_of
+    from tracekit.answer.nodes import case_of
+    from tracekit.report.sentences import amount
+
+    def cells(one: Count) -> list[object]:
+        spread = f"{min(one.by_order)} to {max(one.by_order)}" if one.by_order else None
+        fullest = [amount(full.value, "fraction") for full in one.fullest] or ["", ""]
+        return [one.policy, one.nodes, one.bound, spread, *fullest]
+
+    rows = [cells(one) for one in counts_of(study, case_of(study))]
+    heads = ["policy", "nodes", "bound", "one order", "CPU", "memory"]
+    _output.print_table(f"Of {study.about['nodes']:,} nodes", heads, rows)
 
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:
     """The nodes to drain by name, one a line so that they can be copied; where the rest is."""
-    from tracekit.answer.fewest.words import drains_told
-
-    going = drains_told.going(study, policy)
+    going = _going(study, policy) if policy else []
     if not going:
         return
-    _output.print_paragraph("To drain, the first to go first:")
+    print("To drain, the first to go first:")
     for name in going[:_NAMED]:
         print(f"  {visible(name)}")
-    if len(going) <= _NAMED:
-        return
-    more = f"and {len(going) - _NAMED:,} more"
-    store = study.about["workload"]["store"]
-    if out is None or not store:
-        _output.print_paragraph(
-            f"{more}; all {len(going):,}: the same command with --json, under goes."
-        )
-        return
-    _output.print_paragraph(f"{more}; all {len(going):,}, one a line:")
-    asked = drains_told.query_of_going(str(out), policy)
-    # the first line of CSV names the column, and is no node
-    _output.print_command(
-        f"tracekit query {quote(store)} {quoted(asked)} --format csv | tail -n +2"
-    )
-
-
-def _limits(study: Study) -> str:
-    """The limits, those given and those that hold anyway."""
-    from tracekit.answer.fewest.words import waits
-
-    limits = filter(None, [waits.limit(study), *study.about["limits"]])
-    return f"Limits: {'; '.join(limits)}."
+    if len(going) > _NAMED:
+        more = out / "nodes.parquet" if out is not None else "--json, under goes"
+        print(f"  ... {len(going):,} in all: {more}")

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.limits import ABOVE, CPU, Limits
-from tracekit.answer.left_waiting import WAITING
 from tracekit.replay.bounds.demand import (
     bound_after_losses,
     cost_bound,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tracekit.answer.left_waiting import WAITING
+from tracekit.answer.admissible import WAITING
 from tracekit.errors import TracekitError, nearest
 from tracekit.replay.measures import OVERLOAD, RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.few_nodes import Ask
 from tracekit.answer.fewest.found import COST, NODES, Found, TooFewError
 from tracekit.answer.fewest.limits import Limits
@@ -25,7 +26,6 @@ from tracekit.answer.fewest.orderings import dearest, least_requested, smallest
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.fewest.trials import Trials, worst
-from tracekit.answer.left_waiting import WAITING
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.policy.entrant import Entrant

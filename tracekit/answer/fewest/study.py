@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tracekit.answer.admissible import placed_all
 from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.facts import given_again, of_production, orders_of
 from tracekit.answer.fewest.found import COST, NODES, Found, TooFewError
@@ -18,12 +19,11 @@ from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
 from tracekit.answer.fewest.searches import Asked, Known, begun, ended, forget
 from tracekit.answer.fewest.special import CLASSES
-from tracekit.answer.left_waiting import placed_all
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.measures import COST_PER_HOUR
-from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.entrant import USUAL, Entrant, parse_entrant
 from tracekit.replay.policy.own_files import noted as files_noted
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.runs.thresholds import Threshold
@@ -32,8 +32,8 @@ from tracekit.replay.workload.source import WorkloadSource
 from tracekit.study import Study
 
 NAME = "fewest_nodes"
-#: Kubernetes' default, which spreads, the same plugin set to pack, and one that looks at use.
-POLICIES = ("least_allocated", "most_allocated", "cwt")
+#: The policy whose nodes are counted where none is named: what clusters run already.
+POLICIES = (USUAL,)
 
 
 #: The end of names of frames that are of counts as in production.
@@ -71,7 +71,6 @@ class Counts:
     problems: Mapping[str, TracekitError]
     problems_as_production: Mapping[str, TracekitError]
     repeats: int
-    repeats_none: str
     by: str
 
 
@@ -102,7 +101,7 @@ def count_nodes(
         cluster, facts, observed = reader.submit(known, lambda *_: None).result()
         task.advance(1, "production" if observed else "the workload")
         within = limits_at(cluster.ceiling, limits, observed)
-        orders, alone = orders_of(facts, repeats)
+        orders = orders_of(facts, repeats)
         by = what_is_least(least, within, cluster)
         # where production placed all, it is the policy that lets some wait, not the nodes
         may_wait = placed_all(observed) and scale == 1
@@ -120,7 +119,6 @@ def count_nodes(
         problems=problems,
         problems_as_production=none_as_usual,
         repeats=orders,
-        repeats_none=alone,
         by=by,
     )
 
@@ -165,8 +163,10 @@ def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
     TracekitError
         For another word, and for the cost of nodes without a price.
     """
+    price = cluster.price_per_hour
+    priced = price is not None and not bool(np.isnan(price).any())
     limited = any(one.measure == COST_PER_HOUR for one in limits.given)
-    by = asked or (COST if limited else NODES)
+    by = asked or (COST if limited or priced else NODES)
     if by not in {NODES, COST}:
         raise TracekitError(
             f"--least '{by}' is not known",
@@ -213,7 +213,7 @@ def shrink_cluster(
         holds of CPU unless a limit is on CPU, and of memory likewise.
         Every container is placed, and none waits, unless a limit speaks of ``pending`` or
         ``pending_container_steps``; where production placed all, as many may as
-        ``tracekit.answer.left_waiting`` allows, and no more than with all nodes.
+        ``tracekit.answer.admissible`` allows, and no more than with all nodes.
     scale : float
         So many times as many containers.
     repeats : int, optional
@@ -299,12 +299,15 @@ def shrink_cluster(
             **({"kept_placement": True} if kept_placement else {}),
             "limits": [one.text for one in (*within.ceiling, *within.given)],
             "limits_given": bool(limits),
+            "ceiling": {
+                "cpu": counts.cluster.ceiling.cpu_fraction,
+                "memory": counts.cluster.ceiling.memory_fraction,
+            },
             "measures": list(dict.fromkeys(name for one in within.given for name in one.measures)),
             "scale": scale,
             "least": counts.by,
             "repeats": counts.repeats,
             "repeats_cover": counts.facts["varying"],
-            "repeats_none": counts.repeats_none,
             "seed": seed,
             "nodes": counts.facts["nodes"],
             "may_remove": list(may_remove),

@@ -72,10 +72,10 @@ def _line(data: Data, requests: str, folder: str) -> pl.DataFrame | None:
 def _marks(answer: Answer) -> list[dict[str, Any]]:
     """Production, the counts that are enough, and the lower bound."""
     points = []
-    verdict = answer.facts[0]
+    of = answer.facts[0].about.get("of")
     today = _height(answer, "today", CPU)
     if today is not None:
-        points.append({"mark": "today", "nodes": verdict.about.get("of"), CPU: today,
+        points.append({"mark": "today", "nodes": of, CPU: today,
                        MEMORY: _height(answer, "today", MEMORY), "requests": "recorded"})  # fmt: skip
     for case in ("recorded", "recommended", "no_more_often"):
         needed = answer.first("nodes_needed", case=case)

@@ -1,1 +1,0 @@
-"""What a study of the fewest nodes says: the answer, how sure it is, what to do next."""
