@@ -30,8 +30,8 @@ from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.view.over_time import UseOverTime
 from tracekit.replay.workload.changed.prices import money_of
+from tracekit.replay.workload.requests.use_over_requested import request_changes, use_over_requested
 from tracekit.replay.workload.source import WorkloadSource
-from tracekit.replay.workload.use_over_requested import request_changes, use_over_requested
 from tracekit.replay.workload.workload import Workload
 from tracekit.sizing.requests.study import recommended
 from tracekit.store import open_store
@@ -131,7 +131,7 @@ def production_use(load: Workload) -> ProductionUse:
         ceiling=ceiling,
         use_over_requested=dict(share),
         cost_per_hour=money.per_hour(),
-        unpriced=money.unpriced_types if len(money.unpriced_types) < money.unpriced_nodes else (),
+        unpriced=money.unpriced_types if money.unpriced_nodes < load.nodes else (),
         currency=money.currency,
     )
 

@@ -75,8 +75,8 @@ def _marks(answer: Answer) -> list[dict[str, Any]]:
     of = answer.facts[0].about.get("of")
     today = _height(answer, "today", CPU)
     if today is not None:
-        points.append({"mark": "today", "nodes": of, CPU: today,
-                       MEMORY: _height(answer, "today", MEMORY), "requests": "recorded"})  # fmt: skip
+        memory = _height(answer, "today", MEMORY)
+        points.append({"mark": "today", "nodes": of, CPU: today, MEMORY: memory})
     for case in ("recorded", "recommended", "no_more_often"):
         needed = answer.first("nodes_needed", case=case)
         if needed is not None and needed.value is not None:
@@ -161,6 +161,22 @@ def _draw_marks(figure: go.Figure, frame: pl.DataFrame) -> None:
         )  # fmt: skip
 
 
+def _sql(data: Data) -> list[tuple[str, str]]:
+    """The statement over each study's file of counts."""
+    return [
+        (
+            f"{folder}/sizes",
+            (
+                f"SELECT policy, nodes, holds, {CPU}, {MEMORY}\n"
+                f"FROM read_parquet('studies/{folder}/sizes.parquet')\n"
+                "WHERE repeat = 0\nORDER BY policy, nodes;\n"
+            ),
+        )
+        for folder, _, _ in _LINES.values()
+        if folder in data.studies
+    ]
+
+
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
     rows = frame.select("requests", "mark", "nodes", CPU, MEMORY, "cost_per_hour")
     return rows.sort("requests", "nodes", maintain_order=True)
@@ -172,11 +188,12 @@ FIGURE = Figure(
     how_to_read="Each point is one replay on so many nodes. The line shows how full the fullest"
     " node was: its CPU 99 % of the time, and its highest memory. Below the dashed line no node is"
     " full. The marked points are production today and the fewest nodes that are enough.",
-    reads=("study/fewest/sizes", "study/fewest-recommended/sizes"),
+    reads=(),
     prepare=_prepare,
     draw=_draw,
     narrow=lambda frame: _draw(frame, narrow=True),
     takeaway=lambda _: "",
     table=_table,
+    sql=_sql,
     absent="No nodes were counted: tracekit run counts them, tracekit nodes STORE --out DIR too.",
 )
