@@ -58,7 +58,7 @@ def nodes(
         ),
     ] = None,
     may_remove: Annotated[
-        Sequence[Literal["gpu", "tainted", "pinned"]],
+        Sequence[str],
         Option(
             "Special nodes of this class may go: the only ones with a resource (gpu), with a taint"
             " or label of their own (tainted), with pods that may not be evicted (pinned);"
