@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-STEP_MS, GIB = 300_000, 2**30
+STEP_MS, GIB, SERVICES = 300_000, 2**30, 40
 LARGE, SMALL = "m6i.4xlarge", "m6i.2xlarge"
 PRICES = {LARGE: 0.768, SMALL: 0.384}
 
@@ -60,7 +60,8 @@ def make(folder: Path, made: Made) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     small = np.arange(made.nodes) < made.small * made.nodes
     cores = np.where(small, 8.0, 16.0)
-    mean = rng.lognormal(0, 0.7, made.pods)
+    of_service = rng.lognormal(0, 0.7, SERVICES)[np.arange(made.pods) % SERVICES]
+    mean = of_service * rng.lognormal(0, 0.1, made.pods)
     mean *= made.use_share * cores.sum() / mean.sum()
     node = np.argsort(rng.random(made.pods)) % made.nodes
     node = _balanced(mean, cores, node)
@@ -68,8 +69,7 @@ def make(folder: Path, made: Made) -> Path:
     wave = 1 + 0.3 * np.sin(2 * np.pi * (np.arange(made.steps)[:, None] / made.steps + phase))
     use = mean * wave * rng.normal(1, 0.05, (made.steps, made.pods)).clip(0.7, 1.3)
     for at in range(made.hot):
-        own = node == at
-        use[:, own] *= 0.93 * cores[at] / use[:, own].sum(axis=1, keepdims=True)
+        _heat(use, cores, node, at)
     memory = rng.uniform(0.4, 1.2, made.pods) * GIB * 3
     gpu = np.zeros(made.pods, np.int64)
     if made.gpu:
@@ -80,7 +80,7 @@ def make(folder: Path, made: Made) -> Path:
     pl.DataFrame(
         {
             "container": pods,
-            "service": [f"service-{at % 40:02}" for at in range(made.pods)],
+            "service": [f"service-{at % SERVICES:02}" for at in range(made.pods)],
             "arrival_ms": np.zeros(made.pods, np.int64),
             "node": [f"node-{at:03}" for at in node.tolist()],
             "cpu_milli": (use.mean(axis=0) * made.request_over_use * 1000).round().astype(int),
@@ -108,6 +108,14 @@ def _balanced(mean: np.ndarray, cores: np.ndarray, node: np.ndarray) -> np.ndarr
         found[pod] = at
         load[at] += mean[pod]
     return found
+
+
+def _heat(use: np.ndarray, cores: np.ndarray, node: np.ndarray, at: int) -> None:
+    """Move pods of the last nodes to a node of production until it is above the ceiling."""
+    for pod in np.flatnonzero(node > len(cores) // 2):
+        if np.percentile(use[:, node == at].sum(axis=1), 99) > 0.88 * cores[at]:
+            break
+        node[pod] = at
 
 
 def _write_nodes(folder: Path, made: Made, cores: np.ndarray, small: np.ndarray) -> None:

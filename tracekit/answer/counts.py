@@ -153,27 +153,31 @@ def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Coun
     """The count to act on: that of the policy in use, unless another needs fewer beyond chance.
 
     Another policy is preferred if its joint count, or its cost, is lower by 1 % and by one node,
-    and its counts of single orders are lower beyond chance, all policies compared together.
+    and its counts of single orders are lower beyond chance, all policies compared together. Where
+    no number of nodes holds under the policy in use, without further ones, the best other counts.
     """
     held = [one for one in counts if one.nodes is not None]
     usual = next((one for one in held if one.policy == in_use), None)
-    if usual is None:
-        return min(held, key=lambda one: _weight(one, by_cost=by_cost), default=None)
-    rivals = [
+    rivals = [one for one in held if one.policy != in_use]
+    if usual is not None:
+        rivals = fewer_than(usual, rivals, by_cost=by_cost)
+    every = [*rivals, *([] if usual is None else [usual])]
+    return min(every, key=lambda one: _weight(one, by_cost=by_cost), default=None)
+
+
+def fewer_than(usual: Count, rivals: Sequence[Count], *, by_cost: bool = False) -> list[Count]:
+    """The counts that are lower than another beyond chance, by 1 % and by one node."""
+    orders = len(usual.by_order)
+    same = [one for one in rivals if len(one.by_order) == orders >= FEWEST]
+    if not same:
+        return []
+    pairs = np.stack([np.subtract(one.by_order, usual.by_order) for one in same], axis=1)
+    tested = compare(pairs.astype(np.float64))
+    return [
         one
-        for one in held
-        if one.policy != in_use and len(one.by_order) == len(usual.by_order) >= FEWEST
+        for at, one in enumerate(same)
+        if tested.separated[at] and tested.mean[at] < 0 and _matters(one, usual, by_cost=by_cost)
     ]
-    if not rivals:
-        return usual
-    pairs = np.stack([np.subtract(one.by_order, usual.by_order) for one in rivals], axis=1)
-    told = compare(pairs.astype(np.float64))
-    fewer = [
-        one
-        for at, one in enumerate(rivals)
-        if told.separated[at] and told.mean[at] < 0 and _matters(one, usual, by_cost=by_cost)
-    ]
-    return min(fewer, key=lambda one: _weight(one, by_cost=by_cost), default=usual)
 
 
 def _weight(one: Count, *, by_cost: bool) -> float:

@@ -212,6 +212,7 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
     """The key of the verdict, and the count that it speaks of."""
     now, then = e.counts.get("recorded"), e.counts.get("recommended")
     relative = e.counts.get("no_more_often")
+    raised = e.requests_first is not None and e.requests_first[1] == "above"
     with_fitting = then if e.requests_first and _holds(then) else now
     production = OBSERVED in e.results.policies
     rules: tuple[tuple[bool, str, Count | None], ...] = (
@@ -220,6 +221,7 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
         (e.few_orders and _holds(with_fitting), "few_orders", with_fitting),
         (e.few_orders, "cannot_tell", None),
         (with_fitting is then and goes(then), "fewer_nodes_after_requests", then),
+        (raised and then is not None, "requests_only", None),
         (goes(now), "fewer_nodes" if production else "needs_fewest", now),
         (bool(e.broken) and not _holds(now) and goes(relative), "above_ceiling_fewer", relative),
         (bool(e.broken) and not _holds(now), "above_ceiling", None),

@@ -8,6 +8,7 @@ from tracekit.answer.counts import (
     FULLEST,
     REQUESTS_AS,
     RESOURCE,
+    Count,
     Fullest,
     detail_facts,
     fullest_fact,
@@ -46,7 +47,7 @@ def answer_run(e: Evidence) -> Answer:
         *facts_of_use(e.use_over_requested),
         *_counted(e),
         *_money(e),
-        _scheduler(e.choice, e.in_use, counted=bool(e.counts)),
+        _scheduler(e.choice, e.in_use, acted_on(e)[1]),
         *_sure(e),
         *e.facts,
         *facts_of_choice(e.results, e.choice),
@@ -72,9 +73,7 @@ def answer_replays(found: Results, choice: Choice, in_use: str = USUAL) -> Answe
             "needed": FEWEST,
         },
     )
-    return answer_of(
-        [first, _scheduler(choice, in_use, counted=False), *facts_of_choice(found, choice)]
-    )
+    return answer_of([first, _scheduler(choice, in_use), *facts_of_choice(found, choice)])
 
 
 def verdict(e: Evidence) -> Fact:
@@ -90,6 +89,8 @@ def verdict(e: Evidence) -> Fact:
             "resource": RESOURCE[first[0]],
             "direction": "raised" if first[1] == "above" else "lowered",
         }
+    if count is not None and count.policy != e.in_use:
+        about["other_policy"] = count.policy
     about |= {
         "broken": len(e.broken) or None,
         "orders": e.choice.orders,
@@ -223,8 +224,19 @@ def _money(e: Evidence) -> Iterator[Fact]:
     )
 
 
-def _scheduler(choice: Choice, in_use: str, *, counted: bool) -> Fact:
-    because = "alike" if counted and choice.because == "no_production" else choice.because
+def _scheduler(choice: Choice, in_use: str, count: Count | None = None) -> Fact:
+    """The policy to run: that of the count that is acted on, else what the replays recommend."""
+    about: dict[str, Scalar] = {"orders": choice.orders, "needed": FEWEST, "in_use": in_use}
+    if count is not None and count.policy != in_use:
+        return Fact(
+            kind="recommended_policy",
+            subject=count.policy,
+            value=count.nodes,
+            unit="nodes",
+            because="fewer_nodes",
+            about=about,
+        )
+    because = "alike" if count is not None and choice.because == "no_production" else choice.because
     return Fact(
         kind="recommended_policy",
         subject=choice.policy,
@@ -232,7 +244,7 @@ def _scheduler(choice: Choice, in_use: str, *, counted: bool) -> Fact:
         value=choice.value,
         against=choice.against,
         because=because,
-        about={"orders": choice.orders, "needed": FEWEST, "in_use": in_use},
+        about=about,
     )
 
 

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tracekit.answer.counts import FULLEST, Case, Count, Fullest, best, counts_of
+from tracekit.answer.counts import FULLEST, Case, Count, Fullest, best, counts_of, fewer_than
 from tracekit.answer.decide import Choice, Evidence, choose, to_count
 from tracekit.answer.facts import Answer, Fact
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.answer.followed import LARGEST
+from tracekit.answer.intervals import RANDOM
 from tracekit.answer.nodes import special_facts
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
@@ -214,9 +215,9 @@ class _Counting:
         source = self.asked.source
         recorded = self._counted("recorded", source)
         facts += list(special_facts(recorded))
-        self._take(counts, recorded, "recorded")
+        self._take(counts, recorded, "recorded", source)
         if "policies_as_production" in recorded.frames:
-            self._take(counts, recorded, "no_more_often")
+            self._take(counts, recorded, "no_more_often", source)
         if evidence.requests_first is not None and not evidence.assumed:
             study = recommended(
                 open_store(str(source.store)),
@@ -229,7 +230,7 @@ class _Counting:
                 self._write(study, REQUESTS)
                 chosen = f"requests=sized:{self.asked.studies / REQUESTS}"
                 changed = dataclasses.replace(source, assume=(*source.assume, chosen))
-                self._take(counts, self._counted("recommended", changed), "recommended")
+                self._take(counts, self._counted("recommended", changed), "recommended", changed)
                 self._restarts(counts, changed)
         if evidence.assumed:
             given = self.found.manifest["workload"]["assumptions"]
@@ -237,12 +238,22 @@ class _Counting:
             for case, times in sized:
                 sizes = [f"{name}={given[name] * times:g}" for name in _SIZES if name in given]
                 changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
-                self._take(counts, self._counted(case, changed, repeats=1), case)
+                self._take(counts, self._counted(case, changed, repeats=1), case, changed)
         return counts, facts
 
-    def _take(self, counts: dict[str, Count], study: Study, case: Case) -> None:
-        by_cost = study.about.get("least") == "cost"
-        one = best(counts_of(study, case), self.asked.in_use, by_cost=by_cost)
+    def _take(
+        self, counts: dict[str, Count], study: Study, case: Case, source: WorkloadSource
+    ) -> None:
+        """Note the count to act on; another policy has to need fewer nodes than ``random``, too."""
+        by_cost, in_use = study.about.get("least") == "cost", self.asked.in_use
+        found = counts_of(study, case)
+        one = best(found, in_use, by_cost=by_cost)
+        usual = next((each for each in found if each.policy == in_use), None)
+        if one is not None and one.policy != in_use and usual is not None:
+            again = self._search(case, source, [RANDOM], repeats=len(one.by_order))
+            drawn = counts_of(again, case)[0]
+            if drawn.nodes is not None and not fewer_than(drawn, [one], by_cost=by_cost):
+                one = usual
         if one is not None:
             counts[case] = one
 

@@ -15,13 +15,17 @@ LINES, COMMANDS = 11, 3
 def summary(answer: Answer) -> list[str]:
     """The verdict, then the facts of rank 1 by rank; no line is longer than 80 columns.
 
+    The count that the verdict states is not stated again.
+
     A fact that does not fit the lines that are left is left out whole, and those behind it too.
     """
     if not answer.facts:
         return []
     lines = textwrap.wrap(headline(answer), WIDTH)
+    case = answer.facts[0].about.get("case")
     for fact in answer.facts[1:]:
-        if fact.weight > 1 or not (said := short(fact)):
+        again = fact.kind == "nodes_needed" and fact.about.get("case") == case
+        if fact.weight > 1 or again or not (said := short(fact)):
             continue
         more = textwrap.wrap(said, WIDTH, initial_indent="  ", subsequent_indent="    ")
         if len(lines) + len(more) > LINES:
