@@ -16,7 +16,7 @@ def _run(**policies: tuple[float, float]) -> Data:
         for measure, mean in zip(("qos", "container_cpu_fraction"), means, strict=True)
     ]
     facts = {"test_containers": 63, "training_containers": 142, "periods": 1440}
-    manifest = {"verdict": [], "seeds": [0], "set": {"facts": facts}}
+    manifest = {"seeds": [0], "set": {"facts": facts}}
     return Data(sizing=SizingRun(manifest, {"summary": pl.DataFrame(rows)}))
 
 

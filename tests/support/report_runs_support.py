@@ -11,10 +11,10 @@ from report_queries_support import STEP_MS
 
 from tracekit.report.sizing_run import SizingRun
 from tracekit.sizing.agent.train import Epoch
-from tracekit.sizing.intervals import differences, summary
+from tracekit.sizing.intervals import summary
 from tracekit.sizing.measures import MEASURES
 from tracekit.sizing.training import training_frame
-from tracekit.sizing.verdict import claims, sentences
+from tracekit.sizing.verdict import claims
 
 #: A node id that would run as a script if the page did not escape it.
 HOSTILE = "<script>alert('node')</script>"
@@ -63,7 +63,6 @@ def sizing_run(epochs: int, periods: int) -> SizingRun:
                 "containers_without_upstream": 2,
             },
         },
-        "verdict": sentences(means, differences(table)),
         "settings": [{"name": "alpha0", "value": "0.5", "default": "0.5", "description": "K."}],
         "policies": [],
     }
