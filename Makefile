@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TESTERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs reference check lint types fmt wheel-check clean
+.PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs reference check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test: $(VENV)/.dev ## run the tests, but for those marked slow
 
 test-all: $(VENV)/.dev ## run every test, the slow ones too
 	$(BIN)/python -m pytest -n $(TESTERS)
+
+approve: $(VENV)/.dev ## take the pages of today as the approved ones
+	TRACEKIT_APPROVE=1 $(BIN)/python -m pytest -q tests/report/test_first_page.py
 
 fuzz: $(VENV)/.dev ## 10,000 damaged inputs, every call on files failing in turn, any order of events
 	$(BIN)/python tests/support/harness.py

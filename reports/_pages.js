@@ -4,8 +4,6 @@
   "use strict";
   const pages = [...document.querySelectorAll("main > section.page")];
   const links = [...document.querySelectorAll("nav a")];
-  const contents = document.querySelector("nav");
-  const opener = document.getElementById("open-contents");
   const title = document.title;
   const listeners = [];
   let shown = pages[0];
@@ -29,9 +27,8 @@
       if (link.hash === `#${page.id}`) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    const heading = page.querySelector("h2");
+    const heading = page.querySelector("h1, h2");
     document.title = page === pages[0] ? title : `${heading.textContent} - ${title}`;
-    open(false);
     for (const listener of listeners) listener(page);
     if (place && place !== page) place.scrollIntoView();
     else if (other && !first) {
@@ -40,17 +37,6 @@
     }
   }
 
-  function open(is) {
-    contents.classList.toggle("open", is);
-    opener.setAttribute("aria-expanded", String(is));
-  }
-  opener.hidden = false;
-  opener.addEventListener("click", () => open(!contents.classList.contains("open")));
-  contents.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !contents.classList.contains("open")) return;
-    open(false);
-    opener.focus();
-  });
   addEventListener("hashchange", () => show(false));
   window.tracekit = { pages, listeners, shown: () => shown };
   show(true);

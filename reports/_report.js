@@ -121,24 +121,13 @@
   }
   const look = (widthPx) => `${widthPx} ${isDark()} ${printing}`;
 
-  // Pages that draw by themselves are told when colours or widths change, or they are shown.
-  const others = [];
   function drawPage(page, widthPx) {
     for (const plot of plots) {
       if (page && plot.page !== page) continue;
       const width = widthPx || plot.element.clientWidth;
       if (plot.drawn !== look(width)) draw(plot, width);
     }
-    for (const other of others) {
-      if (window.Plotly && (!page || other.page === page)) other.redraw(widthPx);
-    }
   }
-  Object.assign(tracekit, {
-    others,
-    draw(element, figure, widthPx = element.clientWidth) {
-      draw({ element, text: JSON.stringify(figure) }, widthPx);
-    },
-  });
 
   const toggle = document.getElementById("theme");
   function isDark() {
@@ -202,59 +191,33 @@
   function columnsOf(heads) {
     return heads.map((head) => ({
       type: head.classList.contains("num") ? "num" : "string",
-      visible: !head.hasAttribute("data-later"),
     }));
   }
-  // What has no room stands in "Columns": the first two columns always stay. A narrow window has
-  // room for hardly more than these: there a table scrolls sideways, beside its first column.
-  function fitted(made) {
-    const body = made.table().container().querySelector(".dt-scroll-body");
-    if (!body || !body.clientWidth || body.clientWidth < NARROW_PX) return;
-    let room = body.clientWidth + 1;
-    const late = made.columns(":visible").indexes().toArray().filter((at, place) => {
-      room -= made.column(at).header().offsetWidth;
-      return place > 1 && room < 0;
-    });
-    if (late.length) made.columns(late).visible(false);
-  }
   // In the file a column of numbers has them in the unit of its name, and what is cut on the page
-  // is whole. The ends of an interval have columns of their own beside that of the number.
+  // is whole.
   function takenAway(heads) {
     return {
       header: (text, at) => heads[at].dataset.column || heads[at].textContent.trim(),
       body: (text, row, at, cell) => {
-        if (cell && heads[at].dataset.column) return `${cell.dataset.sort} ${cell.dataset.ends || ""}`.trim().split(" ");
+        if (cell && heads[at].dataset.column) return cell.dataset.sort;
         return cell?.title || cell?.textContent.trim() || text;
       },
     };
   }
-  function withEnds(taken) {
-    const parts = (row, at) => [row[at]].flat();
-    const wide = taken.header.map((name, at) => taken.body.some((row) => parts(row, at).length > 1));
-    const names = taken.header.flatMap((name, at) => (wide[at] ? [name, `${name}_low`, `${name}_high`] : [name]));
-    taken.body = taken.body.map((row) => row.flatMap((_, at) => {
-      const [value, low = "", high = ""] = parts(row, at);
-      return wide[at] ? [value, low, high] : [value];
-    }));
-    taken.header = names;
-    taken.headerStructure = [names.map((title) => ({ title, colspan: 1, rowspan: 1 }))];
-  }
   function makeTable(table) {
     const heads = [...table.tHead.rows[0].cells];
     const many = table.tBodies[0].rows.length > FEW_ROWS;
-    const caption = table.caption?.textContent || "table";
-    const wide = heads.length > 2;
+    const wrap = table.closest(".table-wrap");
+    const caption = wrap.getAttribute("aria-label");
     const buttons = [
-      ...(wide ? [{ extend: "colvis", text: "Columns", className: "button" }] : []),
       {
         extend: "csv", text: "CSV", className: "button", filename: table.dataset.name || "table",
         title: null, bom: false,
-        exportOptions: { orthogonal: "export", format: takenAway(heads), customizeData: withEnds },
+        exportOptions: { orthogonal: "export", format: takenAway(heads) },
       },
     ];
     // the library makes a place to scroll in of its own
-    const wrap = table.closest(".table-wrap");
-    for (const name of ["tabindex", "role", "aria-label"]) wrap?.removeAttribute(name);
+    for (const name of ["tabindex", "role", "aria-label"]) wrap.removeAttribute(name);
     const made = new tracekit.DataTable(table, {
       paging: false, info: false, searching: many, order: [], autoWidth: false,
       scrollX: true, scrollCollapse: true, ...(table.tBodies[0].rows.length > LONG_ROWS ? { scrollY: "70vh" } : {}),
@@ -266,19 +229,6 @@
       columns: columnsOf(heads),
       language: { ...words, searchPlaceholder: "" },
     });
-    fitted(made);
-    const told = table.closest(".table-card").querySelector(".hidden-columns");
-    const tell = () => {
-      const hidden = made.columns().visible().toArray().filter((is) => !is).length;
-      const body = made.table().container().querySelector(".dt-scroll-body");
-      const said = [];
-      if (body && body.scrollHeight > body.clientHeight + 1) said.push(`${made.rows().count().toLocaleString("en")} rows: the table scrolls.`);
-      if (hidden) said.push(`${heads.length - hidden} of ${heads.length} columns are shown; "Columns" has the others.`);
-      if (body && body.scrollWidth > body.clientWidth + 1) said.push("The table is wider than the page: it scrolls sideways.");
-      told.textContent = said.join(" ");
-    };
-    made.on("column-visibility", () => setTimeout(tell));
-    tell();
     for (const region of made.table().container().querySelectorAll(".dt-scroll-body")) {
       region.tabIndex = 0;
       region.setAttribute("role", "region");
@@ -303,7 +253,7 @@
   for (const button of document.querySelectorAll("button.copy")) {
     button.hidden = false;
     button.addEventListener("click", () => {
-      const text = button.closest(".sql").querySelector("pre");
+      const text = button.closest(".sql, .command").querySelector("pre");
       getSelection().selectAllChildren(text);
       const done = document.execCommand("copy");
       button.textContent = done ? "Copied" : "Press Ctrl+C";

@@ -212,4 +212,4 @@ def test_a_run_and_its_store_can_be_moved_together(done: RunSummary, tmp_path: P
     manifest = json.loads((moved / "replay" / "manifest.json").read_text())
     assert manifest["workload"]["store"] == "../store"
     tracekit.report(moved / "replay", tmp_path / "report.html")
-    assert "Correlation zones" in (tmp_path / "report.html").read_text()
+    assert 'id="/trace"' in (tmp_path / "report.html").read_text()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.report.paths import Paths, paths
+from tracekit.report.paths import paths
 
 
 def test_a_workload_that_lies_elsewhere_has_its_whole_path(
@@ -18,26 +18,12 @@ def test_a_workload_that_lies_elsewhere_has_its_whole_path(
     for folder in (run, data, here / "mine"):
         folder.mkdir(parents=True)
     monkeypatch.chdir(here)
-    for loader, told in (
-        ("parquet:../../../../shared/data", f"--workload parquet:{data}"),
-        ("parquet:../../mine", "--workload parquet:mine"),
+    for loader, spelled in (
+        ("parquet:../../../../shared/data", f"parquet:{data}"),
+        ("parquet:../../mine", "parquet:mine"),
     ):
         found = paths(Path("out/run"), None, Path("out/run"), loader=loader)
-        assert found.replayed == told
+        assert found.workload == spelled
         assert found.run == "out/run"
     monkeypatch.chdir(run)
     assert paths(Path("../run"), Path("../store"), None).store == "../store"
-
-
-@pytest.mark.parametrize(
-    ("known", "source"),
-    [
-        (Paths(run="a/run", store="a/store"), "a/run"),
-        (Paths(store="a/store"), "a/store"),
-        (Paths(), "RUN"),
-    ],
-)
-def test_the_report_that_shows_studies_is_of_the_run_else_of_the_store(
-    known: Paths, source: str
-) -> None:
-    assert known.reported == source

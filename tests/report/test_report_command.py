@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,8 @@ def test_json_names_the_file_and_the_findings(
     assert document["schema"] == "tracekit/report/1"
     assert document["out"] == str(out)
     assert document["size_bytes"] == out.stat().st_size
-    assert 1 <= len(document["findings"]) <= 6
+    assert {"span", "records"} <= {one["kind"] for one in document["facts"]}
+    assert document["headline"]
 
 
 @pytest.mark.slow
@@ -33,10 +33,6 @@ def test_people_get_the_findings_in_80_columns(
     out = tmp_path / "r.html"
     assert run(["report", str(run_folder), "--out", str(out)]) == 0
     shown = capsys.readouterr().out
-    assert re.search(
-        r"Keep the placement of production|Use |No policy can be recommended",
-        " ".join(shown.split()),
-    )
     assert f"report: {out}" in shown
     assert all(len(line) <= 80 for line in shown.splitlines() if "report:" not in line)
 
@@ -66,19 +62,13 @@ def test_a_page_with_a_fault_is_told_and_the_others_are_whole(
     def fault(*_: object) -> object:
         raise TypeError("unsupported format string")
 
-    monkeypatch.setattr(
-        importlib.import_module("tracekit.report.contents.words"), "measures", fault
-    )
+    monkeypatch.setattr(importlib.import_module("tracekit.report.page").Printer, "measures", fault)
     out = tmp_path / "r.html"
     assert run(["report", str(run_folder), "--out", str(out)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert (
-        "The page 'Words and measures' could not be made: TypeError: unsupported format string."
-        in told
-    )
+    assert "TypeError: unsupported format string" in " ".join(capsys.readouterr().out.split())
     page = out.read_text()
-    assert "The page &#39;Words and measures&#39; could not be made" in page
-    assert "Policies compared" in page
+    assert page.count("unsupported format string") == 1
+    assert 'id="/policies"' in page
     monkeypatch.setenv("TRACEKIT_DEBUG", "1")
     with pytest.raises(TracekitError, match="tracekit failed: TypeError"):
         run(["report", str(run_folder), "--out", str(out)])

@@ -90,7 +90,7 @@ def test_the_agent_is_trained_compared_and_used_again(
     render(out, html)
     text = html.read_text()
     assert 'id="/claims"' in text
-    assert "What moves the result" in text
+    assert 'id="/requests"' in text
 
     again = tmp_path / "again"
     model = str(out / "models" / next(iter(sorted(p.name for p in (out / "models").iterdir()))))

@@ -9,21 +9,14 @@ import numpy as np
 import polars as pl
 from tests_support import hex_id
 
-from tracekit.sqlfiles import get_query
+from tracekit.sqlfiles import all_queries, get_query
 
-#: Queries of tables that have no made-up rows.
-_WITHOUT_ROWS = (
-    "usage/availability_zones",
-    "usage/node_cohorts",
-    "usage/change_causes",
-    "services/alikeness",
-    "calls/hot_services",
-)
 STEP_MS = 30_000
 _TYPES: dict[str, type[pl.DataType]] = {
     "BIGINT": pl.Int64,
     "DOUBLE": pl.Float64,
     "VARCHAR": pl.String,
+    "BOOLEAN": pl.Boolean,
 }
 
 
@@ -77,6 +70,7 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
     times = np.arange(samples, dtype=np.int64) * STEP_MS
     series = {"cpu_fraction": rng.uniform(0, 1, samples), "memory_fraction": [0.5] * samples}
     return {
+        **{name: empty(name) for name in all_queries()},
         "usage/node_profile": profile,
         "usage/requested_capacity": _filled("usage/requested_capacity", _capacity(nodes)),
         "usage/zone_summary": summary.sort("zone"),
@@ -89,9 +83,7 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
         "usage/node_series": pl.DataFrame({"time_ms": times, **series}),
         "quality/ledger": ledger(min(nodes, 40)),
         "usage/memory_rise": memory_rise(profile["node"][0]),
-        "quality/time_grid": empty("quality/time_grid"),
         **service_queries(nodes, rng),
-        **{name: empty(name) for name in _WITHOUT_ROWS},
         "usage/containers_per_node": profile.select(
             (pl.int_range(pl.len(), dtype=pl.Int64) % 12 + 1).alias("containers"),
             pl.lit("cpu").alias("resource"),

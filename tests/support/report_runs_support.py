@@ -9,71 +9,8 @@ import numpy as np
 import polars as pl
 from report_queries_support import STEP_MS
 
-from tracekit.report.sizing_run import SizingRun
-from tracekit.sizing.agent.train import Epoch
-from tracekit.sizing.intervals import summary
-from tracekit.sizing.measures import MEASURES
-from tracekit.sizing.training import training_frame
-from tracekit.sizing.verdict import claims
-
 #: A node id that would run as a script if the page did not escape it.
 HOSTILE = "<script>alert('node')</script>"
-
-
-def sizing_run(epochs: int, periods: int) -> SizingRun:
-    """A sizing run of three policies, by chance."""
-    rng = np.random.default_rng(13)
-    policies = ["ddqn", "oracle", "percentile_request", "minimum_selection", "random_selection"]
-    table = pl.DataFrame(
-        [
-            {"seed": 0, "policy": policy, **{name: rng.uniform(0.2, 0.9) for name in MEASURES}}
-            for policy in policies
-        ]
-    )
-    log = [
-        Epoch("training", at + 1, 5, 320, rng.uniform(0, 0.3), rng.uniform(0, 90), 0.1)
-        for at in range(epochs)
-    ]
-    series = [
-        pl.DataFrame(
-            {
-                "policy": policy,
-                "container": HOSTILE,
-                "chosen_for": "CPU need varies most",
-                "time_ms": np.arange(periods, dtype=np.int64) * STEP_MS,
-                "need_cores": rng.uniform(0, 4, periods),
-                "need_gb": rng.uniform(0, 4, periods),
-                "limit_cores": rng.integers(1, 5, periods).astype(np.float64),
-                "limit_gb": rng.integers(1, 5, periods).astype(np.float64),
-                "overflow": rng.random(periods) < 0.1,
-            }
-        )
-        for policy in policies
-    ]
-    means = summary(table)
-    manifest_ = {
-        "schema": "tracekit/size/1",
-        "seeds": [0],
-        "set": {
-            "name": "made-up",
-            "facts": {
-                "test_containers": 4,
-                "training_containers": 9,
-                "periods": periods,
-                "containers_without_upstream": 2,
-            },
-        },
-        "settings": [{"name": "alpha0", "value": "0.5", "default": "0.5", "description": "K."}],
-        "policies": [],
-    }
-    frames = {
-        "summary": means,
-        "claims": claims(means),
-        "containers": pl.concat(series),
-        "training": training_frame({("ddqn", 0): log}),
-        "sensitivity": table.with_columns(variant=pl.lit("alpha0=1"), epochs=pl.lit(9)),
-    }
-    return SizingRun(manifest_, frames)
 
 
 def summary_frame(rows: Mapping[str, tuple[float, float, int]]) -> pl.DataFrame:

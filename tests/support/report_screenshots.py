@@ -13,7 +13,12 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 #: Page of the report, width and height of the window.
-SHOTS = (("answer", 1280, 900), ("policies", 1280, 1000), ("load", 1280, 900), ("answer", 390, 844))
+SHOTS = (
+    ("answer", 1280, 900),
+    ("nodes", 1280, 1000),
+    ("requests", 1280, 900),
+    ("answer", 390, 844),
+)
 
 
 def take(report: Path, folder: Path, browser: str) -> list[Path]:

@@ -9,7 +9,6 @@ from report_runs_support import (
     manifest,
     nodes_frame,
     repeats_frame,
-    sizing_run,
     steps_frame,
     summary_frame,
 )
@@ -35,7 +34,6 @@ def made_up(nodes: int = 40, samples: int = 50, steps: int = 50, more: int = 0) 
         run=manifest(policies),
         results=lambda name: made.get(name, pl.DataFrame()),
         studies=studies(),
-        sizing=sizing_run(steps, steps),
         run_frames={
             "summary": summary_frame({**rows, "bound": (0.05, 0.7, 0)}),
             "steps": steps_frame([*policies, "bound"], steps),

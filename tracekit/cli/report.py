@@ -17,20 +17,22 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     Example: tracekit report mystore --out report.html
     """
+    from tracekit.report.sentences import document, short
     from tracekit.units import size
 
     summary = asked()
     if json:
         print_json(
             {
-                "schema": "tracekit/report/1",
                 "out": str(summary.path),
                 "size_bytes": summary.size_bytes,
-                "findings": list(summary.findings),
+                **document(summary.answer),
+                "schema": "tracekit/report/1",
                 "left_out": list(summary.left_out),
             }
         )
         return
-    for line in (*summary.left_out, *summary.findings):
+    facts = [one for one in summary.answer.facts if one.weight <= 1]
+    for line in (*summary.left_out, *(short(one) for one in facts)):
         print_sentence(line)
     print(f"\nreport: {summary.path} ({size(summary.size_bytes)})")

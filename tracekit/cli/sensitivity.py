@@ -48,13 +48,13 @@ def _show(study: Study) -> None:
     from tracekit.answer.fewest.asked_already import AskedAlready
     from tracekit.answer.sensitivity import rows
     from tracekit.answer.sensitivity import told as words
-    from tracekit.report.studies import read_studies
+    from tracekit.report.studies import folders_of_studies, read_studies
 
     print_paragraph(words.answer(study))
     print_table(rows.caption(study), rows.HEADS, rows.rows(study), note=rows.NOTE)
     print_sentence(words.sure(study))
     for said in words.problems(study):
         print_sentence(said)
-    beside = read_studies(Path(study.about["store"]), [])
-    there = AskedAlready([*beside.shown.values(), *(one for _, one in beside.others)])
+    beside = folders_of_studies(Path(study.about["store"]), [])
+    there = AskedAlready(list(read_studies(beside, [], None).values()))
     print_following(words.following(study, there=there))

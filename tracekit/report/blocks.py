@@ -8,13 +8,13 @@ from urllib.parse import quote
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.report.cells import Table, table
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import DIGITS
 from tracekit.report.drawing.script import script_json
 from tracekit.report.figures import Figure
+from tracekit.report.tables import Table, table
 from tracekit.sqlfiles import all_queries, get_query
 
 #: What is filled with the card's own colour is an outline.

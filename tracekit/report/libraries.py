@@ -1,14 +1,8 @@
 """Scripts and styles of kept libraries, as a page takes them in."""
 
-import re
 from importlib import resources
 
 from tracekit.errors import TracekitError
-
-#: What a module hands out, at its end.
-_EXPORTS = re.compile(r"export\{([^}]*)\};")
-#: Pictures in a style sheet; the page's own signs stand for them.
-_PICTURE = re.compile(r"url\([^)]*\)")
 
 
 def plotly() -> str:
@@ -25,21 +19,23 @@ def tables() -> str:
     hands nothing to the page's other scripts.
     """
     text = resources.files("itables").joinpath("html", "dt_bundle.js").read_text("utf-8")
-    exports = _EXPORTS.search(text)
-    table = exports and re.search(r"([\w$]+) as default\b", exports[1])
-    if exports is None or table is None:
+    body, _, behind = text.rpartition("export{")
+    exports, _, rest = behind.partition("};")
+    table = next((one for one in exports.split(",") if one.endswith(" as default")), "")
+    if not body or not table:
         raise TracekitError(
             "the installed itables has another form than this tracekit knows",
             hint="pip install 'itables>=2.9,<3'",
         )
-    handed = f"window.tracekit.DataTable={table[1]};"
-    return inline(f"(()=>{{{text[: exports.start()]}{handed}}})();{text[exports.end() :]}")
+    handed = f"window.tracekit.DataTable={table.removesuffix(' as default').strip()};"
+    return inline(f"(()=>{{{body}{handed}}})();{rest}")
 
 
 def tables_style() -> str:
-    """The style sheet of DataTables, as it lies in the installed package."""
+    """The style sheet of DataTables, without its pictures: the page's own signs stand for them."""
     text = resources.files("itables").joinpath("html", "dt_bundle.css").read_text("utf-8")
-    return _PICTURE.sub("none", text)
+    first, *others = text.split("url(")
+    return "none".join((first, *(one.partition(")")[2] for one in others)))
 
 
 def inline(script: str) -> str:

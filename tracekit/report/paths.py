@@ -1,65 +1,40 @@
 """Where what a report shows lies, as its commands name it, so that they run as they stand."""
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.replay.policy.own_files import as_given, by_name
 from tracekit.replay.workload.loaders import spelled
-from tracekit.study import BESIDE
-
-#: What is said where it is not known where a store or a run lies.
-_STORE, _RUN = "STORE", "RUN"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paths:
-    """Paths of commands, quoted for a shell; words in capitals for what is not known.
+    """Paths of commands, not quoted; words in capitals for what is not known.
 
     Parameters
     ----------
-    source : str
-        What the report is made of.
-    store : str
-        Its store.
-    replayed : str
-        What its run replayed, as every command takes it: the store, or ``--workload`` and another.
-    run : str
-        The run's folder.
-    studies : str
-        The folder whose studies the next report shows, not quoted.
+    source, store, run : str
+        What the report is made of, its store, and its run's folder.
+    workload : str
+        What the run replayed in place of a store, as ``--workload`` takes it.
     files : mapping of str to str
-        The files of one's own policies, by the policies' names, not quoted.
+        The files of one's own policies, by the policies' names.
     results : mapping of str to str
-        The folders of results that are there, by the kind of result.
+        The folders of results and studies that are there, by their names.
     """
 
     source: str = "SOURCE"
-    store: str = _STORE
-    replayed: str = _STORE
-    run: str = _RUN
-    studies: str = "studies"
+    store: str = "STORE"
+    run: str = "RUN"
+    workload: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     results: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def reported(self) -> str:
-        """What a report that shows the studies is made of: the run, else the store."""
-        return self.run if self.run != _RUN or self.store == _STORE else self.store
-
     def policy(self, name: str) -> str:
         """A policy as ``--policy`` takes it: one of one's own by its file."""
-        return shlex.quote(as_given(name, self.files))
-
-    def study(self, name: str) -> str:
-        """A folder for a study that the next report shows."""
-        return shlex.quote(os.path.normpath(Path(self.studies) / name))
-
-    def beside(self, name: str) -> str:
-        """A folder for another replay, beside the run or the store."""
-        return shlex.quote(str(Path(self.studies).parent / name))
+        return as_given(name, self.files)
 
 
 def paths(
@@ -83,32 +58,29 @@ def paths(
     relative = not source.is_absolute() or source.is_relative_to(here)
     around = Path(os.path.normpath((run or source).absolute())).parent
 
-    def told(path: Path) -> str:
+    def named(path: Path) -> str:
         if "://" in str(path):
             return str(path)
         whole = Path(os.path.normpath(path.absolute()))
-        # what lies elsewhere is found from every folder by its whole path alone
-        near = whole.is_relative_to(here) or whole.is_relative_to(around)
-        return os.path.relpath(path) if relative and near else str(whole)
+        # what lies elsewhere is reached from every folder by its whole path alone
+        inside = whole.is_relative_to(here) or whole.is_relative_to(around)
+        return os.path.relpath(path) if relative and inside else str(whole)
 
-    named = shlex.quote(told(store)) if store else _STORE
-    workload = _workload(loader, run, told) if run and loader else ""
+    usual = Paths()
     return Paths(
-        source=shlex.quote(told(source)),
-        store=named,
-        replayed=f"--workload {shlex.quote(workload)}" if workload else named,
-        run=shlex.quote(told(run)) if run else _RUN,
-        studies=told(around if around.name == BESIDE else around / BESIDE),
-        files=by_name(files, lambda path: told(run / path) if run else path),
-        results={kind: shlex.quote(told(path)) for kind, path in (results or {}).items()},
+        source=named(source),
+        store=named(store) if store else usual.store,
+        run=named(run) if run else usual.run,
+        workload=_workload(loader, run, named) if run and loader else "",
+        files=by_name(files, lambda path: named(run / path) if run else path),
+        results={kind: named(path) for kind, path in (results or {}).items()},
     )
 
 
-def _workload(loader: str, run: Path, told: Callable[[Path], str]) -> str:
-    """A workload as ``--workload`` takes it; a bare path where the loader is found by it."""
+def _workload(loader: str, run: Path, named: Callable[[Path], str]) -> str:
+    """A workload as ``--workload`` takes it; a bare path where the loader is chosen by it."""
     name, given, path = spelled(loader)
     if not path:
         return loader
-    shown = told(run / path)
     settings = ",".join(f"{key}={value}" for key, value in given.items())
-    return f"{name}{f'[{settings}]' if settings else ''}:{shown}"
+    return f"{name}{f'[{settings}]' if settings else ''}:{named(run / path)}"

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tracekit.report.data import Data
 from tracekit.sqlfiles import default_of
 
 #: What CPU and memory of a node do, by the zones that have a correlation.
@@ -12,10 +11,6 @@ MOVES = {
     "B": "are hardly related (correlation zone B)",
     "C": "rise and fall together (correlation zone C)",
 }
-#: How sure it is in which zone each node is.
-CONFIDENCE = "analysis/zones_confidence"
-#: A node whose zone is another one with no more than this probability is in it beyond doubt.
-_SURE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +83,3 @@ def largest(nodes: Mapping[str, int]) -> Sequence[str]:
     known = {zone: many for zone, many in nodes.items() if zone in MOVES and many}
     most = max(known.values(), default=0)
     return sorted(zone for zone, many in known.items() if many == most)
-
-
-def sure_nodes(data: Data) -> tuple[int, int]:
-    """Of how many nodes the zone is beyond reasonable doubt, and of how many that is known."""
-    found = data.result(CONFIDENCE)
-    if found.is_empty():
-        return 0, 0
-    doubt = found["other_zone_probability"].drop_nulls()
-    return int((doubt <= _SURE).sum()), len(doubt)

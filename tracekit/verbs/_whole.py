@@ -93,11 +93,13 @@ def run_all(
                     unasked = _replayed(asked, store, fit, crew, progress)
         progress.stage("report", then=f"open {out / 'report.html'}")
         from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
+        from tracekit.report.sentences import short  # the same
         from tracekit.store.broken_rows import caveats  # the same
 
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
         forget(out / "replay")
+        facts = [one for one in report.answer.facts if one.weight <= 1]
         return RunSummary(
             out=out,
             store=store.path,
@@ -107,7 +109,7 @@ def run_all(
             .select(pl.len())
             .collect()
             .item(),
-            findings=(*report.answers, *caveats(store), *report.findings[len(report.answers) :]),
+            findings=(*(short(one) for one in facts), *caveats(store)),
             skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
         )
 

@@ -1,4 +1,4 @@
-"""Nodes by availability zone, against sums by hand; the report shows them beside the load."""
+"""Nodes by availability zone, against sums by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 from cluster_support import store_of
 
 from tracekit.query import run
-from tracekit.report.contents import contents
-from tracekit.report.data import Data
 
 GIB = 2**30
 
@@ -85,9 +83,3 @@ def test_a_later_price_takes_no_zone_away(tmp_path: Path) -> None:
     }
     found = run(store_of(tmp_path, files), "usage/availability_zones")
     assert found.select("availability_zone", "nodes").rows() == [("a", 2)]
-
-
-def test_the_report_has_them_beside_the_load(found: pl.DataFrame) -> None:
-    shown = contents.availability_zones(Data(fetch=lambda _name, _params: found))
-    assert [row[0].text for row in shown.rows] == ["a", "b"]
-    assert contents.availability_zones(Data()).rows == []

@@ -9,9 +9,6 @@ import pytest
 from cluster_support import store_of
 
 from tracekit.query import run
-from tracekit.report.contents import contents
-from tracekit.report.data import Data
-from tracekit.report.figures import get_figure
 from tracekit.store.node_states import nodes_of
 from tracekit.store.views import read
 
@@ -51,18 +48,6 @@ def test_the_most_at_one_time_and_all_together(found: pl.DataFrame) -> None:
     assert gpu["in_all_share"] == 1
     assert memory["requested_at_once"] == 12 * GIB
     assert memory["in_all_share"] == pytest.approx(0.5)
-
-
-def test_the_report_shows_them_where_no_use_is_recorded(found: pl.DataFrame) -> None:
-    def fetch(name: str, _params: object) -> pl.DataFrame:
-        return found if name == "usage/requested_capacity" else pl.DataFrame()
-
-    data, figure = Data(fetch=fetch), get_figure("requested_capacity")
-    assert contents.requests_alone(data)
-    assert not contents.requests_alone(Data(fetch=lambda _name, _params: found))
-    assert not contents.requests_alone(Data())
-    said = figure.takeaway(figure.prepare(data)).replace("\u00a0", " ")
-    assert said.startswith("GPU is the scarcest: at most 75.0 % of what 1 node has is requested")
 
 
 def test_a_node_has_the_last_size_that_is_none_of_nothing(tmp_path: Path) -> None:

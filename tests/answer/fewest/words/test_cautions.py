@@ -16,9 +16,6 @@ from tracekit.answer.fewest.words.cautions import (
 )
 from tracekit.answer.fewest.words.told import short, told
 from tracekit.replay.workload.facts_told import set_aside
-from tracekit.report.contents.fewest import policies
-from tracekit.report.data import Data
-from tracekit.report.figures import get_figure
 
 
 def test_requests_that_do_not_count_are_named() -> None:
@@ -98,7 +95,3 @@ def test_a_yardstick_is_marked_and_the_answer_is_of_another() -> None:
     assert found is not None
     assert found.best["policy"] == "worst_fit"
     assert named(both.about, "worst_fit") == "worst_fit"
-    page = Data(studies={both.name: both})
-    drawn = get_figure("fewest_nodes").prepare(page)
-    assert drawn["policy"].to_list() == ["worst_fit", SAID]
-    assert SAID in str(policies(page).rows)

@@ -1,0 +1,68 @@
+"""Reports of the five kinds of cluster, and their pages as plain text."""
+
+from __future__ import annotations
+
+import functools
+from html.parser import HTMLParser
+
+from answer_support import five_cases
+
+from tracekit.answer.facts import Answer
+from tracekit.answer.run_facts import answer_run
+from tracekit.report.data import Data
+from tracekit.report.render import render_data
+
+CASES = tuple(five_cases())
+#: Elements whose text is not prose of a page.
+APART = frozenset({"table", "figure", "pre", "script", "style", "button", "header", "footer"})
+_BLOCKS = frozenset({"p", "li", "h1", "h2", "h3", "tr", "dt", "dd", "pre"})
+_VOID = frozenset({"meta", "link", "br", "wbr", "input", "hr"})
+
+
+@functools.cache
+def report_of(case: str) -> tuple[Answer, str]:
+    """The answer of a kind of cluster, and its report."""
+    evidence = five_cases()[case]
+    answer = answer_run(evidence)
+    found = evidence.results
+    data = Data(answer=answer, run=dict(found.manifest), run_frames={"summary": found.summary})
+    return answer, render_data(data)
+
+
+class Pages(HTMLParser):
+    """The text of each page: a line for each block; without some elements."""
+
+    def __init__(
+        self, html: str, *, without: frozenset[str] = frozenset({"script", "style"})
+    ) -> None:
+        super().__init__()
+        self.pages: dict[str, list[str]] = {}
+        self._without, self._page, self._apart = without, "", 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "section":
+            self._page = (dict(attrs)["id"] or "").removeprefix("/")
+            self.pages[self._page] = [""]
+        if tag in self._without:
+            self._apart += 1
+        if self._page and tag in _BLOCKS:
+            self.pages[self._page].append("")
+        if self._page and tag in ("td", "th"):
+            self.pages[self._page][-1] += " | "
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "section":
+            self._page = ""
+        if tag in self._without:
+            self._apart -= 1
+
+    def handle_data(self, data: str) -> None:
+        if self._page and not self._apart:
+            self.pages[self._page][-1] += data
+
+    def text(self, page: str) -> str:
+        """A page in lines."""
+        lines = [" ".join(line.split()) for line in self.pages[page]]
+        return "\n".join(line for line in lines if line) + "\n"

@@ -1,1 +1,0 @@
-"""What stands on each page of a report."""

@@ -1,0 +1,188 @@
+"""The page printer: what templates of pages call.
+
+A template names kinds of facts, tables and figures; this prints those that there are, in the forms
+of ``reports/_blocks.html``. It notes what it printed: a page on which nothing stands is left out,
+and a page can print the facts that stand nowhere on it yet.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jinja2
+import polars as pl
+from markupsafe import Markup
+
+from tracekit.answer.facts import Answer, Fact, answer_of, kinds
+from tracekit.replay.measures import RESOURCES, all_measures, resources_in
+from tracekit.replay.placement import all_policies
+from tracekit.replay.policy.titles import title_of_policy
+from tracekit.report import again, cases, sentences, tables
+from tracekit.report.blocks import block
+from tracekit.report.data import Data
+from tracekit.report.figures import all_figures
+from tracekit.report.held import facts_of_store, next_of_store
+
+_BETTER = {"low": "lower", "high": "higher", None: ""}
+#: At most so many commands stand on the first page.
+COMMANDS = 3
+
+
+class Printer:
+    """Prints facts, tables, figures and commands of one report.
+
+    Parameters
+    ----------
+    data : Data
+    environment : jinja2.Environment
+        Has the macros that make HTML of them.
+    """
+
+    def __init__(self, data: Data, environment: jinja2.Environment) -> None:
+        self.data = data
+        own = tuple(facts_of_store(data))
+        given = data.answer
+        stated = set() if given is None else {one.kind for one in given.facts}
+        more = [one for one in own if one.kind not in stated]
+        self.answer: Answer = (
+            answer_of(own, next_of_store(data))
+            if given is None
+            else Answer(facts=(*given.facts, *more), next=given.next)
+        )
+        self.shown = 0
+        self._forms: Any = environment.get_template("_blocks.html").module
+        self._printed: set[int] = set()
+        self._figures = iter(range(1, 1000))
+
+    def turn(self) -> None:
+        """Begin a page: nothing stands on it."""
+        self.shown = 0
+        self._printed = set()
+
+    def headline(self) -> str:
+        """The verdict in one line."""
+        self._printed |= {id(one) for one in self.answer.facts[:1]}
+        return sentences.headline(self.answer)
+
+    def facts(self, *names: str, rank: int = 9) -> list[Fact]:
+        """Facts of kinds, in the order of the kinds, up to a rank."""
+        return [fact for kind in names for fact in self.answer.of(kind) if fact.weight <= rank]
+
+    def say(self, *names: str, rank: int = 9) -> str:
+        """Facts of kinds in their short forms, one sentence after another."""
+        return " ".join(self._each(self.facts(*names, rank=rank), long=False))
+
+    def points(self, *names: str, rank: int = 2) -> Markup:
+        """Facts of kinds in their long forms, a point each."""
+        return self._list(self._each(self.facts(*names, rank=rank), long=True))
+
+    def rest(self, rank: int = 1) -> str:
+        """Facts of a rank that stand nowhere on the page yet, in their short forms."""
+        ours = [one for one in self.answer.facts if 0 < one.weight <= rank]
+        return " ".join(self._each([one for one in ours if id(one) not in self._printed], False))
+
+    def _each(self, facts: Sequence[Fact], long: bool) -> Iterator[str]:
+        for fact in facts:
+            text = sentences.long(fact) if long else sentences.short(fact)
+            self._printed.add(id(fact))
+            if text:
+                self.shown += 1
+                yield text
+
+    def _list(self, texts: Iterator[str]) -> Markup:
+        points = list(texts)
+        return Markup(self._forms.points(points)) if points else Markup()  # noqa: S704
+
+    def cases(self) -> Markup:
+        """The table of the cases of the decision; nothing where none was counted."""
+        rows = cases.cases(self.answer)
+        self._printed |= {id(fact) for row in rows for fact in row["facts"]}
+        if not rows:
+            return Markup()
+        self.shown += 1
+        return Markup(self._forms.cases(rows, self.say("ceiling")))  # noqa: S704 - escaped by it
+
+    def table(self, name: str, caption: str, columns: str = "", sort: str = "") -> Markup:
+        """A frame by its name as a table: these columns of it, or all; the largest first."""
+        frame = self.data.frame(name)
+        if sort and sort in frame.columns:
+            frame = frame.sort(sort, descending=True, nulls_last=True, maintain_order=True)
+        return self.frame(frame, caption, columns, query=name)
+
+    def frame(
+        self, frame: pl.DataFrame, caption: str, columns: str = "", query: str = ""
+    ) -> Markup:
+        """A frame as a table; nothing where it has no rows."""
+        if frame.is_empty():
+            return Markup()
+        return self._table(tables.table(frame, caption, query=query, only=columns.split()))
+
+    def facts_table(self, kind: str, caption: str) -> Markup:
+        """Facts of a kind, a row each."""
+        return self._table(tables.facts_table(self.facts(kind), caption))
+
+    def pivot(self, kind: str, caption: str) -> Markup:
+        """Facts of a kind: a row for each subject, a column for each measure."""
+        return self._table(tables.pivot(self.facts(kind), caption))
+
+    def _table(self, shown: tables.Table) -> Markup:
+        if not shown.rows:
+            return Markup()
+        self.shown += 1
+        return Markup(self._forms.table(shown))  # noqa: S704 - escaped by the macro
+
+    def figure(self, name: str) -> Markup:
+        """A figure by its name; nothing where there is nothing to draw."""
+        figure = all_figures().get(name)
+        shown = None if figure is None else block(name, figure, self.data)
+        if shown is None or not shown.json:
+            return Markup()
+        self.shown += 1
+        return Markup(self._forms.figure(shown, next(self._figures)))  # noqa: S704 - as above
+
+    def following(self) -> Markup:
+        """What to do next: at most three questions, each with the command that answers it."""
+        asked = [(sentences.question(one), sentences.command(one)) for one in self.answer.next]
+        self.shown += len(asked)
+        return Markup(self._forms.following(asked[:COMMANDS])) if asked else Markup()  # noqa: S704
+
+    def again(self) -> Markup:
+        """The commands that make the report again."""
+        return Markup(self._forms.commands(again.commands(self.data)))  # noqa: S704 - as above
+
+    def glossary(self) -> list[tuple[str, str]]:
+        """Labels of the kinds of facts that the answer has, with their meanings."""
+        there = dict.fromkeys(one.kind for one in self.answer.facts)
+        return [(kinds()[name].label, kinds()[name].meaning) for name in there]
+
+    def policies(self) -> Markup:
+        """The policies of the run, written out."""
+        known, run = all_policies(), self.data.run or {}
+        names = dict.fromkeys(one["policy"].partition("[")[0] for one in run.get("policies", ()))
+        rows = [
+            {
+                "policy": title_of_policy(name),
+                "meaning": (known[name].__doc__ or "").partition("\n")[0],
+                "used by": known[name].used_by,
+            }
+            for name in names
+            if name in known
+        ]
+        return self._table(tables.records(rows, "Policies")) if rows else Markup()
+
+    def measures(self) -> Markup:
+        """The measures of the run, with formula, unit and better end."""
+        columns = self.data.replay("summary").columns
+        resources = tuple(dict.fromkeys([*RESOURCES, *resources_in(columns)]))
+        rows = [
+            {
+                "measure": one.title,
+                "meaning": one.meaning,
+                "formula": one.formula,
+                "unit": one.unit,
+                "better": _BETTER[one.better],
+                "column": name,
+            }
+            for name, one in all_measures(resources).items()
+            if name in columns
+        ]
+        return self._table(tables.records(rows, "Measures of a replay")) if rows else Markup()

@@ -1,0 +1,231 @@
+"""Tables of the report: frames and facts as headed columns of texts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from tracekit.answer.facts import Fact
+from tracekit.replay.measures import find_measure, title_of, words_of
+from tracekit.replay.policy.titles import title_of_policy
+from tracekit.report import sentences
+from tracekit.sqlfiles import all_queries, get_query
+from tracekit.units import duration, memory, percent
+from tracekit.words import number, short_hash
+
+Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
+
+#: What is shown where a value is not known.
+NONE = "\u2013"
+#: More rows than these are left to the files that the table is of.
+MOST_ROWS = 500
+_ENDINGS: tuple[tuple[str, Kind], ...] = (
+    ("_fraction", "percent"),
+    ("_share", "percent"),
+    ("_ms", "time"),
+    ("_bytes", "size"),
+)
+#: Columns of names that have no place to break at.
+_IDS = ("node", "container", "service", "upstream", "downstream", "like_node", "sha256")
+#: What single words of names are called.
+_WORDS = {
+    "cpu": "CPU",
+    "gpu": "GPU",
+    "vcpu": "vCPU",
+    "vcpus": "vCPUs",
+    "sha256": "SHA-256",
+    "p50": "median",
+    "p95": "95 % at most",
+    "util": "use",
+    "diff": "difference",
+    "std": "standard deviation",
+    "max": "highest",
+    "min": "lowest",
+}
+#: Ends of names that cells say themselves, and units of plain numbers.
+_IN_CELLS = ("_fraction", "_share", "_ms", "_bytes")
+_UNITS = {"_cores": " [cores]", "_gb": " [GB]", "_gib": " [GiB]", "_milli": " [thousandths]"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of a table: what is over it, what it means and how its values look."""
+
+    name: str
+    label: str
+    kind: Kind
+    meaning: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values stand on the right and sort as numbers."""
+        return self.kind not in {"text", "id"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One value: as shown, as it sorts, in full where that is longer, and its interval below."""
+
+    text: str
+    sort: str = ""
+    full: str = ""
+    below: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table ready for a template.
+
+    Parameters
+    ----------
+    left_out : int
+        So many further rows are in the files alone.
+    """
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    left_out: int = 0
+
+    @property
+    def file_name(self) -> str:
+        """What it is called as a file: its caption in plain letters."""
+        plain = "".join(one if one.isalnum() else " " for one in self.caption.lower())
+        return "-".join(plain.split()[:6]) or "table"
+
+
+def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[str] = ()) -> Table:
+    """A frame as a table; a query's header says what its columns mean and their units."""
+    names = [name for name in (only or frame.columns) if name in frame.columns]
+    flat = [name for name in names if not frame.schema[name].is_nested()]
+    columns = [column(name, frame.schema[name], query) for name in flat]
+    rows = [
+        [cell(value, col) for value, col in zip(row, columns, strict=True)]
+        for row in frame.select(flat).head(MOST_ROWS).iter_rows()
+    ]
+    return Table(
+        caption=caption, columns=columns, rows=rows, left_out=max(frame.height - MOST_ROWS, 0)
+    )
+
+
+def records(rows: Iterable[Mapping[str, Any]], caption: str) -> Table:
+    """Rows of values by column as a table."""
+    return table(pl.DataFrame(list(rows), infer_schema_length=None, strict=False), caption)
+
+
+def facts_table(facts: Sequence[Fact], caption: str) -> Table:
+    """Facts of one kind as a table, one row each; what none of them has is no column."""
+    rows = [
+        {
+            "subject": title_of_policy(one.subject),
+            "measure": title_of(one.measure) if one.measure else "",
+            sentences.label(one): sentences.value(one),
+            "interval": sentences.interval(one),
+            "beside": sentences.amount(one.against, one.unit, one.about),
+            "outcome": one.verdict.replace("_", " "),
+            **{name: _scalar(name, value) for name, value in one.about.items()},
+        }
+        for one in facts
+    ]
+    names = dict.fromkeys(name for row in rows for name in row)
+    shown = [name for name in names if any(row.get(name) for row in rows)]
+    columns = [Column(name=name, label=head(name), kind="text") for name in shown]
+    cells = [[Cell(text=row.get(name) or NONE) for name in shown] for row in rows]
+    return Table(caption=caption, columns=columns, rows=cells)
+
+
+def _scalar(name: str, value: object) -> str:
+    """A scalar of a fact as a cell shows it; the unit is the end of its name."""
+    if value is None or isinstance(value, bool | str):
+        return str(value or "")
+    return _text(value, _kind(name, pl.Float64(), ""))
+
+
+def pivot(facts: Sequence[Fact], caption: str) -> Table:
+    """Facts of several subjects and measures: a row for each subject, a column for each measure."""
+    measures = list(dict.fromkeys(one.measure for one in facts))
+    columns = [
+        Column(name="subject", label="Policy", kind="text"),
+        *(Column(name=one, label=title_of(one), kind="number") for one in measures),
+    ]
+    known = {(one.subject, one.measure): one for one in facts}
+    rows = [
+        [
+            Cell(text=title_of_policy(subject)),
+            *(_with_interval(known.get((subject, measure))) for measure in measures),
+        ]
+        for subject in dict.fromkeys(one.subject for one in facts)
+    ]
+    return Table(caption=caption, columns=columns, rows=rows)
+
+
+def _with_interval(fact: Fact | None) -> Cell:
+    if fact is None or fact.value is None:
+        return Cell(text=NONE)
+    return Cell(text=sentences.value(fact), sort=str(fact.value), below=sentences.interval(fact))
+
+
+def column(name: str, dtype: pl.DataType, query: str = "") -> Column:
+    """How a column of a frame looks in a table."""
+    meaning = ""
+    if query in all_queries():
+        meaning = next((c.description for c in get_query(query).columns if c.name == name), "")
+    unit = meaning.rstrip(".").rpartition("[")[2].removesuffix("]")
+    return Column(name=name, label=head(name), kind=_kind(name, dtype, unit), meaning=meaning)
+
+
+def _kind(name: str, dtype: pl.DataType, unit: str) -> Kind:
+    if not dtype.is_numeric():
+        return "id" if name in _IDS else "text"
+    for ending, kind in _ENDINGS:
+        if name.endswith(ending):
+            return kind
+    if unit in ("0..1", "-1..1") and name != "pearson_r":
+        return "percent"
+    return "count" if dtype.is_integer() else "number"
+
+
+def cell(value: Any, col: Column) -> Cell:
+    """One value as a cell; a value that is not there sorts last."""
+    if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
+        return Cell(text=NONE)
+    text = _text(_named(value, col.name), col.kind)
+    full = str(value) if col.kind == "id" and text != str(value) else ""
+    sort = f"{value:.9g}" if isinstance(value, float) else str(value)
+    return Cell(text=text, sort=sort, full=full)
+
+
+def _named(value: Any, name: str) -> Any:
+    """A name in a cell as a reader knows it: of a policy, a resource or a measure."""
+    naming = {"policy": title_of_policy, "resource": words_of, "measure": title_of}
+    return naming[name](str(value)) if name in naming else value
+
+
+def _text(value: Any, kind: Kind) -> str:
+    if kind == "percent":
+        return percent(value)
+    if kind == "number":
+        return f"{value:,.0f}" if float(value).is_integer() else number(value)
+    if kind == "count":
+        return f"{value:,}"
+    if kind == "time":
+        return duration(value)
+    if kind == "size":
+        return memory(value)
+    return short_hash(str(value)) if kind == "id" else str(value)
+
+
+def head(name: str) -> str:
+    """What stands over a column: the measure's title, else the name's own words with their unit."""
+    measure = find_measure(name)
+    if measure is not None:
+        return measure.title
+    unit = ""
+    for ending in _IN_CELLS:
+        name = name.removesuffix(ending)
+    for ending, words in _UNITS.items():
+        if name.endswith(ending):
+            name, unit = name.removesuffix(ending), words
+    text = " ".join(_WORDS.get(word, word) for word in name.split("_"))
+    return (text if text.startswith("vCPU") else text[:1].upper() + text[1:]) + unit
