@@ -42,60 +42,6 @@ def test_it_may_use_parameters(store: Path) -> None:
         tracekit.query(store, sql, {"most": "5"})
 
 
-REFUSED = [
-    ("COPY node_usage TO '{0}/x.csv'", "a query only reads, and this is COPY"),
-    ("CREATE TABLE '{0}' AS SELECT 1", "a query only reads, and this is CREATE"),
-    ("ATTACH '{0}/x.duckdb' AS x", "a query only reads, and this is ATTACH"),
-    ("EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}/x.csv'", "a query only reads, and this is COPY"),
-    ("explain /* */ analyze COPY (SELECT 1) TO '{0}/x.csv'", "SQL: Parser Error"),
-    ("COPY (PIVOT (SELECT 1 a, 2 b) ON a USING sum(b)) TO '{0}/x'", "a query only reads, and this"),
-    ("FROM enable_logging(storage='file', storage_config={{'path': '{0}'}})", "SQL: Invalid Input"),
-    ("FROM enable_profiling(save_location='{0}/x')", "SQL: Invalid Input Error"),
-    ("SELECT ['infinity'::DATE] AS t", "column 't' holds a time beyond the years 1 to 9999"),
-    ("SELECT 1 AS a, 2 AS a", "two columns are called 'a', expected a name for each"),
-    ("SELECT interval 1 day AS d", "column 'd' is INTERVAL, a type that no frame has"),
-    ("SELECT union_value(a := 1) AS u", "column 'u' is UNION, a type that no frame has"),
-    ("SELECT '101'::BIT AS b", "column 'b' is BIT, a type that no frame has"),
-    ("SELECT 'infinity'::TIMESTAMP AS t", "column 't' holds a time beyond the years 1 to 9999"),
-    ("SELECT '-infinity'::DATE AS t", "column 't' holds a time beyond the years 1 to 9999"),
-    ("SELECT 1; SELECT 2", "2 SQL statements, expected one"),
-    ("SELEC zone FROM y", "SQL: Parser Error"),
-    ("SELECT zone FROM usage_zone_sumary", "SQL: Catalog Error"),
-]
-
-
-@pytest.mark.parametrize(("sql", "said"), REFUSED)
-def test_what_does_more_than_read_is_refused(
-    store: Path, tmp_path: Path, sql: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["query", str(store), sql.format(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {said}")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_of_sql_only_reads_too(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "own.sql").write_text(f"COPY (SELECT 1) TO '{tmp_path}/x.csv'")
-    assert run(["query", str(store), str(tmp_path / "own.sql")]) == 2
-    assert "this is COPY" in capsys.readouterr().err
-    assert not (tmp_path / "x.csv").exists()
-
-
-READING = [
-    "PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b)",
-    "FROM (PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b))",
-    "EXPLAIN SELECT 1",
-    "EXPLAIN ANALYZE SELECT 1",
-    "SUMMARIZE node_usage",
-]
-
-
-@pytest.mark.parametrize("sql", READING)
-def test_what_only_reads_is_answered(store: Path, sql: str) -> None:
-    assert tracekit.query(store, sql).height
-
-
 EVERY_TYPE = sorted(
     str(row[0])
     for row in duckdb.execute(

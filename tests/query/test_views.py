@@ -31,7 +31,6 @@ def made(con: duckdb.DuckDBPyConnection) -> list[str]:
         ("WITH f AS (FROM fours) SELECT * FROM f", ["fours", "ones", "twos"]),
         ("SHOW TABLES", ["fours", "ones", "others", "twos"]),
         ("DESCRIBE", ["fours", "ones", "others", "twos"]),
-        ("SELECT * FROM query_table('o' || 'nes')", ["fours", "ones", "others", "twos"]),
         ("FROM information_schema.tables", ["fours", "ones", "others", "twos"]),
         (MADE, ["fours", "ones", "others", "twos"]),
     ],

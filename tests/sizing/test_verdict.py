@@ -1,16 +1,22 @@
-"""What is said of a comparison: worst news first, and no more than intervals bear."""
+"""Whom the agent beats, worst news first, and no more than intervals bear."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import polars as pl
 import pytest
 
+from tracekit.answer.chains import answer_of_chains
+from tracekit.report.sentences import short
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.intervals import differences, interval, summary
 from tracekit.sizing.measures import MEASURES
+from tracekit.sizing.study import Study
 from tracekit.sizing.training import WINDOW, training_frame
-from tracekit.sizing.verdict import claims, sentences, verdicts
+from tracekit.sizing.verdict import claims, duels
 
 
 def table(rows: dict[str, list[dict[str, float]]]) -> pl.DataFrame:
@@ -23,11 +29,6 @@ def table(rows: dict[str, list[dict[str, float]]]) -> pl.DataFrame:
             for seed, given in enumerate(seeds)
         ]
     )
-
-
-def said(rows: dict[str, list[dict[str, float]]]) -> list[str]:
-    frame = table(rows)
-    return sentences(summary(frame), differences(frame))
 
 
 def use(qos: float, cpu: float) -> dict[str, float]:
@@ -56,26 +57,37 @@ CASES = {
 def test_who_beats_whom(case: str) -> None:
     ours, theirs, beats = CASES[case]
     frame = table({"ddqn": ours, "percentile_request": theirs})
-    (found,) = verdicts(summary(frame), differences(frame))
+    study = SimpleNamespace(summary=summary(frame), differences=differences(frame), policies=())
+    (found,) = duels(study.summary, study.differences)
     assert found.beats == beats
-    verb = "beats" if beats else "does not beat"
-    assert found.sentence().startswith(f"The agent {verb} percentile_request: QoS 9")
+    answer = answer_of_chains(cast("Study", study))
+    (fact,) = answer.of("agent_against")
+    assert fact.subject == "percentile_request"
+    assert (fact.verdict == "better") == beats
+    measured = {one.measure: (one.value, one.against) for one in answer.of("policy_against")}
+    assert measured == found.means
+    assert all(map(short, answer.facts))
 
 
 def test_whom_the_agent_does_not_beat_comes_first() -> None:
-    first, second = said(
+    frame = table(
         {
             "percentile_request[percentile=0.5]": [use(0.9, 0.4)],
             "ddqn[epochs=2]": [use(0.97, 0.5)],
             "vertical_pod_autoscaler": [use(0.99, 0.5)],
         }
     )
-    assert first.startswith("The agent does not beat vertical_pod_autoscaler")
-    assert second.startswith("The agent beats percentile_request[percentile=0.5]")
+    found = duels(summary(frame), differences(frame))
+    assert [(one.rival, one.beats, one.worse) for one in found] == [
+        ("vertical_pod_autoscaler", False, ("qos",)),
+        ("percentile_request[percentile=0.5]", True, ()),
+    ]
 
 
-def test_without_the_agent_nothing_is_said() -> None:
-    assert said({"oracle": [use(1, 1)], "percentile_request": [use(1, 1)]}) == []
+def test_without_the_agent_there_is_no_duel_and_no_claim() -> None:
+    frame = table({"oracle": [use(1, 1)], "percentile_request": [use(1, 1)]})
+    assert not duels(summary(frame), differences(frame))
+    assert claims(summary(frame)).is_empty()
 
 
 def test_the_order_of_the_study() -> None:
@@ -91,7 +103,7 @@ def test_the_order_of_the_study() -> None:
     rows["ddqn"][0] |= {"qos": 0.99, "container_memory_fraction": 0.7, "node_g": 0.4}
     turned = claims(summary(table(rows)))
     assert turned["holds"].to_list() == [True, True, False, False, False, True]
-    assert "3 hold here. What does not hold: container memory" in said(rows)[0]
+    assert turned.row(0)[1:4] == (0.7, 0.5, 0.4)
 
 
 def test_one_seed_has_no_interval() -> None:

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from collections.abc import Mapping
 
 import polars as pl
 from plain_requests import random_use
 
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
-from tracekit.replay.optimize.declared import FunctionStudy
-from tracekit.replay.optimize.function_study import study_functions
-from tracekit.replay.studies.placement.declared import PlacementStudy, SolverStudy
-from tracekit.replay.studies.placement.solver_study import study_solvers
-from tracekit.replay.studies.placement.study import study_placement
 from tracekit.sizing.requests.study import requests_of
 from tracekit.study import Study
 
 
-@functools.cache
 def studies() -> Mapping[str, Study]:
-    """Small studies, run once."""
-    functions = FunctionStudy(dimensions=2, runs=2, iterations=3, population=4)
-    placed = study_placement(
-        PlacementStudy(sets=2, containers=20, nodes=3),
-        policies=("lra", "bra", "cwt", "bes", "tbesk", "first_fit"),
-    )
-    solved = study_solvers(SolverStudy(batches=1, batch_size=2, containers=20, nodes=3))
-    found = (
-        study_functions(functions),
-        dataclasses.replace(
-            placed,
-            about={**placed.about, "solvers": dict(solved.about)},
-            frames={**placed.frames, **solved.frames},
-        ),
-    )
-    return {study.name: study for study in (*found, comparison(), varied(), fewest(), requested())}
+    """A small study of each kind that a page shows."""
+    return {study.name: study for study in (comparison(), varied(), fewest(), requested())}
 
 
 #: Why a policy is barred under a changed assumption.

@@ -11,6 +11,8 @@ from tracekit.cli._command import Panel
 from tracekit.units import percent
 
 if TYPE_CHECKING:
+    from tracekit.answer.facts import Answer
+    from tracekit.sizing.study import Study as Chains
     from tracekit.study import Study as Requests
 
 PANEL = Panel.replay
@@ -32,30 +34,43 @@ def command(
 
     Example: tracekit requests mystore
     """
-    from tracekit.sizing.inputs import left_out
-    from tracekit.sizing.run_folder import manifest_of
-    from tracekit.sizing.verdict import sentences
     from tracekit.study import Study as Requests
 
     study = asked()
     if isinstance(study, Requests):
         _requests(study, store, out, as_json=as_json)
-        return
-    assert out is not None  # noqa: S101 - the simulation needs a folder
+    else:
+        _chains(study, out, as_json=as_json)
+
+
+def _chains(study: Chains, out: Path | None, *, as_json: bool) -> None:
+    """Prints a comparison on call chains."""
+    from tracekit.answer.chains import answer_of_chains
+    from tracekit.report.sentences import document
+    from tracekit.sizing.run_folder import manifest_of
+
+    answer = answer_of_chains(study)
     if as_json:
-        _output.print_json({**manifest_of(study), "summary": study.summary.to_dicts()})
+        manifest, summary = manifest_of(study), {"summary": study.summary.to_dicts()}
+        _output.print_json({**document(answer), **manifest, **summary})
         return
+    _print_facts(answer)
     facts = study.facts
-    for sentence in sentences(study.summary, study.differences):
-        _output.print_sentence(sentence)
     _output.print_table(
         f"{facts['test_containers']:,} test containers on {facts['test_nodes']:,} nodes",
         list(COLUMNS),
         _rows(study.summary.to_dicts()),
         note=_note(len(study.seeds), out),
     )
-    if missing := left_out(study.policies):
-        _output.print_sentence(missing)
+
+
+def _print_facts(answer: Answer) -> None:
+    """Prints the facts that a screen has room for."""
+    from tracekit.report.sentences import short
+
+    for fact in answer.facts:
+        if fact.weight < 3:
+            _output.print_sentence(short(fact))
 
 
 #: Columns of the printed table; summary.parquet has every measure.
@@ -86,7 +101,7 @@ def _rows(summary: list[dict[str, Any]]) -> list[list[object]]:
 def _requests(study: Requests, store: Path | str, out: Path | None, *, as_json: bool) -> None:
     """Prints a study of requests."""
     from tracekit.answer.requests import answer_of_requests
-    from tracekit.report.sentences import command, document, question, short
+    from tracekit.report.sentences import command, document, question
 
     answer = answer_of_requests(study, store=str(store), out=str(out or ""))
     if as_json:
@@ -95,10 +110,7 @@ def _requests(study: Requests, store: Path | str, out: Path | None, *, as_json: 
         schema = {"schema": "tracekit/size-by-use/1"}
         _output.print_json({**study.about, **record, **document(answer), **schema, **frames})
         return
-    first, *others = [one for one in answer.facts if one.weight < 3]
-    _output.print_paragraph(short(first))
-    for fact in others:
-        _output.print_sentence(short(fact))
+    _print_facts(answer)
     _changed(study)
     for one in answer.next:
         _output.print_paragraph(question(one))

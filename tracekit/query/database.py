@@ -18,7 +18,7 @@ from tracekit.files.places import is_remote, snapshot, told
 from tracekit.query.frames import frame_of
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
-from tracekit.store.views import LISTED, base_views, query_views
+from tracekit.store.views import LISTED, base_views, check_free, query_views, quoted, quoted_plain
 from tracekit.tables import all_tables
 
 # The views of a connection, each made when a statement names it. DuckDB binds a view when it
@@ -26,8 +26,8 @@ from tracekit.tables import all_tables
 
 _MADE = re.compile(r"CREATE VIEW (\w+) AS ")
 _WORD = re.compile(r"\w+")
-#: Words of statements that ask which views there are, or make up their names.
-_OF_ALL = frozenset({"show", "information_schema", "sqlite_master", "query", "query_table"})
+#: Words of statements that ask which views there are.
+_OF_ALL = frozenset({"show", "information_schema", "sqlite_master"})
 _ALONE = frozenset({"describe", "desc"})
 _OF_ALL_START = ("duckdb_", "pragma_", "pg_")
 
@@ -45,6 +45,9 @@ class Views:
         found = ((_MADE.match(statement), statement) for statement in statements)
         self._left = {made[1]: statement for made, statement in found if made}
         self._lock = threading.Lock()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._left
 
     def make_for(self, con: duckdb.DuckDBPyConnection, sql: str) -> None:
         """Make the views that a statement may read."""
@@ -80,36 +83,33 @@ def _words(sql: str) -> set[str]:
 
 
 Value = str | int | float | bool
-#: Statements that give rows and change nothing; PIVOT counts as several.
-_READING = {
-    duckdb.StatementType.SELECT,
-    duckdb.StatementType.EXPLAIN,
-    duckdb.StatementType.MULTI,
-}
+
+#: The second wall around SQL of others, behind ``tracekit.query.reads``.
+_WALL = (
+    "SET allowed_directories = ['{}', '{}']",
+    "SET enable_external_access = false",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET python_enable_replacements = false",
+)
 
 
-#: What stands before the statement that is explained; ANALYZE runs that statement.
-_EXPLAIN = re.compile(r"\s*EXPLAIN\b\s*(ANALYZE\b)?\s*(\([^()]*\))?", re.IGNORECASE)
-#: How a PIVOT begins, which counts as several statements; so does a COPY of one.
-_PIVOT = re.compile(r"[\s(]*(PIVOT|PIVOT_WIDER|UNPIVOT|SELECT|FROM|WITH)\b", re.IGNORECASE)
-
-
-def connection(store: Store, *, threads: int | None = None) -> duckdb.DuckDBPyConnection:
+def connection(store: Store) -> duckdb.DuckDBPyConnection:
     """A database in memory with the views of a store, wherever it lies."""
-    con = _empty(store, threads)
+    con = _empty(store, ())
     for statement in _views(store):
         con.execute(statement)
     return con
 
 
-def _empty(store: Store, threads: int | None) -> duckdb.DuckDBPyConnection:
+def _empty(store: Store, settings: Iterable[str]) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
-    if threads is not None:
-        con.execute(f"SET threads = {threads}")
     if is_remote(store.path):
         con.register_filesystem(snapshot(store.path))
+    where = store.path.resolve()
     # functions that a SELECT may call would have DuckDB write its log and its profile to files
-    con.execute("SET lock_configuration = true")
+    for setting in (*settings, "SET lock_configuration = true"):
+        con.execute(setting.format(quoted(where), quoted_plain(where)))
     return con
 
 
@@ -118,38 +118,11 @@ def _views(store: Store) -> Iterator[str]:
     yield from query_views()
 
 
-def check_only_reads(sql: str) -> None:
-    """Raise TracekitError unless this is one statement that changes nothing."""
-    try:
-        statements = duckdb.extract_statements(sql)
-    except duckdb.Error as error:
-        raise _as_error(error) from error
-    if len(statements) != 1:
-        raise TracekitError(
-            f"{len(statements)} SQL statements, expected one", hint="write one SELECT statement"
-        )
-    kind = statements[0].type
-    if kind == duckdb.StatementType.EXPLAIN:
-        check_only_reads(_EXPLAIN.sub("", sql, count=1) if _EXPLAIN.match(sql) else "CHECKPOINT")
-    unlike = kind == duckdb.StatementType.MULTI and not _PIVOT.match(sql)
-    if kind not in _READING or unlike:
-        raise TracekitError(
-            f"a query only reads, and this is {kind.name}: {sql.strip()[:60]}",
-            hint="write one SELECT statement; to do more: tracekit duckdb STORE",
-        )
-
-
 class Database:
-    """A store's views in a connection of their own; use as a context manager.
+    """A store's views in a connection of their own; use as a context manager."""
 
-    Parameters
-    ----------
-    threads : int, optional
-        One thread makes sums of floats come out the same to the last bit.
-    """
-
-    def __init__(self, store: Store, *, threads: int | None = None) -> None:
-        self._con = _empty(store, threads)
+    def __init__(self, store: Store) -> None:
+        self._con = _empty(store, _WALL)
         self._views = Views(_views(store))
         self._under_way: set[duckdb.DuckDBPyConnection] = set()
 
@@ -178,6 +151,13 @@ class Database:
             if relation is None:
                 raise TracekitError("the SQL gives no rows", hint="write one SELECT statement")
             return frame_of(relation)
+
+    def add(self, name: str, rows: pl.DataFrame) -> None:
+        """A table of one's own; raises TracekitError where the store has one of that name."""
+        check_free(name, self._views)
+        with self._cursor() as cursor:
+            cursor.register("given", rows.to_arrow())
+            cursor.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
         """Run a query and keep its rows in place of its view, for the queries that build on it."""
@@ -231,7 +211,7 @@ class Database:
         try:
             yield cursor
         except duckdb.Error as error:
-            raise told(error) or _refused(error) or _as_error(error) from error
+            raise told(error) or _refused(error) or as_error(error) from error
         finally:
             self._under_way.discard(cursor)
             cursor.close()
@@ -255,12 +235,10 @@ def _table_meant(said: str) -> str | None:
     return f'Did you mean "{close}"?' if close else None
 
 
-def _as_error(error: duckdb.Error) -> TracekitError:
+def as_error(error: duckdb.Error) -> TracekitError:
+    """What DuckDB refuses, in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     hint = _table_meant(lines[0]) or next(
         (line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None
     )
-    return TracekitError(
-        f"SQL: {lines[0]}",
-        hint=hint or LISTED,
-    )
+    return TracekitError(f"SQL: {lines[0]}", hint=hint or LISTED)

@@ -17,16 +17,20 @@ def run(
     params: Mapping[str, Value | str] | None = None,
     *,
     engine: str | None = None,
+    own: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """The rows of a query of ``queries/`` (or of any SQL file) on a store.
 
-    ``engine`` is what ``tracekit.query.engine.open_database`` understands.
+    ``engine`` is what ``tracekit.query.engine.open_database`` understands; ``own`` are tables
+    beside those of the store, by name.
 
     Raises TracekitError for an unknown query or parameter, or a value of the wrong type.
     """
     query = get_query(name)
     variables = bind(query, params or {})
     with open_database(store, engine) as database:
+        for table, rows in (own or {}).items():
+            database.add(table, rows)
         return database.frame(query.text, variables)
 
 

@@ -13,7 +13,11 @@ from tracekit.store.folder import Store
 
 
 def run_quick(
-    store: Store, name: str, params: Mapping[str, str | float | bool] | None = None
+    store: Store,
+    name: str,
+    params: Mapping[str, str | float | bool] | None = None,
+    *,
+    own: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """The rows of a query, as ``tracekit.query.run`` gives them but for the twelfth decimal.
 
@@ -30,8 +34,10 @@ def run_quick(
         if quick_form(one, store) and not _heeded(one) & variables.keys()
     ]
     if not quick:
-        return run(store, name, params)
+        return run(store, name, params, own=own)
     with Database(store) as database:
+        for table, rows in (own or {}).items():
+            database.add(table, rows)
         frames: dict[str, pl.DataFrame] = {}
         wanted = {other.name for one in quick for other in _built_on(one)}
         for one in (one for one in in_reading_order(all_queries()) if one.name in wanted):

@@ -13,6 +13,7 @@ from tracekit.answer.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds,
 from tracekit.replay.measures import find_measure, title_of
 from tracekit.replay.policy.titles import title_of_policy
 from tracekit.shell import quoted
+from tracekit.sizing.measures import MEASURES
 from tracekit.units import duration, memory, percent
 from tracekit.words import plural
 
@@ -159,12 +160,18 @@ class _Text(str):
         if spec == "policy":
             return title_of_policy(str(self.given))
         if spec == "measure":
-            return title_of(str(self.given))
+            return _measure(str(self.given))
         if spec == "plain":
             return str(self.given)
         if spec and isinstance(self.given, int | float):
             return f"{_number(self.given)} {plural(self.given, spec)}"
         return str(self)
+
+
+def _measure(name: str) -> str:
+    """What a measure is called, of a replay or of a comparison of sizing policies."""
+    known = MEASURES.get(name)
+    return title_of(name) if known is None else known.title
 
 
 class _Fields(dict[str, _Text]):

@@ -53,14 +53,7 @@ def choose(texts: Sequence[str], model: Model | None) -> list[SizingPolicy]:
     return list(found.values())
 
 
-def left_out(policies: Sequence[SizingPolicy]) -> str | None:
-    """A sentence if the agent is missing because torch is not installed."""
-    if any(isinstance(policy, Ddqn) for policy in policies):
-        return None
-    if importlib.util.find_spec("torch") is not None:
-        return None
-    try:
-        require("torch", "training the ddqn policy")
-    except TracekitError as error:
-        return f"{error.what}: {error.hint}"
-    return None
+def lacks_torch(policies: Sequence[SizingPolicy]) -> bool:
+    """Whether the agent is not among the policies because torch is not installed."""
+    has_agent = any(isinstance(policy, Ddqn) for policy in policies)
+    return not has_agent and importlib.util.find_spec("torch") is None

@@ -3,7 +3,7 @@
 ::
 
     RUN/
-      manifest.json        schema, seeds, settings, policies with every parameter, facts, verdict
+      manifest.json        schema, seeds, settings, policies with every parameter, facts
       table.parquet        seed x policy: the measures of table 7 (``measures.MEASURES``)
       summary.parquet      policy x measure: mean over seeds, 95 % interval
       differences.parquet  agent, policy x measure: agent minus policy, seed by seed, interval
@@ -24,7 +24,7 @@ from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
 from tracekit.sizing.network.weights import save_model
 from tracekit.sizing.study import Study
-from tracekit.sizing.verdict import claims, sentences
+from tracekit.sizing.verdict import claims
 from tracekit.values import spell
 
 SCHEMA = "tracekit/size/1"
@@ -33,13 +33,12 @@ FRAMES = ("table", "summary", "differences", "containers", "limits", "training",
 
 
 def manifest_of(study: Study) -> dict[str, Any]:
-    """The manifest of a comparison: seeds, the set, every parameter with its value, the verdict."""
+    """The manifest of a comparison: seeds, the set, every parameter with its value."""
     return {
         "schema": SCHEMA,
         "tool_version": VERSION,
         "seeds": list(study.seeds),
         "set": {"name": study.whole.name, "facts": dict(study.facts)},
-        "verdict": sentences(study.summary, study.differences),
         "settings": _spelled(study.settings),
         "policies": [
             {

@@ -1,13 +1,10 @@
-"""The comparison in sentences, worst news first, and whether the study's order holds."""
+"""Whether the agent beats its rivals, and whether the order that its study reports holds."""
 
 from dataclasses import dataclass
 
 import polars as pl
 
 from tracekit.sizing.intervals import is_agent
-from tracekit.sizing.measures import MEASURES
-from tracekit.units import percent
-from tracekit.words import counted
 
 #: What 'beats' is decided by: served in time, and how well what was reserved is used.
 DECIDING = ("qos", "container_cpu_fraction", "container_memory_fraction")
@@ -18,7 +15,7 @@ SAME = 0.005
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Duel:
     """Whether the agent beats a rival: better somewhere and worse nowhere it counts."""
 
     agent: str
@@ -32,17 +29,8 @@ class Verdict:
         """Better in one deciding measure at least, worse in none."""
         return bool(self.better) and not self.worse
 
-    def sentence(self) -> str:
-        """The verdict with the numbers it rests on."""
-        verb = "beats" if self.beats else "does not beat"
-        numbers = ", ".join(
-            f"{MEASURES[name].title} {percent(ours)} against {percent(theirs)}"
-            for name, (ours, theirs) in self.means.items()
-        )
-        return f"The agent {verb} {self.rival}: {numbers}"
 
-
-def verdicts(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Verdict]:
+def duels(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Duel]:
     """The agent against each rival, lost ones first.
 
     With several seeds a difference counts when its interval excludes zero; in any case only from
@@ -59,8 +47,8 @@ def verdicts(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Verdict]:
         both = {name: (means[agent, name], means[rival, name]) for name in DECIDING}
         better = tuple(name for name in DECIDING if signs[name] > 0)
         worse = tuple(name for name in DECIDING if signs[name] < 0)
-        found.append(Verdict(agent, rival, better, worse, both))
-    return sorted(found, key=lambda verdict: verdict.beats)
+        found.append(Duel(agent, rival, better, worse, both))
+    return sorted(found, key=lambda duel: duel.beats)
 
 
 def _sign(row: dict[str, float | None]) -> int:
@@ -70,7 +58,9 @@ def _sign(row: dict[str, float | None]) -> int:
 
 
 def claims(summary: pl.DataFrame) -> pl.DataFrame:
-    """The order that the study reports, claim by claim: claim, here, holds.
+    """The order that the study reports, a row for each claim, with what each policy comes to.
+
+    Columns: claim, agent, minimum_selection, random_selection, holds.
 
     Empty without the agent, minimum selection and random selection among the policies.
     """
@@ -83,49 +73,33 @@ def claims(summary: pl.DataFrame) -> pl.DataFrame:
     agent = next((name for name in names if is_agent(name)), None)
     wanted = (agent, "minimum_selection", "random_selection")
     rows = _claims(means, *wanted) if agent and set(wanted) <= set(names) else []
-    schema = {"claim": pl.String, "here": pl.String, "holds": pl.Boolean}
+    schema = {
+        "claim": pl.String,
+        **dict.fromkeys(("agent", "minimum_selection", "random_selection"), pl.Float64),
+        "holds": pl.Boolean,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _claims(
     means: dict[tuple[str, str], float], agent: str | None, ms: str, mn: str
-) -> list[tuple[str, str, bool]]:
+) -> list[tuple[str, float, float, float, bool]]:
     def of(measure: str) -> tuple[float, float, float]:
         return (means[agent or "", measure], means[ms, measure], means[mn, measure])
-
-    def told(measure: str) -> str:
-        return " / ".join(percent(value) for value in of(measure))
 
     rows = []
     for where in ("container", "node"):
         name = f"{where}_cpu_fraction"
         ours, theirs, drawn = of(name)
         claim = f"{where} CPU utilization: agent above minimum above random selection"
-        rows.append((claim, told(name), ours > theirs > drawn))
+        rows.append((claim, *of(name), ours > theirs > drawn))
     name = "container_memory_fraction"
     claim = "container memory utilization: agent as minimum selection (within 5 points)"
-    rows.append((claim, told(name), abs(of(name)[0] - of(name)[1]) <= 0.05))
+    rows.append((claim, *of(name), abs(of(name)[0] - of(name)[1]) <= 0.05))
     claim = "node G: agent below minimum selection (the study reports 11 % for the agent)"
-    rows.append((claim, told("node_g"), of("node_g")[0] < of("node_g")[1]))
+    rows.append((claim, *of("node_g"), of("node_g")[0] < of("node_g")[1]))
     claim = "QoS: agent best of the three, below the 96.68 % of its training"
-    rows.append((claim, told("qos"), of("qos")[0] == max(of("qos")) and of("qos")[0] < 0.9668))
+    rows.append((claim, *of("qos"), of("qos")[0] == max(of("qos")) and of("qos")[0] < 0.9668))
     claim = "changed limits: agent most"
-    rows.append((claim, told("change_share"), of("change_share")[0] == max(of("change_share"))))
+    rows.append((claim, *of("change_share"), of("change_share")[0] == max(of("change_share"))))
     return rows
-
-
-def sentences(summary: pl.DataFrame, differences: pl.DataFrame) -> list[str]:
-    """The first sentences: rivals that the agent does not beat, those it beats, the order."""
-    said = [verdict.sentence() for verdict in verdicts(summary, differences)]
-    order = claims(summary)
-    if order.height:
-        count = int(order["holds"].sum())
-        lost = order.filter(~pl.col("holds"))["claim"].to_list()
-        tail = f". What does not hold: {'; '.join(lost)}" if lost else ""
-        holds = "holds" if count == 1 else "hold"
-        said.append(
-            f"Of the study's {counted(order.height, 'claim')} on the order of policies {count}"
-            f" {holds} here"
-            f"{tail}"
-        )
-    return said

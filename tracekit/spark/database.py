@@ -13,7 +13,7 @@ from tracekit.errors import TracekitError
 from tracekit.spark.session import open_session
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
-from tracekit.store.views import LISTED, base_views, query_views
+from tracekit.store.views import LISTED, base_views, check_free, query_views
 from tracekit.values import spell
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ class SparkDatabase:
             raise _as_error(error) from error
         assert isinstance(found, pl.DataFrame)  # noqa: S101 - a table, not one column
         return found
+
+    def add(self, name: str, rows: pl.DataFrame) -> None:
+        """A table of one's own; raises TracekitError where the store has one of that name."""
+        check_free(name, self._waiting)
+        self._session.createDataFrame(rows.to_arrow()).createOrReplaceTempView(name)
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
         """Run a query and keep its rows in place of its view, for the queries that build on it."""

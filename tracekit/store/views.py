@@ -5,11 +5,12 @@ and a connection of tracekit's own. Paths are whole ones, or relative to the sto
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
 import polars as pl
 
+from tracekit.errors import TracekitError
 from tracekit.files.places import scan_parquet
 from tracekit.opened import check_file
 from tracekit.sqlfiles import all_queries, in_reading_order
@@ -56,6 +57,14 @@ _PATTERN = re.compile(r"[*?\[]")
 
 #: Where tables and views are told.
 LISTED = "tables and views of a store: tracekit list tables"
+
+
+def check_free(name: str, taken: Container[str]) -> None:
+    """Raise TracekitError where a view of the store has the name of an own table."""
+    if name.lower() in taken:
+        raise TracekitError(
+            f"--read: the store has a table '{name}'", hint=f"another name: --read my_{name}=FILE"
+        )
 
 
 def query_views(schema: str = "") -> Iterator[str]:

@@ -98,6 +98,21 @@ def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
     return parsed
 
 
+def named_files(files: Sequence[str]) -> Mapping[str, str]:
+    """``NAME=FILE`` by name; a file alone is named by its first word."""
+    named: dict[str, str] = {}
+    for one in files:
+        name, equals, file = one.partition("=")
+        name, file = (name.strip(), file) if equals else (Path(one).name.partition(".")[0], one)
+        if name in named:
+            raise TracekitError(
+                f"--read {one}: the table {name} is {named[name]} already",
+                hint=f"another name: --read {name}_2={file}",
+            )
+        named[name] = file
+    return named
+
+
 def starting(assume: Sequence[str], start: str) -> Sequence[str]:
     """The assumptions, with how the replay starts where that is not the default."""
     return assume if start == START else [*assume, f"start={start}"]

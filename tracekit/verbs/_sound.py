@@ -80,7 +80,7 @@ def _folders(given: Iterable[Any]) -> Iterator[Path]:
     for one in given:
         if isinstance(one, str | os.PathLike):
             path = Path(str(one).rpartition(":")[2] if isinstance(one, str) else one)
-            if "\0" not in str(path) and path.is_dir():
+            if os.path.isdir(path):  # noqa: PTH112 - what cannot be a path is no folder
                 yield path
         elif isinstance(one, list | tuple):
             yield from _folders(one)

@@ -14,6 +14,8 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
 
     ``connect("mystore").sql("FROM usage_zone_summary")`` has its rows as ``.pl()``, ``.df()`` of
     pandas and ``.to_arrow_table()``. The database is in memory: nothing in it changes the store.
+    The connection is yours: SQL in it reads and writes whatever files you may, as in DuckDB. SQL
+    of others belongs into ``tracekit.query``, which only reads.
     The store's own catalog is made anew where the store was moved or copied.
 
     Parameters

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.verbs._options import Argument, Engine, Option, Store, key_values
+from tracekit.verbs._options import Argument, Engine, Option, Store, key_values, named_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,20 +32,34 @@ def query(
         ),
     ] = None,
     *,
+    read: Annotated[
+        Mapping[str, Path | str] | None,
+        Option(
+            "A table of your own, as name=file or a file alone; repeatable.",
+            metavar="[NAME=]FILE",
+            takes=list[str] | None,
+            read=named_files,
+        ),
+    ] = None,
     engine: Engine = None,
 ) -> pl.DataFrame:
     """The rows of one query on a store, or of a SELECT statement; see ``tracekit.query.run``.
 
-    Here, queries on large tables of calls and usage are answered by their quick forms; see
+    A statement reads the tables of the store and those of ``read``, and no other file; it changes
+    nothing. Here, queries on large tables of calls and usage are answered by their quick forms; see
     ``tracekit.quick.run``.
     """
     from tracekit.query import run
-    from tracekit.query.database import check_only_reads
+    from tracekit.query.own_tables import read_own_tables
+    from tracekit.query.reads import check_only_reads
     from tracekit.quick.run import run_quick
+    from tracekit.spark import is_spark
     from tracekit.sqlfiles import all_queries, get_query
     from tracekit.store import open_store
 
     if name.removesuffix(".sql") not in all_queries():
-        check_only_reads(get_query(name).text)
-    opened = open_store(store)
-    return run(opened, name, params, engine=engine) if engine else run_quick(opened, name, params)
+        check_only_reads(get_query(name).text, on_spark=is_spark(engine))
+    opened, own = open_store(store), read_own_tables(read or {})
+    if engine:
+        return run(opened, name, params, engine=engine, own=own)
+    return run_quick(opened, name, params, own=own)

@@ -27,6 +27,8 @@ _HARM = (
     "COPY (SELECT 1) TO '{at}'",
     "COPY (SELECT 1) TO '{at}' (FORMAT parquet)",
     "EXPLAIN ANALYZE COPY (SELECT 1) TO '{at}'",
+    "WITH x AS (COPY (SELECT 1) TO '{at}') SELECT 1",
+    "WITH x AS (COPY (SELECT 1) TO '{at}') PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b)",
     "EXPORT DATABASE '{at}'",
     "ATTACH '{at}' AS other",
     "CREATE TABLE t AS SELECT 1",

@@ -88,12 +88,15 @@ def test_there_is_none_where_use_or_requests_are_no_record(
     assert found.get("cpu") == (0.5 if known else None)
 
 
-def test_who_restarts_is_counted_by_container_whatever_the_order() -> None:
-    load = workload([(9, 9)], [(0, 9000, 1 + at, 1) for at in range(5)])
+def test_who_restarts_runs_at_the_end_and_is_counted_whatever_the_order() -> None:
+    ends = (9000, 9000, 9000, 9000, 2000)
+    load = workload([(9, 9)], [(0, end, 1 + at, 1) for at, end in enumerate(ends)])
     other = in_order_of(load, np.array([4, 2, 0, 3]), load.arrival_ms)
     request = other.request.copy()
     request[1, 0] += 1
     request[3, 1] += 1
+    # it ended before
+    request[0, 0] += 1
     changed = dataclasses.replace(other, request=request)
     assert request_changes(load, changed).tolist() == [False, False, True, True, False]
     assert not request_changes(load, other).any()

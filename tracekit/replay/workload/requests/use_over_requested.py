@@ -53,9 +53,9 @@ def _is_judged(load: Workload, name: str, column: str) -> bool:
 
 
 def request_changes(before: Workload, after: Workload) -> BoolArray:
-    """Which containers request other amounts of CPU or memory in another workload.
+    """Which containers restart: they run at the end, and request other amounts of CPU or memory.
 
-    A container whose request changes restarts. One that is not in both workloads is not counted.
+    A container that is not in both workloads is not counted.
 
     Returns
     -------
@@ -65,4 +65,4 @@ def request_changes(before: Workload, after: Workload) -> BoolArray:
     rows = np.array([at.get(name, -1) for name in before.container_ids], dtype=np.int64)
     own = slice(0, len(BASE))
     differ = (before.request[:, own] != after.request[rows, own]).any(axis=1)
-    return np.asarray(differ & (rows >= 0))
+    return np.asarray(differ & (rows >= 0) & before.present(len(before.times_ms) - 1))
