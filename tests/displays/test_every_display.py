@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import importlib
 import inspect
 import re
@@ -13,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from report_studies_support import comparison, fewest, varied
+from report_studies_support import fewest, varied
 from store_support import tiny_store
 from workload_support import parquet_folder
 
@@ -170,12 +169,6 @@ def test_a_result_shows_what_it_is(name: str, results: dict[str, Any]) -> None:
 
 #: Of a study: how its first sentence begins, the heads of its table, and a row of it.
 ANSWERED = {
-    "comparison": (
-        comparison,
-        "From main to mine, 3 values of 4 changed",
-        ["policy", "measure", "base", "new", "change (95 %)", "verdict"],
-        ["lra", "imbalance_mean", "0.100", "0.200", "+0.10 (0.05 to 0.15)", "worse"],
-    ),
     "fewest nodes": (
         fewest,
         "6 of 10 nodes are enough for lra for 1.5 times the containers",
@@ -201,23 +194,6 @@ def test_a_study_shows_its_answer_first_and_the_table_of_the_terminal(name: str)
     assert row in [[str(cell).replace("\u00a0", " ") for cell in one] for one in page.rows]
     for raw in ("{", "workload:", "limits:"):
         assert raw not in " ".join(page.lines)
-
-
-def test_changes_are_shown_in_percent_the_worse_first_and_no_more_than_a_page() -> None:
-    study = comparison()
-    first = study.frames["changes"].head(1)
-    many = [
-        first.with_columns(
-            measure=pl.lit("cpu_max_fraction"), verdict=pl.lit("worse" if at == 16 else "better")
-        )
-        for at in range(17)
-    ]
-    frames = {**study.frames, "changes": pl.concat(many)}
-    page = dataclasses.replace(study, frames=frames).shown()
-    cells = [str(one).replace("\u00a0", " ") for one in page.rows[0]]
-    assert cells[2:] == ["10.0 %", "20.0 %", "+10 pp (5 to 15)", "worse"]
-    assert len(page.rows) == 15
-    assert "15 of 17 changes are shown, what is worse first." in page.lines
 
 
 @pytest.mark.slow

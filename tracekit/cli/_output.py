@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracekit.cli._columns import is_number, narrowest, parted, total, wrapped
@@ -26,6 +26,12 @@ def print_sentence(text: str) -> None:
     import textwrap
 
     print(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  "))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print what a printer made."""
+    for line in lines:
+        print(visible(line))
 
 
 def print_paragraph(text: str) -> None:

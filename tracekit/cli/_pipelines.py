@@ -4,49 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from tracekit.files.replacing import replaced_file
+from tracekit.report.comparison import HEADS, cells
+from tracekit.report.sentences import headline, long, short
 
 if TYPE_CHECKING:
+    from tracekit.answer.facts import Answer, Fact
     from tracekit.errors import TracekitError
     from tracekit.study import Study
 
 
-def write_junit(found: Study, path: Path) -> None:
+def write_junit(found: Study, answer: Answer, path: Path) -> None:
     """Write a test case for each threshold and policy; without thresholds, one for each policy."""
-    from tracekit.answer.comparison.compared_run import OPEN, outcome_told, warnings_of
-    from tracekit.answer.comparison.words import over_orders
-
-    about, outcomes = found.about, found.frames["thresholds"].to_dicts()
-    untold = [one for one in outcomes if one["outcome"] in OPEN]
+    about, checks = found.about, answer.of("check")
+    failed, skipped = (
+        [c for c in checks if c.verdict == v] for v in ("does_not_hold", "cannot_tell")
+    )
     suite = ET.Element(
         "testsuite",
         name=f"tracekit compare {about['base']} {about['new']}",
-        tests=str(len(outcomes) or len(about["policies"])),
-        failures=str(sum(one["failed"] for one in outcomes)),
+        tests=str(len(checks) or len(about["policies"])),
+        failures=str(len(failed)),
         errors="0",
-        skipped=str(len(untold)),
+        skipped=str(len(skipped)),
     )
-    if warnings := warnings_of(about):
+    if warnings := _warnings(answer):
         properties = ET.SubElement(suite, "properties")
         for warning in warnings:
             ET.SubElement(properties, "property", name="warning", value=warning)
-    for one in outcomes:
-        case = ET.SubElement(suite, "testcase", classname=one["policy"], name=one["threshold"])
-        if one["failed"]:
-            ET.SubElement(case, "failure", message=went(one)).text = _changes_of(
-                found, one["policy"]
-            )
-        elif one in untold:
-            ET.SubElement(case, "skipped", message=outcome_told(one))
+    for one in checks:
+        policy = str(one.about_it("policy"))
+        case = ET.SubElement(suite, "testcase", classname=policy, name=one.subject)
+        if one.verdict == "does_not_hold":
+            ET.SubElement(case, "failure", message=long(one)).text = _changes_of(answer, policy)
+        elif one.verdict == "cannot_tell":
+            ET.SubElement(case, "skipped", message=long(one))
         else:
-            ET.SubElement(case, "system-out").text = f"{one['measure']}: {over_orders(one)}"
-    for policy in () if outcomes else about["policies"]:
+            ET.SubElement(case, "system-out").text = long(one)
+    for policy in () if checks else about["policies"]:
         case = ET.SubElement(suite, "testcase", classname=policy, name="compared")
-        ET.SubElement(case, "system-out").text = _changes_of(found, policy)
+        ET.SubElement(case, "system-out").text = _changes_of(answer, policy)
     _write(suite, path)
+
+
+def _warnings(answer: Answer) -> list[str]:
+    """What has to be known before any change is believed."""
+    return [long(one) for one in answer.facts if one.weight == 1 and one.kind != "check"]
 
 
 def write_junit_error(error: TracekitError, path: Path) -> None:
@@ -66,10 +72,10 @@ def _write(suite: ET.Element, path: Path) -> None:
         ET.ElementTree(suites).write(made, encoding="utf-8", xml_declaration=True)
 
 
-def write_markdown(found: Study, path: Path) -> None:
+def write_markdown(found: Study, answer: Answer, path: Path) -> None:
     """Write thresholds and what changed as tables of markdown."""
     with replaced_file(path) as made:
-        made.write_text("\n".join(_page(found)) + "\n", encoding="utf-8")
+        made.write_text("\n".join(_page(found, answer)) + "\n", encoding="utf-8")
 
 
 def write_markdown_error(error: TracekitError, path: Path) -> None:
@@ -79,52 +85,37 @@ def write_markdown_error(error: TracekitError, path: Path) -> None:
         made.write_text(f"## Nothing was compared\n\n{said}\n", encoding="utf-8")
 
 
-def _page(found: Study) -> Iterator[str]:
-    from tracekit.answer.comparison.compared_run import warnings_of
-    from tracekit.answer.comparison.words import (
-        HEADS,
-        base_told,
-        cells,
-        changed,
-        over_orders,
-        too_few,
-    )
-
-    about, outcomes = found.about, found.frames["thresholds"].to_dicts()
+def _page(found: Study, answer: Answer) -> Iterator[str]:
+    about, checks = found.about, answer.of("check")
     yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
-    for warning in warnings_of(about):
-        yield f"\n**{_text(warning)}.**"
-    failed = sum(one["failed"] for one in outcomes)
-    if outcomes:
-        yield f"\n{failed} of {len(outcomes)} thresholds failed.\n"
-        yield from _table(
-            ("threshold", "policy", "base", "new", "outcome"),
-            [
-                (
-                    f"`{one['threshold']}`",
-                    one["policy"],
-                    base_told(one),
-                    over_orders(one),
-                    f"**{outcome(one)}**" if one["failed"] else outcome(one),
-                )
-                for one in outcomes
-            ],
-        )
-    for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
-        if names:
-            yield f"\nOnly in {_text(about[what])}: {_text(', '.join(names))}."
-    changes = changed(found)
-    of = ", ".join(about["policies"])
-    yield f"\n### What changed under {_text(of)}\n"
+    yield f"\n{_text(headline(answer))}"
+    for warning in _warnings(answer):
+        yield f"\n**{_text(warning)}**"
+    if checks:
+        yield "\n### Thresholds\n"
+        yield from _table(("threshold", "policy", "outcome", ""), [_row(one) for one in checks])
+    for one in answer.of("runs_differ"):
+        if one.because == "only_in":
+            yield f"\n{_text(long(one))}"
+    changes = [one for one in answer.of("run_changed") if one.verdict != "same"]
     if changes:
-        yield from _table(HEADS, [cells(row, about) for row in changes])
-    else:
-        yield "No measure changed."
-    if said := too_few(found):
-        yield f"\n{said}"
+        yield "\n### What changed\n"
+        yield from _table(HEADS, [cells(one) for one in changes])
     if (differs := found.frames["settings"]).height:
         yield "\n### Settings that differ\n"
         yield from _table(("setting", "base", "new"), differs.rows())
+
+
+def _row(check: Fact) -> tuple[str, ...]:
+    """A threshold as a row; one that failed stands out."""
+    outcome = str(check.about_it("outcome"))
+    failed = check.verdict == "does_not_hold"
+    return (
+        f"`{check.subject}`",
+        str(check.about_it("policy")),
+        f"**{outcome.upper()}**" if failed else outcome,
+        long(check),
+    )
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -140,42 +131,11 @@ def _text(value: str) -> str:
     return " ".join((plain if plain.startswith("`") else plain.replace("<", "&lt;")).split())
 
 
-def outcome(row: dict[str, Any]) -> str:
-    """What became of a threshold; what counts as failed is in capitals."""
-    found = str(row["outcome"])
-    return found.upper() if row["failed"] else found
-
-
-def went(row: dict[str, Any]) -> str:
-    """What became of a threshold that failed, with the values of its measure."""
-    from tracekit.answer.comparison.compared_run import NOT_COMPARABLE
-    from tracekit.answer.comparison.words import base_told, of_another, over_orders
-
-    if row["base"] is None:
-        # a policy that is new, or a measure that the base has not
-        return f"is exceeded by {row['policy']}: {row['measure']} is {over_orders(row)}"
-    values = f"{row['measure']} went from {base_told(row)} to {over_orders(row)}"
-    if of_another(row):
-        values = f"{row['measure']} is {over_orders(row)}, beside {base_told(row)} in the base"
-    if row["outcome"] == NOT_COMPARABLE:
-        why = "fewer containers were placed than in the base"
-        return f"cannot be judged for {row['policy']}: {why}; {values}"
-    return f"is exceeded by {row['policy']}: {values}"
-
-
-def _changes_of(found: Study, policy: str) -> str:
-    from tracekit.answer.comparison.compared_run import UNCHANGED, verdict_told
-    from tracekit.answer.comparison.words import too_few, value
-
-    rows = found.frames["changes"].filter(policy=policy).to_dicts()
-    if not rows:
-        return f"only in {found.about['new']}"
-    lines = [
-        f"{row['measure']}: {value(row, 'base')} to {value(row, 'new')}"
-        f" ({verdict_told(row, found.about)})"
-        for row in rows
-        if row["verdict"] not in UNCHANGED
+def _changes_of(answer: Answer, policy: str) -> str:
+    """What changed under a policy, a line each."""
+    changes = [
+        short(one)
+        for one in answer.of("run_changed")
+        if one.subject == policy and one.verdict != "same"
     ]
-    if lines and any(row["change_low"] is None for row in rows):
-        lines.append(too_few(found))
-    return "\n".join(filter(None, lines)) or "no measure changed"
+    return "\n".join(changes)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+from tracekit.cli._output import print_json, print_lines
 from tracekit.cli._pipelines import (
-    outcome,
-    went,
     write_junit,
     write_junit_error,
     write_markdown,
@@ -20,16 +18,19 @@ from tracekit.cli._pipelines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator
 
-    from tracekit.study import Study
+    from tracekit.answer.facts import Answer, Fact
 
 PANEL = Panel.replay
+#: Facts of this rank are of what did not change.
+_UNCHANGED = 3
+#: Kinds of facts that are printed in full.
+_FURTHER = ("check", "runs_differ")
 
 
 def command(
     asked: Asked,
-    out: Path | None = None,
     all_measures: Annotated[
         bool, typer.Option("--all", help="Show what is the same, alike or within chance, too.")
     ] = False,
@@ -53,7 +54,9 @@ def command(
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
+    from tracekit.answer.comparison.facts import answer_of_comparison
     from tracekit.errors import CheckFailedError, TracekitError
+    from tracekit.report.sentences import long
 
     try:
         found = asked()
@@ -64,104 +67,48 @@ def command(
         if markdown is not None:
             write_markdown_error(error, markdown)
         raise
-    thresholds = found.frames["thresholds"]
-    failed = thresholds.filter("failed")
+    answer = answer_of_comparison(found)
+    failed = [one for one in answer.of("check") if one.verdict == "does_not_hold"]
     if json:
         print_json(
             {
                 "schema": "tracekit/compare/1",
                 **found.about,
                 "changes": found.frames["changes"].to_dicts(),
-                "thresholds": thresholds.to_dicts(),
-                "failed": failed.height,
+                "thresholds": found.frames["thresholds"].to_dicts(),
+                "failed": len(failed),
+                "facts": [one.document() for one in answer.facts],
             }
         )
     else:
-        _show(found, out, all_measures=all_measures)
+        print_lines(_page(answer, every=all_measures))
     if junit is not None:
-        write_junit(found, junit)
+        write_junit(found, answer, junit)
     if markdown is not None:
-        write_markdown(found, markdown)
-    if failed.height:
-        row = failed.row(0, named=True)
-        more = f", and {failed.height - 1} more" if failed.height > 1 else ""
-        raise CheckFailedError(f"threshold '{row['threshold']}' {went(row)}{more}")
+        write_markdown(found, answer, markdown)
+    if failed:
+        more = f", and {len(failed) - 1} more" if failed[1:] else ""
+        raise CheckFailedError(f"{long(failed[0])}{more}")
 
 
-def _show(found: Study, out: Path | None, *, all_measures: bool) -> None:
-    from tracekit.answer.comparison.compared_run import CHANCE, UNCHANGED
-    from tracekit.answer.comparison.words import quiet, too_few
+def _page(answer: Answer, *, every: bool) -> Iterator[str]:
+    """The verdict, what to know before it is believed, a table for each policy, thresholds."""
+    from tracekit.report.comparison import HEADS, cells, verdict_of
+    from tracekit.report.terminal import Column, facts_in_full, summary, table
 
-    changes, about = found.frames["changes"], found.about
-    _warn(about)
-    shown = [
-        row
-        for row in changes.iter_rows(named=True)
-        if all_measures or row["verdict"] not in {*UNCHANGED, CHANCE}
+    yield from summary(answer, lines=0)
+    columns = [
+        Column(name="measure", whole=True),
+        *(Column(name=name, right=True) for name in HEADS[2:-1]),
     ]
-    for policy in dict.fromkeys(row["policy"] for row in shown):
-        _show_policy(policy, [row for row in shown if row["policy"] == policy], about)
-    _show_thresholds(found)
-    if len(shown) < changes.height:
-        for said in quiet(found):
-            print_sentence(said)
-        kept = f", {out / 'changes.parquet'} keeps them" if out else ""
-        print_sentence(f"all values: --all shows them, --json has them{kept}")
-    for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
-        if names:
-            print_sentence(f"only in {about[what]}: {', '.join(names)}")
-    if (differs := found.frames["settings"]).height:
-        print_table(
-            "Settings that differ",
-            ["setting", "base", "new"],
-            [list(row) for row in differs.rows()],
-        )
-    if said := too_few(found):
-        print_paragraph(said)
-
-
-def _show_thresholds(found: Study) -> None:
-    """Print what became of each threshold, where any was asked for."""
-    from tracekit.answer.comparison.words import held, judged_value
-
-    thresholds = found.frames["thresholds"]
-    if thresholds.height:
-        print_table(
-            "Thresholds",
-            ["threshold", "policy", "base", "new", "outcome"],
-            [
-                [
-                    row["threshold"],
-                    row["policy"],
-                    judged_value(row, "base"),
-                    judged_value(row, "new"),
-                    outcome(row),
-                ]
-                for row in thresholds.iter_rows(named=True)
-            ],
-        )
-    for said in held(found):
-        print_sentence(said)
-
-
-def _show_policy(policy: str, rows: Sequence[dict[str, Any]], about: Mapping[str, Any]) -> None:
-    """Print a table for each verdict."""
-    from tracekit.answer.comparison.compared_run import verdict_told
-    from tracekit.answer.comparison.words import HEADS, cells, place
-
-    # a column of verdicts would leave no room for whole names of measures
-    verdicts = {row["verdict"]: verdict_told(row, about) for row in rows}
-    for verdict, told in sorted(verdicts.items(), key=lambda one: place(one[0])):
-        print_table(
-            f"{policy}, {told}: from {about['base']} to {about['new']}",
-            HEADS[1:-1],
-            [cells(row, about)[1:-1] for row in rows if row["verdict"] == verdict],
-        )
-
-
-def _warn(about: Mapping[str, Any]) -> None:
-    """Print what has to be known before any change is believed."""
-    from tracekit.answer.comparison.compared_run import warnings_of
-
-    for warning in warnings_of(about):
-        print_paragraph(f"{warning}.")
+    groups: dict[tuple[str, str], list[Fact]] = {}
+    for one in answer.of("run_changed"):
+        if every or one.weight < _UNCHANGED:
+            groups.setdefault((one.subject, verdict_of(one)), []).append(one)
+    for (subject, verdict), some in groups.items():
+        yield from ("", f"{subject}, {verdict}:")
+        yield from table([cells(one)[1:-1] for one in some], columns)
+    if further := [one for one in answer.facts if one.kind in _FURTHER and one.weight]:
+        yield from ("", *facts_in_full(further))
+    if not every:
+        yield from ("", "All values: --all shows them, --json has them.")

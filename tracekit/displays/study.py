@@ -5,8 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.answer.comparison import words as compared
-from tracekit.answer.comparison.compared_run import warnings_of
+from tracekit.answer.comparison.facts import answer_of_comparison
 from tracekit.answer.comparison.run_compare import NAME as COMPARISON
 from tracekit.answer.fewest.study import NAME as FEWEST_STUDY
 from tracekit.answer.fewest.words import rows as fewest_rows
@@ -16,6 +15,7 @@ from tracekit.answer.sensitivity import rows as vary_rows
 from tracekit.answer.sensitivity import study as vary
 from tracekit.answer.sensitivity import told as vary_told
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
+from tracekit.report.comparison import HEADS, cells
 from tracekit.report.sentences import long
 from tracekit.shown import ROWS, Bar, Page, frames_in, table
 from tracekit.study import Study
@@ -66,8 +66,8 @@ def _table(study: Study, frame: pl.DataFrame) -> tuple[Sequence[str], Sequence[S
     if study.name == FEWEST_STUDY:
         return fewest_rows.heads(study), fewest_rows.rows(study)[:ROWS]
     if study.name == COMPARISON:
-        found = sorted(compared.changed(study), key=lambda row: compared.place(row["verdict"]))
-        return compared.HEADS, [compared.cells(row, study.about) for row in found[:ROWS]]
+        changed = [f for f in answer_of_comparison(study).of("run_changed") if f.verdict != "same"]
+        return HEADS, [cells(one) for one in changed[:ROWS]]
     return table(frame)
 
 
@@ -80,15 +80,7 @@ def _of_fewest(study: Study) -> list[str]:
 
 def _of_comparison(study: Study) -> list[str]:
     """How much changed, what has to be known of it, and what happened that must not."""
-    changes = len(compared.changed(study))
-    cut = f"{ROWS} of {changes} changes are shown, what is worse first." if changes > ROWS else ""
-    failed = study.frames["thresholds"].filter("failed").to_dicts()
-    return [
-        compared.lead(study),
-        *(f"{said}." for said in warnings_of(study.about)),
-        *(f"Failed: {row['threshold']}, under {row['policy']}." for row in failed),
-        *filter(None, [compared.too_few(study), cut]),
-    ]
+    return [long(one) for one in answer_of_comparison(study).facts if one.weight < 2]
 
 
 def _bars(frame: Any, column: str) -> list[Bar]:

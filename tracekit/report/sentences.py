@@ -61,14 +61,36 @@ def label(fact: Fact) -> str:
 
 def value(fact: Fact) -> str:
     """Its value with its unit, as a cell shows it."""
-    return amount(fact.value, fact.unit, fact.about)
+    return amount(fact.value, _unit_of(fact), fact.about)
+
+
+def against(fact: Fact) -> str:
+    """What its value is compared with, as a cell shows it."""
+    return amount(fact.against, _unit_of(fact), fact.about)
+
+
+def change(fact: Fact) -> str:
+    """The change that a fact speaks of, with its sign; of shares in percentage points."""
+    given = fact.about_it("change")
+    if not isinstance(given, int | float):
+        return ""
+    text = amount(given, "points" if _unit_of(fact) == "fraction" else _unit_of(fact))
+    return f"+{text}" if given > 0 else text
+
+
+def change_interval(fact: Fact) -> str:
+    """The interval of the change, in the unit of the change; empty where it has none."""
+    ends = [fact.about_it(name) for name in ("change_low", "change_high")]
+    share = _unit_of(fact) == "fraction"
+    known = [one for one in ends if isinstance(one, int | float)]
+    return " to ".join(f"{100 * one:.1f}" if share else _number(one) for one in known)
 
 
 def interval(fact: Fact) -> str:
     """Its interval, as a cell shows it; empty where it has none."""
     if fact.low is None or fact.high is None:
         return ""
-    low, high = (amount(one, fact.unit, fact.about) for one in (fact.low, fact.high))
+    low, high = (amount(one, _unit_of(fact), fact.about) for one in (fact.low, fact.high))
     return low if low == high else f"{low} to {high}"
 
 

@@ -1,53 +1,223 @@
-"""The terminal printer: an answer in lines of 80 columns."""
+"""Answers and tables on a terminal: lines of at most 80 characters, in plain text.
+
+Which facts are printed follows from their ranks; nothing reads a printed text again.
+"""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from tracekit.answer.facts import Answer, Fact
-from tracekit.report.sentences import command, headline, question, short
+from tracekit.answer.facts import Answer, Fact, Followup, Scalar
+from tracekit.report.sentences import amount, command, long, question, short
 from tracekit.shell import in_lines
 
 WIDTH = 80
-#: So many lines of facts follow the verdict, and so many commands.
-LINES, COMMANDS = 11, 3
+#: The most lines and commands at the end of ``tracekit run``.
+LINES, COMMANDS = 12, 3
+#: From this rank on a fact stands in tables alone.
+_IN_TABLES = 3
+#: Room between columns; the narrowest column of text that is broken to fit; the ends of a name's
+#: parts, at which its line may end.
+_GAP, _NARROWEST, _ENDS = 2, 12, "_-/,+ =]"
 
 
-def summary(answer: Answer) -> list[str]:
-    """The verdict, then the facts of rank 1 by rank; no line is longer than 80 columns.
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its head.
+    right : bool
+        Whether cells stand right, as amounts do.
+    unit : str
+        The unit of cells that are numbers.
+    whole : bool
+        Whether cells are never broken, as names that are typed again.
+    """
+
+    name: str
+    right: bool = False
+    unit: str = ""
+    whole: bool = False
+
+
+def summary(answer: Answer, *, lines: int = LINES, rank: int = 2) -> list[str]:
+    """The verdict, all facts of rank 1, and the facts of rank 2 that fit in so many lines.
 
     The count that the verdict states is not stated again.
 
-    A fact that does not fit the lines that are left is left out whole, and those behind it too.
+    Parameters
+    ----------
+    rank : int
+        Facts of a higher one are left out.
     """
-    if not answer.facts:
-        return []
-    lines = textwrap.wrap(headline(answer), WIDTH)
-    case = answer.facts[0].about.get("case")
-    for fact in answer.facts[1:]:
-        again = fact.kind == "nodes_needed" and fact.about.get("case") == case
-        if fact.weight > 1 or again or not (said := short(fact)):
+    printed: list[str] = []
+    case = answer.facts[0].about.get("case") if answer.facts else None
+    for fact in answer.facts:
+        if fact.weight > rank or (fact.kind == "nodes_needed" and fact.about.get("case") == case):
             continue
-        more = textwrap.wrap(said, WIDTH, initial_indent="  ", subsequent_indent="    ")
-        if len(lines) + len(more) > LINES:
-            break
-        lines += more
-    return lines
+        text = short(fact)
+        made = paragraph(text) if fact.weight == 0 else item(text)
+        if not text or (fact.weight > 1 and len(printed) + len(made) > lines):
+            continue
+        if fact.weight < _IN_TABLES:
+            printed += made
+    return printed
 
 
-def followups(answer: Answer) -> Iterator[str]:
-    """What to do next: each question with its command, in lines that can be copied."""
-    for one in answer.next[:COMMANDS]:
-        yield question(one)
-        yield textwrap.indent(in_lines(command(one), WIDTH - 2), "  ")
+def facts_in_full(facts: Iterable[Fact]) -> list[str]:
+    """Each fact in full, as an item of a list."""
+    return [line for one in facts if (text := long(one)) for line in item(text)]
+
+
+def following(steps: Sequence[Followup], *, most: int = COMMANDS) -> Iterator[str]:
+    """What to ask next, each with its command."""
+    for one in steps[:most]:
+        yield from paragraph(question(one))
+        yield from typed(command(one))
+
+
+def paragraph(text: str) -> list[str]:
+    """A text in lines of a page."""
+    return textwrap.wrap(" ".join(text.split()), WIDTH, break_on_hyphens=False)
+
+
+def item(text: str) -> list[str]:
+    """A text as an item of a list."""
+    return textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
+
+
+def typed(line: str) -> list[str]:
+    """A command in lines that can be copied; one is longer where an option with its value is."""
+    return textwrap.indent(in_lines(line, WIDTH - 2), "  ").splitlines()
+
+
+def table(
+    rows: Sequence[Sequence[Scalar]],
+    columns: Sequence[str | Column],
+    *,
+    width: int = WIDTH,
+    shown: Callable[[Scalar, str], str] = amount,
+) -> list[str]:
+    """Rows under their heads, no line wider than the page.
+
+    Parameters
+    ----------
+    rows
+        One cell for each column. A column whose cells are all numbers stands right.
+    columns
+        Heads, or columns with a unit.
+    shown
+        Writes a value in its unit.
+
+    Returns
+    -------
+    list of str
+        Lines; where columns do not fit beside each other, one line for each cell.
+    """
+    made = [
+        one if isinstance(one, Column) else _column(one, [row[at] for row in rows])
+        for at, one in enumerate(columns)
+    ]
+    cells = [
+        ["-" if value is None else shown(value, made[at].unit) for at, value in enumerate(row)]
+        for row in rows
+    ]
+    widths = _widths(made, cells, width - 1)
+    if widths is None:
+        return list(_one_by_one(made, cells, width))
+    heads = [_broken(one.name, wide) for one, wide in zip(made, widths, strict=True)]
+    rule = " " + (" " * _GAP).join("-" * wide for wide in widths)
+    body = [
+        line
+        for row in cells
+        for line in _line([_broken(*one) for one in zip(row, widths, strict=True)], made, widths)
+    ]
+    return [*_line(heads, made, widths), rule, *body]
+
+
+def _column(name: str, cells: Sequence[Scalar]) -> Column:
+    return Column(
+        name=name, right=bool(cells) and all(one is None or _is_number(one) for one in cells)
+    )
+
+
+def _is_number(value: Scalar) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _widths(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int
+) -> list[int] | None:
+    """How wide each column is; None where they do not fit."""
+    least = [max([*map(len, one.name.split()), 1]) for one in columns]
+    whole = [max([narrow, *(len(row[at]) for row in cells)]) for at, narrow in enumerate(least)]
+    natural = [max(wide, len(one.name)) for one, wide in zip(columns, whole, strict=True)]
+    room -= _GAP * (len(columns) - 1)
+    if sum(natural) <= room:
+        return natural
+    widths = list(whole)
+    floors = [_floor(one, [row[at] for row in cells], least[at]) for at, one in enumerate(columns)]
+    while sum(widths) > room:
+        # the widest column that may be broken is broken first
+        at = max(range(len(widths)), key=lambda at: (widths[at] > floors[at], widths[at]))
+        if widths[at] <= floors[at]:
+            return None
+        widths[at] -= 1
+    return widths
+
+
+def _floor(column: Column, cells: Sequence[str], least: int) -> int:
+    """How narrow a column may get: amounts are broken between their words alone."""
+    if column.whole:
+        return max([least, *map(len, cells)])
+    if column.right:
+        return max([least, *(len(word) for cell in cells for word in cell.split())])
+    return min(max([least, *map(len, cells)]), max(least, _NARROWEST))
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """A text in lines of a column, which end between words or parts of a name."""
+    lines, rest = [], text.strip()
+    while len(rest) > width:
+        ends = [at + 1 for at, mark in enumerate(rest[:width]) if mark in _ENDS]
+        cut = width if rest[width] == " " else max(ends, default=width)
+        lines.append(rest[:cut].rstrip())
+        rest = rest[cut:].lstrip()
+    return [*lines, rest]
+
+
+def _line(
+    parts: Sequence[Sequence[str]], columns: Sequence[Column], widths: Sequence[int]
+) -> Iterator[str]:
+    for at in range(max(map(len, parts))):
+        cells = [part[at] if at < len(part) else "" for part in parts]
+        yield (
+            " "
+            + (" " * _GAP).join(
+                cell.rjust(wide) if one.right else cell.ljust(wide)
+                for cell, one, wide in zip(cells, columns, widths, strict=True)
+            )
+        ).rstrip()
+
+
+def _one_by_one(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int
+) -> Iterator[str]:
+    """A line for each cell, an empty one between rows."""
+    wide = min(max(len(one.name) for one in columns), width // 3)
+    for row in cells:
+        for one, cell in zip(columns, row, strict=True):
+            names, texts = _broken(one.name, wide), _broken(cell, width - wide - _GAP)
+            for at in range(max(len(names), len(texts))):
+                name, text = (part[at] if at < len(part) else "" for part in (names, texts))
+                yield f"{name:<{wide}}{' ' * _GAP}{text}".rstrip()
+        yield ""
 
 
 def answer_lines(answer: Answer) -> list[str]:
-    """The verdict, the facts that matter most, and what to do next."""
-    following = list(followups(answer))
-    return [*summary(answer), *([""] if following else []), *following]
-
-
-def lines_of(facts: list[Fact]) -> list[str]:
-    """Each fact in a line of its own, wrapped."""
-    wrapped = (textwrap.wrap(short(one), WIDTH, subsequent_indent="  ") for one in facts)
-    return [line for lines in wrapped for line in lines]
+    """The verdict, the facts of rank 1, and what to do next."""
+    steps = list(following(answer.next))
+    return [*summary(answer, rank=1), *([""] if steps else []), *steps]

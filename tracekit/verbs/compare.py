@@ -56,6 +56,6 @@ def _check_same_workload(study: Study, fail_if: Sequence[str]) -> None:
     against = next((text for text in fail_if if parse_threshold(text).speaks_of("base")), None)
     if study.about["other_workload"] and against is not None:
         raise TracekitError(
-            f"--fail-if '{against}': {study.about['other_workload']}",
+            f"--fail-if '{against}' compares runs of different workloads",
             hint="replay both runs from the same store, or compare with a number instead of 'base'",
         )

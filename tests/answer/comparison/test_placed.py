@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit.answer.comparison.compared_run import fewer_placed
+from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.cli import run
 from tracekit.verbs.replay import replay
@@ -56,17 +56,11 @@ def test_who_placed_fewer_is_judged_as_pending_is(
     assert changes.filter(measure="pending")["verdict"].to_list() == [verdict]
     assert set(changes["placed_change"]) == {placed}
     assert found.frames["thresholds"]["outcome"].to_list() == [outcome]
-    assert bool(found.about["fewer_placed"]) == (placed < 0)
+    missing = [one.value for one in facts_of_comparison(found) if one.kind == "waiting"]
+    assert missing == ([-placed] if placed < 0 else [])
     if not placed:
         assert "not comparable" not in set(changes["verdict"])
     assert run(["compare", *map(str, runs), "--fail-if", GATE]) == (outcome != "ok")
-
-
-def test_what_is_missing_is_counted_by_policy() -> None:
-    rows = {"policy": ["a", "a", "b", "c"], "placed_change": [-12.0, -12.0, 0.0, 4.0]}
-    said = fewer_placed(pl.DataFrame(rows))
-    assert "that had one in the base, under a (12 more): what looks better there" in said
-    assert not fewer_placed(pl.DataFrame(rows).filter(policy="b"))
 
 
 @pytest.mark.parametrize(("more", "placed"), [(3, 0.0), (2, -1.0), (9, 0.0), (-3, -3.0)])
@@ -79,4 +73,5 @@ def test_who_was_not_in_the_base_is_not_missing(tmp_path: Path, more: int, place
     path.write_text(json.dumps(about))
     found = compare_runs(*runs)
     assert set(found.frames["changes"].filter(policy="lra")["placed_change"]) == {placed}
-    assert bool(found.about["fewer_placed"]) == (placed < 0)
+    missing = [one.value for one in facts_of_comparison(found) if one.kind == "waiting"]
+    assert missing == ([-placed] if placed < 0 else [])

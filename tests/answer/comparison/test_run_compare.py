@@ -8,19 +8,15 @@ import polars as pl
 import pytest
 from workload_support import parquet_folder
 
-from tracekit.answer.comparison.compared_run import verdict_told
+from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs
-from tracekit.answer.comparison.words import (
-    THE_RULE,
-    base_told,
-    held,
-    judged_value,
-    over_orders,
-)
+from tracekit.answer.facts import answer_of
 from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.thresholds import parse_threshold
+from tracekit.report.sentences import short
+from tracekit.report.terminal import summary
 from tracekit.verbs.replay import replay
 
 SMALL = "paper000[containers=60,nodes=4]"
@@ -51,7 +47,7 @@ def test_a_run_is_the_same_as_itself(runs: dict[str, Path]) -> None:
     assert changes["change"].to_list() == [0.0] * changes.height
     columns = pl.read_parquet(runs["often"] / "summary.parquet").columns
     assert set(changes["measure"]) <= set(compared(columns))
-    assert found.about["differs"] == []
+    assert found.about["settings"] == []
 
 
 def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
@@ -66,24 +62,8 @@ def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
         assert (row["base"], row["new"]) == (one, other)
         assert row["change"] == pytest.approx(other - one)
         assert row["change_low"] is None
-    assert found.about["differs"] == ["target_alloc_fraction: 0.75 to 0.85"]
     assert found.frames["settings"].rows() == [("target_alloc_fraction", "0.75", "0.85")]
     assert not found.about["other_workload"]
-
-
-def test_runs_of_other_workloads_are_told_so_first(
-    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    larger = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1"))
-    junit, page = tmp_path / "junit.xml", tmp_path / "page.md"
-    call = ["compare", str(runs["base"]), str(larger), "--junit", str(junit)]
-    assert run([*call, "--markdown", str(page)]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    told = "The runs replay different workloads (nodes: "
-    assert said.startswith(told)
-    assert told in junit.read_text()
-    assert told in page.read_text()
-    assert "### Settings that differ" in page.read_text()
 
 
 def test_runs_of_other_workloads_are_held_to_no_threshold_beside_the_base(
@@ -92,7 +72,7 @@ def test_runs_of_other_workloads_are_held_to_no_threshold_beside_the_base(
     larger, out = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1")), tmp_path / "out"
     call = ["compare", str(runs["base"]), str(larger), "--out", str(out), "--fail-if"]
     assert run([*call, "imbalance_mean > 99 * base"]) == 2
-    assert "'imbalance_mean > 99 * base': The runs replay different" in capsys.readouterr().err
+    assert "different workloads" in capsys.readouterr().err
     assert not out.exists()
     assert run([*call, "imbalance_mean > 99"]) == 0
 
@@ -119,9 +99,6 @@ def test_no_measure_calls_a_run_better_that_leaves_containers_out(
             measure = find_measure(row["measure"])
             assert measure is not None
             assert ((row["change"] < 0) == (measure.better == "low")) == (new == "fuller")
-            said = verdict_told(row, found.about).replace("\u00a0", " ")
-            assert said.startswith(f"not comparable: {runs['fuller'].name} placed ")
-            assert said.endswith(" fewer")
 
 
 def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:
@@ -280,11 +257,12 @@ def test_a_threshold_of_the_worst_order_fails_where_the_mean_holds(runs: dict[st
         ("failed", "worst"),
     ]
     assert {(row["orders"], row["new_worst"]) for row in rows} == {(8, most)}
-    told = [over_orders(row) for row in rows]
-    assert " on average of 8 orders, at most " in told[0]
-    assert " in the worst of 8 orders, " in told[1]
-    assert f"{asked[0]}: {told[0]}: ok" in held(found)
-    assert held(found)[-1] == THE_RULE
+    facts = [one for one in facts_of_comparison(found) if one.kind == "check"]
+    assert [(one.value, one.verdict) for one in facts] == [
+        (pytest.approx(mean), "holds"),
+        (most, "does_not_hold"),
+    ]
+    assert facts[0].about["mean_of"] == facts[1].about["worst_of"] == 8
 
 
 @pytest.mark.parametrize("text", ["base.cpu_stranded_share", "worst(base.cpu_stranded_share)"])
@@ -299,8 +277,6 @@ def test_the_base_shown_is_what_the_new_run_is_held_against(
     (row,), (same,) = (one.frames["thresholds"].to_dicts() for one in (found, plain))
     assert row["base_measure"] == "cpu_stranded_share"
     assert (row["base"], row["base_worst"]) == (same["base"], same["base_worst"])
-    assert base_told(row).startswith(f"{judged_value(row, 'base')} (cpu_stranded_share)")
-    assert "(" not in base_told(same)
 
 
 @pytest.mark.parametrize("base", ["base", "worst(base)"])
@@ -312,14 +288,13 @@ def test_a_run_holds_its_own_worst_order(runs: dict[str, Path], base: str) -> No
     assert row["outcome"] == "ok"
     assert row["base_judged"] == "worst"
     assert row["base_worst"] == row["new_worst"] > row["base"]
-    assert judged_value(row, "base") == judged_value(row, "new")
-    assert base_told(row) == f"{judged_value(row, 'base')} in the worst order"
+    (fact,) = (one for one in facts_of_comparison(found) if one.kind == "check")
+    assert fact.value == fact.against == row["base_worst"]
 
 
 def test_of_one_order_the_worst_is_what_it_came_to(runs: dict[str, Path]) -> None:
     found = compare_runs(runs["base"], runs["fuller"], fail_if=["worst(imbalance_mean) > 0.000001"])
     assert set(found.frames["thresholds"]["outcome"]) == {"failed"}
-    assert held(found) == []
 
 
 def test_a_threshold_that_is_held_to_nothing_is_an_error(tmp_path: Path) -> None:
@@ -356,15 +331,46 @@ def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None
         compare_runs(runs["base"], other)
 
 
-def test_where_no_policy_is_in_both_runs_that_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_no_policy_is_in_both_runs_that_is_the_verdict(tmp_path: Path) -> None:
     """Production came out the same: that says nothing of any policy."""
     folder = parquet_folder(tmp_path / "given")
     for name in ("first_fit", "best_fit"):
         replay(None, [name], out=tmp_path / name, workload=str(folder), repeats=1)
-    assert run(["compare", str(tmp_path / "first_fit"), str(tmp_path / "best_fit")]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "No policy is in both runs (only in" in said
-    assert said.count("production alone was compared") == 1
-    assert "measures of 1 policy" not in said
+    facts = facts_of_comparison(compare_runs(tmp_path / "first_fit", tmp_path / "best_fit"))
+    assert facts[0].because == "runs_alone"
+    assert {one.subject for one in facts if one.because == "only_in"} == {"first_fit", "best_fit"}
+
+
+#: Verdicts that turn around when runs are swapped; all others stay.
+TURNED = {"better": "worse", "worse": "better"}
+
+
+def test_facts_of_swapped_runs_are_turned_around(runs: dict[str, Path]) -> None:
+    one, other = (
+        {
+            (fact.subject, fact.measure): fact
+            for fact in facts_of_comparison(compare_runs(runs[base], runs[new]))
+            if fact.kind == "run_changed"
+        }
+        for base, new in (("often", "often fuller"), ("often fuller", "often"))
+    )
+    assert one.keys() == other.keys()
+    for key, fact in one.items():
+        turned = other[key]
+        assert (fact.value, fact.against) == (turned.against, turned.value)
+        if "not_comparable" not in (fact.because, turned.because):
+            assert turned.verdict == TURNED.get(fact.verdict, fact.verdict), key
+        assert fact.about["change"] == pytest.approx(-float(str(turned.about["change"])))
+
+
+def test_a_summary_holds_each_fact_of_rank_one(runs: dict[str, Path], tmp_path: Path) -> None:
+    larger = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1"))
+    asked = ["pending > 0", "worst(imbalance_mean) > 99"]
+    for base, new in ((runs["often"], runs["often fuller"]), (runs["base"], larger)):
+        answer = answer_of(facts_of_comparison(compare_runs(base, new, fail_if=asked)))
+        lines = summary(answer)
+        printed = " ".join(" ".join(line.removeprefix("-").split()) for line in lines)
+        first = [short(one) for one in answer.facts if one.weight < 2]
+        assert first
+        assert all(text in printed for text in first)
+        assert max(map(len, lines)) <= 80

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tracekit.answer.facts import Scalar
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
@@ -20,8 +21,6 @@ from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.replay.runs.threshold_values import worst_key
 from tracekit.study import STUDY_FOLDER
-from tracekit.units import duration, size
-from tracekit.words import count, few
 
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
 #: that placed more: the containers that are missing may explain it.
@@ -47,6 +46,8 @@ ORDERS = "orders"
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
 _SIZES = ("nodes", "containers", "steps", "step_ms")
+#: How a setting is shown that only the other run has.
+_NONE_SUCH = "no such setting"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,128 +150,29 @@ def _no_run(folder: Path) -> TracekitError:
     )
 
 
-def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Settings of the runs that are not the same: name, before and after, with their units."""
+def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Scalar]]:
+    """Settings of the runs that are not the same: ``setting``, ``base`` and ``new``."""
     one, other = _settings(before), _settings(after)
     return [
-        (name, _said(name, one), _said(name, other))
+        {"setting": name, "base": _scalar(one, name), "new": _scalar(other, name)}
         for name in dict.fromkeys([*one, *other])
         if one.get(name) != other.get(name)
     ]
 
 
-def told(differs: Sequence[tuple[str, str, str]]) -> list[str]:
-    """The same as texts, 'name: before to after'."""
-    return [f"{name}: {before} to {after}" for name, before, after in differs]
+def _scalar(settings: Mapping[str, Any], name: str) -> Scalar:
+    value = settings.get(name, _NONE_SUCH)
+    return value if value is None or isinstance(value, str | int | float) else json.dumps(value)
 
 
-#: Of a setting that only the other workload has.
-_NONE_SUCH = "no such setting"
-
-
-def _said(name: str, settings: dict[str, Any]) -> str:
-    """A setting as people read it: times and sizes with their units."""
-    if name not in settings:
-        return _NONE_SUCH
-    value = settings[name]
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and name.endswith("_ms"):
-        return duration(round(value)) or "0 s"
-    return size(value) if number and name.endswith("_bytes") else str(value)
-
-
-def other_workload(differs: Sequence[str]) -> str:
-    """A sentence if the runs replay different workloads; empty if these are of one size.
-
-    Parameters
-    ----------
-    differs : sequence of str
-        As ``told`` gives it.
-    """
-    sizes = [text.removeprefix(_LOAD) for text in differs if text.startswith(_LOAD)]
-    told = [text for text in sizes if text.partition(":")[0] in _SIZES]
-    if not told:
-        return ""
-    return (
-        f"The runs replay different workloads ({'; '.join(told)}): what changed may come from that"
-        " and not from a policy"
-    )
-
-
-def fewer_placed(changes: pl.DataFrame) -> str:
-    """A sentence on policies that leave more containers without a node than in the base run.
-
-    Parameters
-    ----------
-    changes : DataFrame
-        Policies and ``placed_change``, as the comparison has them.
-    """
-    rows = changes.filter(pl.col("placed_change") < 0).unique("policy", maintain_order=True)
-    if rows.is_empty():
-        return ""
-    said = [f"{row['policy']} ({-row['placed_change']:,.4g} more)" for row in rows.to_dicts()]
-    return (
-        f"Containers are left without a node that had one in the base, under {few(said)}: what"
-        " looks better there is called not comparable, as they are missing"
-    )
-
-
-def verdict_told(row: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """The verdict of a change; where there can be none, how many containers are missing, and where.
-
-    Parameters
-    ----------
-    row : mapping
-        Of the frame ``changes``.
-    about : mapping
-        Of the comparison.
-    """
-    if row["verdict"] != NOT_COMPARABLE:
-        return str(row["verdict"])
-    changed = row["placed_change"]
-    where = about["new" if changed < 0 else "base"]
-    return f"{NOT_COMPARABLE}: {where} placed {count(abs(changed), 'container')} fewer"
-
-
-def outcome_told(row: Mapping[str, Any]) -> str:
-    """What became of a threshold, a sentence that goes on after its name and policy.
-
-    Parameters
-    ----------
-    row : mapping
-        Of the frame ``thresholds``.
-    """
-    if row.get("outcome") == NOT_COMPARABLE:
-        return "cannot be judged: fewer containers were placed than in the base"
-    if row.get("outcome") == NO_BASE:
-        return "is not judged: the policy is not in the base"
-    if row.get("outcome") == BY_CHANCE:
-        return "happened, but chance may explain the change: more orders of arrival tell"
-    return "happened" if row["failed"] else "did not happen"
-
-
-def warnings_of(about: Mapping[str, Any]) -> list[str]:
-    """What has to be known before any change is believed; sentences without their full stops."""
-    said = [found for name in ("other_workload", "fewer_placed") if (found := about.get(name))]
-    return [*_none_in_both(about), *said]
+def speaks_of_load(setting: str) -> bool:
+    """Whether a setting says how large the workload is."""
+    return setting.removeprefix(_LOAD) in _SIZES and setting.startswith(_LOAD)
 
 
 def compares_policies(about: Mapping[str, Any]) -> bool:
     """Whether any policy is in both runs; production, which is in most, is none."""
     return bool(set(about["policies"]) - {OBSERVED})
-
-
-def _none_in_both(about: Mapping[str, Any]) -> list[str]:
-    """That no policy was compared, where production alone is in both runs."""
-    if compares_policies(about):
-        return []
-    only = [
-        f"only in {about[run]}: {few(names)}"
-        for run, names in (("base", about["only_base"]), ("new", about["only_new"]))
-        if names
-    ]
-    which = f" ({'; '.join(only)})" if only else ""
-    return [f"No policy is in both runs{which}: production alone was compared"]
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:

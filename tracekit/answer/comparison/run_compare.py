@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from tracekit.answer.admissible import PENDING, WAITING
-from tracekit.answer.amounts import value_text
 from tracekit.answer.comparison.compared_run import (
     ALIKE,
     AS_MANY,
@@ -18,9 +17,7 @@ from tracekit.answer.comparison.compared_run import (
     TOO_FEW,
     ComparedRun,
     compared_run,
-    fewer_placed,
-    other_workload,
-    told,
+    speaks_of_load,
     what_differs,
 )
 from tracekit.answer.comparison.held_to import SAME_POLICIES, check, outcomes
@@ -35,6 +32,8 @@ from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.study import Study
 
 NAME = "comparison"
+#: Values that differ by a smaller part of themselves are alike.
+_LEAST = 0.001
 
 CHANGES_SCHEMA = {
     "policy": pl.String,
@@ -103,14 +102,16 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             "policies": common,
             "only_base": [name for name in before.rows() if name not in common],
             "only_new": [name for name in after.rows() if name not in common],
-            "differs": told(differs),
-            "other_workload": other_workload(told(differs)),
-            "fewer_placed": fewer_placed(changes),
+            "other_workload": any(speaks_of_load(str(one["setting"])) for one in differs),
+            "settings": differs,
         },
         frames={
             "changes": changes,
             "thresholds": outcomes(thresholds, before, after, changes, common),
-            "settings": pl.DataFrame(differs, schema=SETTINGS_SCHEMA, orient="row"),
+            "settings": pl.DataFrame(
+                [{name: str(value) for name, value in one.items()} for one in differs],
+                schema=SETTINGS_SCHEMA,
+            ),
         },
     )
 
@@ -230,6 +231,5 @@ def _way(measure: Measure, change: float, placed_change: float) -> str:
 
 
 def _alike(measure: Measure, base: float, new: float) -> bool:
-    """Whether values lie too close to count, or for whoever reads them to see it."""
-    near = abs(new - base) < least_apart(measure)
-    return near or value_text(measure, base) == value_text(measure, new)
+    """Whether values lie too close to count."""
+    return abs(new - base) < max(least_apart(measure), _LEAST * abs(base), _LEAST * abs(new))
