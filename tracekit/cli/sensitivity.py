@@ -1,22 +1,10 @@
-"""tracekit sensitivity: which assumptions the order of policies hangs on."""
+"""tracekit sensitivity: which assumptions the recommended policy hangs on."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import (
-    print_following,
-    print_json,
-    print_paragraph,
-    print_sentence,
-    print_table,
-)
-
-if TYPE_CHECKING:
-    from tracekit.study import Study
+from tracekit.cli._output import print_json, print_table
 
 PANEL = Panel.replay
 
@@ -29,32 +17,24 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     Example: tracekit sensitivity mystore --policy cwt --policy first_fit --change node_cpu_cores=52
     """
+    from tracekit.answer.sensitivity.study import answer_of_sensitivity
+    from tracekit.report.sentences import document
+    from tracekit.report.terminal import answer_lines
+
     found = asked()
-    changes = found.frames["changes"]
+    changes, answer = found.frames["changes"], answer_of_sensitivity(found)
     if json:
-        print_json(
-            {
-                "schema": "tracekit/vary/1",
-                **found.about,
-                "changes": changes.to_dicts(),
-                "ranks": found.frames["ranks"].to_dicts(),
-            }
-        )
+        parts = {**document(answer), **found.about, "changes": changes.to_dicts()}
+        ranks = found.frames["ranks"].to_dicts()
+        print_json({**parts, "ranks": ranks, "schema": "tracekit/vary/1"})
         return
-    _show(found)
-
-
-def _show(study: Study) -> None:
-    from tracekit.answer.fewest.asked_already import AskedAlready
-    from tracekit.answer.sensitivity import rows
-    from tracekit.answer.sensitivity import told as words
-    from tracekit.report.studies import folders_of_studies, read_studies
-
-    print_paragraph(words.answer(study))
-    print_table(rows.caption(study), rows.HEADS, rows.rows(study), note=rows.NOTE)
-    print_sentence(words.sure(study))
-    for said in words.problems(study):
-        print_sentence(said)
-    beside = folders_of_studies(Path(study.about["store"]), [])
-    there = AskedAlready(list(read_studies(beside, [], None).values()))
-    print_following(words.following(study, there=there))
+    print("\n".join(answer_lines(answer)))
+    columns = ["change", "stands", "policy", "agreement", "first"]
+    print_table(
+        f"{len(found.about['policies'])} policies, ranked by {found.about['measure']}",
+        ["change", "answer", "policy", "agreement", "first by rank"],
+        changes.select(columns).rows(),
+        note="agreement: Kendall's tau of the ranks with those as assumed, +1 to -1",
+    )
+    for change, problem in changes.drop_nulls("problem").select("change", "problem").rows():
+        print(f"{change}: {problem}")

@@ -1,6 +1,6 @@
 """A report that was written: its key findings, and the page to open."""
 
-from tracekit.report import ReportSummary
+from tracekit.report.render import ReportSummary
 from tracekit.report.sentences import short
 from tracekit.shown import Page
 from tracekit.units import size

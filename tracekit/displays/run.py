@@ -18,7 +18,6 @@ def page(run: Run) -> Page:
     names = [one for one in COMPARED if one in found.measures]
     stands = {name: standings(found, name) for name in names}
     groups = [row.names for row in stands[names[0]].rows] if names else list(found.groups)
-    rows = [[", ".join(group), *(stands[name].row(group[0]) for name in names)] for group in groups]
     return Page(
         title=(
             f"Replay of {load.name}: {counted(load.containers, 'container')} on"
@@ -28,13 +27,14 @@ def page(run: Run) -> Page:
         columns=["policy", *(found.measures[name].title for name in names)],
         rows=[
             [
-                policies,
+                ", ".join(group),
                 *(
-                    None if one is None else amount(one.mean, unit_of(found.measures[name]))
-                    for name, one in zip(names, cells, strict=True)
+                    None if row is None else amount(row.mean, unit_of(found.measures[name]))
+                    for name in names
+                    for row in [stands[name].row(group[0])]
                 ),
             ]
-            for policies, *cells in rows
+            for group in groups
         ],
         rest=page_of(run).rest,
     )

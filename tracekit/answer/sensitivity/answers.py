@@ -1,141 +1,33 @@
-"""The effect of each changed assumption on the answer and on the ranks of policies.
+"""The effect of each changed assumption on the decision and on the ranks of policies."""
 
-Each change is judged as a run is, by ``decision`` and ``advice``: which policies are barred, which
-is chosen, and whether production is kept, also where a policy is a trade for it.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import polars as pl
 
-from tracekit.answer.advice import keeps_production, sentence
-from tracekit.answer.decision import Decision, decision
-from tracekit.answer.left_waiting import waits_too_much
-from tracekit.answer.may_answer import CONDITIONS
+from tracekit.answer.admissible import waits_too_much
+from tracekit.answer.decide import Choice
+from tracekit.answer.facts import Fact, Verdict
 from tracekit.answer.standings import Standing, Standings, difference, standings
 from tracekit.errors import TracekitError
-from tracekit.replay.measures import OVERLOAD, find_measure, small
+from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.study import Study
 
-#: How the answer under the defaults stands under a change.
-SAME, BARRED, KEPT, OTHER, TRADE, UNTOLD = (
-    "same", "barred", "production kept", "another policy", "another trade", "not told",
-)  # fmt: skip
-#: The answer where no policy can be chosen.
-NOBODY = "none"
-#: The change leaves the workload as it is.
-NOTHING = "nothing changes"
-#: The answer turns over.
-TURNED = (BARRED, KEPT, OTHER, TRADE)
+#: How the recommended policy stands under a change.
+Stands = Literal["same", "barred", "another policy", "undecided", "nothing changes"]
+#: The policy that is recommended as assumed is not the one here.
+TURNED: tuple[Stands, ...] = ("barred", "another policy")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answered:
-    """The answer of a run.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Policies any of which may be chosen, the first choice first; ``OBSERVED`` where production
-        is kept; empty where nothing can be told.
-    trades : tuple of str
-        Where production is kept, the policies any of which is a trade for it: better by one measure
-        and worse by another.
-    subject : str
-        The policy that further questions are about; empty where there is none.
-    criterion : str
-        The measure that decided; empty where none did.
-    said : str
-        The answer in one sentence.
-    barred : mapping of str to str
-        The barred policies, each with the reason as a clause.
-    """
-
-    names: tuple[str, ...]
-    trades: tuple[str, ...] = ()
-    subject: str
-    criterion: str
-    said: str
-    barred: Mapping[str, str]
-
-    @property
-    def first(self) -> str:
-        """The answer itself; empty where nothing can be told."""
-        return next(iter(self.names), "")
-
-    @property
-    def text(self) -> str:
-        """The answer in a word or two."""
-        if self.first == OBSERVED:
-            unless = f", unless the trade with {self.trades[0]} is worth it" if self.trades else ""
-            return f"keep production{unless}"
-        return ", ".join(self.names) or NOBODY
-
-
-def answered(found: Results, told: Decision | None = None) -> Answered:
-    """The answer of a run with these results; ``told`` is its decision where that is known."""
-    told = told or decision(found)
-    said = sentence(found, told)
-    keeps = keeps_production(found, told)
-    return Answered(
-        names=(OBSERVED,) if keeps else told.chosen,
-        trades=told.chosen if keeps else (),
-        subject=told.subject,
-        criterion=told.criterion,
-        said=said,
-        barred={name: one.why for one in told.left_out for name in one.names},
-    )
-
-
-def stands(usual: Answered, here: Answered) -> str:
-    """Whether the answer under the defaults is the answer here, and may be chosen at all."""
-    if not usual.first:
-        return UNTOLD
-    if usual.first in here.barred:
-        return BARRED
-    if usual.first in here.names:
-        return SAME if _trade_alike(usual, here) else TRADE
-    if not here.first:
-        return UNTOLD
-    return KEPT if here.first == OBSERVED else OTHER
-
-
-def _trade_alike(usual: Answered, here: Answered) -> bool:
-    """Whether the first trade for production is a trade here, too; or whether neither has one."""
-    return set(usual.trades[:1]) <= set(here.trades) and bool(usual.trades) == bool(here.trades)
-
-
-def why(usual: Answered, here: Answered) -> str:
-    """Why the answer does not stand, a clause; empty where it does."""
-    how = stands(usual, here)
-    if how == BARRED:
-        return here.barred[usual.first]
-    if how in {KEPT, TRADE}:
-        return _why_kept(usual, here)
-    if how == OTHER:
-        return decided_by(here.criterion)
-    # the sentence without its "No policy can be recommended"
-    return here.said.partition(": ")[2].rstrip(".") if how == UNTOLD and not here.first else ""
-
-
-def _why_kept(usual: Answered, here: Answered) -> str:
-    """Why production is kept here, or is no longer beside the same trade; a clause."""
-    if here.trades:
-        return f"{here.trades[0]} is better {decided_by(here.criterion)} and worse otherwise"
-    if usual.trades and usual.trades[0] in here.barred:
-        return here.barred[usual.trades[0]]
-    return "no policy is better than production beyond chance"
-
-
-def decided_by(criterion: str) -> str:
-    """The measure by which a policy was chosen, a clause."""
-    measure = find_measure(criterion)
-    if criterion in CONDITIONS or measure is None:
-        return "as others do not hold the load"
-    return f"by {small(measure.title)}"
+def stands(usual: Choice, here: Choice) -> Stands:
+    """Whether the policy recommended as assumed is recommended here, too."""
+    if "few_orders" in (usual.because, here.because) or not (usual.policy and here.policy):
+        return "undecided"
+    if usual.policy in {one.policy for one in here.barred}:
+        return "barred"
+    return "same" if usual.policy == here.policy else "another policy"
 
 
 BASE = "as assumed"
@@ -156,8 +48,8 @@ _RANKS = {
 _MOVES = {
     "change": pl.String,
     "stands": pl.String,
-    "answer": pl.String,
-    "why": pl.String,
+    "policy": pl.String,
+    "because": pl.String,
     "decided_by": pl.String,
     "agreement": pl.Float64,
     "first": pl.String,
@@ -168,7 +60,7 @@ _MOVES = {
 
 
 def ranked(
-    found: Mapping[str, Results], measure: str, answers: Mapping[str, Answered]
+    found: Mapping[str, Results], measure: str, choices: Mapping[str, Choice]
 ) -> pl.DataFrame:
     """Ranks within each change; none where the workload lacks the measure, as it may change too."""
     rows: list[dict[str, Any]] = []
@@ -185,11 +77,15 @@ def ranked(
                 OVERLOAD: _mean(one, policy, OVERLOAD),
                 "pending": _mean(one, policy, "pending"),
                 "waited": waits_too_much(one, policy),
-                "barred": answers[change].barred.get(policy),
+                "barred": _barred(choices[change]).get(policy),
             }
             for policy in [*ranks, *(name for name in one.policies if name not in ranks)]
         ]
     return pl.DataFrame(rows, schema=_RANKS)
+
+
+def _barred(choice: Choice) -> dict[str, str]:
+    return {one.policy: one.because for one in choice.barred}
 
 
 def _ranks(found: Results, measure: str) -> dict[str, dict[str, Any]]:
@@ -233,33 +129,33 @@ def _rank(found: Results, stand: Standings, row: Standing) -> float:
 
 def moved_by(
     ranks: pl.DataFrame,
-    answers: Mapping[str, Answered],
+    choices: Mapping[str, Choice],
     problems: Mapping[str, str],
     unchanged: Sequence[str] = (),
 ) -> pl.DataFrame:
     """The effect of each change on the answer and the ranks; the largest first."""
-    usual = answers[BASE]
+    usual = choices[BASE]
     base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []
     for (change,), part in ranks.group_by("change", maintain_order=True):
         if change == BASE:
             continue
-        here = answers[str(change)]
+        here = choices[str(change)]
         rows.append(
             {
                 "change": change,
                 "stands": stands(usual, here),
-                "answer": here.text,
-                "why": why(usual, here) or None,
-                "decided_by": here.criterion or None,
+                "policy": here.policy or None,
+                "because": here.because,
+                "decided_by": here.measure or None,
                 **_moved(base, dict(part.select("policy", "rank").drop_nulls().rows())),
                 "first": ", ".join(part.filter("best")["policy"]) or None,
                 "problem": None,
             }
         )
-    rows += [{"change": change, "stands": NOTHING} for change in unchanged]
+    rows += [{"change": change, "stands": "nothing changes"} for change in unchanged]
     rows += [{"change": change, "problem": what} for change, what in problems.items()]
-    known = {one: at for at, one in enumerate((*TURNED, UNTOLD, SAME, NOTHING))}
+    known = {one: at for at, one in enumerate((*TURNED, "undecided", "same", "nothing changes"))}
     order = pl.col("stands").replace_strict(known, default=len(known), return_dtype=pl.Int64)
     return pl.DataFrame(rows, schema=_MOVES).sort(order, "agreement", "change", nulls_last=True)
 
@@ -280,3 +176,35 @@ def _moved(base: Mapping[str, float], here: Mapping[str, float]) -> dict[str, An
         "most_moved": moved,
         "places": float(abs(here[moved] - base[moved])),
     }
+
+
+_VERDICTS: Mapping[str, Verdict] = {
+    "same": "same",
+    "nothing changes": "same",
+    "undecided": "cannot_tell",
+    "barred": "worse",
+    "another policy": "worse",
+}
+
+
+def facts_of_changes(study: Study) -> Iterator[Fact]:
+    """One fact for each change: whether the recommended policy is another one."""
+    usual = study.about["policy"]
+    for row in study.frames["changes"].to_dicts():
+        name, _, value = row["change"].partition("=")
+        if row["problem"] is not None:
+            yield Fact(
+                kind="assumption_matters", subject=name, value=value, because="failed", rank=2
+            )
+            continue
+        verdict = _VERDICTS[row["stands"]]
+        yield Fact(
+            kind="assumption_matters",
+            subject=name,
+            value=value,
+            against=usual,
+            verdict=verdict,
+            because="barred" if row["stands"] == "barred" else "",
+            rank=1 if verdict == "worse" else 2,
+            about={"policy": row["policy"], "agreement": row["agreement"]},
+        )

@@ -14,6 +14,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.kept import replays_alike
 from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.one import digest_of, in_order, replay_one
 from tracekit.replay.runs.replayer import Planned
 from tracekit.replay.runs.results import Results
@@ -37,6 +38,7 @@ class Met:
     rows: list[dict[str, Any]]
     digest: str
     about: dict[str, Any]
+    used_by: str
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Orders:
             rows.append(row_of(Planned(entrant, seed, number), one))
             digests.append(one.digest.encode())
         on_progress(1, 0, 0)
-        return Met(rows, digest_of(digests), _about(load, varies))
+        return Met(rows, digest_of(digests), _about(load, varies), entrant.used_by)
 
 
 def forget() -> None:
@@ -116,7 +118,10 @@ def _about(load: Workload, varies: list[str]) -> dict[str, Any]:
         "workload": {
             "name": load.name,
             "nodes": load.nodes,
+            "containers": load.containers,
             "steps": len(load.times_ms),
+            "step_ms": load.step_ms,
+            MAY_WAIT: most_waiting(load),
             "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
             **shares(load),
@@ -130,7 +135,10 @@ def results_of(met: Mapping[str, Met]) -> Results:
     frame = pl.DataFrame(rows, infer_schema_length=None)
     document = {
         **next(iter(met.values())).about,
-        "policies": [{"policy": name, "placements": one.digest} for name, one in met.items()],
+        "policies": [
+            {"policy": name, "placements": one.digest, "used_by": one.used_by}
+            for name, one in met.items()
+        ],
     }
     first = frame.filter(repeat=0)
     return Results(document, first, frame if frame.height > first.height else None)

@@ -3,7 +3,7 @@
 A trace does not say how large nodes and requests are. If the answer is another once such a number
 changes, or the policy that it names is barred, then the answer under the default is worth little.
 Each change is judged as a run is, beside production: ``answers``. Ranks by one measure stand
-beside that, and decide nothing; ``told`` has the words.
+beside that, and decide nothing.
 """
 
 import contextlib
@@ -14,14 +14,22 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tracekit.answer.may_answer import CONDITIONS, separating
-from tracekit.answer.sensitivity.answers import BASE, Answered, answered, moved_by, ranked
+from tracekit.answer.decide import choose
+from tracekit.answer.facts import Answer, Fact, Followup, answer_of
+from tracekit.answer.sensitivity.answers import (
+    BASE,
+    TURNED,
+    facts_of_changes,
+    moved_by,
+    ranked,
+)
 from tracekit.answer.sensitivity.replays import Known, Met, Orders, Unchanged, forget, results_of
 from tracekit.answer.sensitivity.tried import CHANGES, RECORDED_CHANGES, SIZED_CHANGES
 from tracekit.answer.standings import standings
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.own_files import address, noted
@@ -35,9 +43,10 @@ from tracekit.study import Study
 NAME = "assumptions"
 #: A report compares these to know whether the study is of its run.
 _OF_LOAD = ("name", "nodes", "steps", "assumptions")
-#: What policies are ranked by where nothing tells them apart.
-USUAL = "cpu_max_fraction"
-POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
+#: What policies are ranked by where no measure decides.
+USUAL_MEASURE = "cpu_max_fraction"
+POLICIES = ("default_scheduler", "least_allocated", "most_allocated", "balanced_allocation",
+            "target_load_packing", "random")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,16 +89,13 @@ def vary_assumptions(
     Returns
     -------
     Study
-        ``changes``, what turns the answer over first: ``stands`` says whether the answer under the
-        defaults (a policy, or to keep production) is the answer here (``same``; it may be within
-        chance of the first), is barred (``barred``), gives way to production (``production kept``)
-        or to another policy (``another policy``), or production is kept, but the trade for it is
-        another (``another trade``), nothing is told, or the workload is the same (``nothing
-        changes``, and nothing was replayed); ``answer`` is the answer here, ``why`` what turned it,
-        ``decided_by`` the measure that decided. Beside it how far ranks agree (Kendall's
-        tau-b, 1 the same, -1 the opposite), the first by ``measure``, and who moved by how many
-        places. A change under which nothing can be replayed has its problem
-        there.
+        ``changes``, what turns the answer over first: ``stands`` says whether the policy that is
+        recommended as assumed is recommended here (``same``), is barred (``barred``), gives way to
+        another (``another policy``), nothing is decided (``undecided``), or the workload is the same
+        (``nothing changes``, and nothing was replayed); ``policy`` is the one recommended here,
+        ``because`` the key of the reason, ``decided_by`` the measure. Beside it how far ranks agree
+        (Kendall's tau-b, 1 the same, -1 the opposite), the first by ``measure``, and who moved by
+        how many places. A change under which nothing can be replayed has its problem there.
 
         ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
         each policy that is better beyond chance, so that those that cannot be told apart share
@@ -124,9 +130,9 @@ def vary_assumptions(
     found, problems = tried.found, tried.problems
     if BASE in problems:
         raise TracekitError(problems[BASE])
-    answers = {change: answered(one) for change, one in found.items()}
-    measure = measure or that_decides(answers[BASE]) or _that_tells(found[BASE])
-    ranks = ranked(found, measure, answers)
+    choices = {change: choose(one, named=names) for change, one in found.items()}
+    measure = measure or choices[BASE].measure or USUAL_MEASURE
+    ranks = ranked(found, measure, choices)
     base = standings(found[BASE], measure)
     return Study(
         name=NAME,
@@ -141,11 +147,11 @@ def vary_assumptions(
             "workload": _of_load(found[BASE]),
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
-            **_of_answer(answers[BASE]),
+            "policy": choices[BASE].policy,
+            "because": choices[BASE].because,
             "best": [name for row in base.best for name in row.names],
-            "why_not": base.why_not,
         },
-        frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems, tried.unchanged)},
+        frames={"ranks": ranks, "changes": moved_by(ranks, choices, problems, tried.unchanged)},
     )
 
 
@@ -162,15 +168,6 @@ def _of_load(found: Results) -> dict[str, Any]:
 
 def _of_policies(asked: Mapping[str, Entrant], names: Sequence[str]) -> dict[str, Any]:
     return {"policies": names, **noted(asked[name] for name in names)}
-
-
-def _of_answer(told: Answered) -> dict[str, Any]:
-    return {
-        "answer": list(told.names),
-        "trades": list(told.trades),
-        "answer_said": told.said,
-        "subject": told.subject,
-    }
 
 
 def _usual(store: Store) -> tuple[str, ...]:
@@ -242,22 +239,22 @@ def _check(measure: str | None, settings: Sequence[str]) -> None:
     )
 
 
-def that_decides(usual: Answered) -> str:
-    """The measure by which a policy was chosen; empty where only holding the load decided."""
-    return "" if usual.criterion in CONDITIONS else usual.criterion
-
-
-def _that_tells(found: Results) -> str:
-    """The first measure with a better end by which some policy is best, beyond chance.
-
-    Else the first that tells any two apart, also by the one order they met; else ``USUAL``.
-    """
-    judged = [one for one in found.measures.values() if one.better]
-    ordered = sorted(judged, key=lambda one: one.group != "answer")
-    ours = [names for names in found.groups if names != (OBSERVED,)]
-    stands = [one for name in ordered if (one := standings(found, name.name, among=ours)).tells]
-    stands.sort(key=lambda one: len(one.best) == len(one.rows))
-    told = (one.measure for one in stands)
-    rows = found.summary.filter(pl.col("policy") != OBSERVED)
-    apart = (one.name for one in separating(rows) if one.better and one.compared)
-    return next(told, next(apart, USUAL))
+def answer_of_sensitivity(study: Study) -> Answer:
+    """Whether the recommended policy hangs on an assumption, and what to do next."""
+    changes = study.frames["changes"]
+    turned = changes.filter(pl.col("stands").is_in(TURNED)).height
+    tried = changes.filter(pl.col("problem").is_null()).height
+    unknown = changes.filter(stands="undecided").height == tried
+    because = "unknown" if unknown else "turns" if turned else "stands"
+    first = Fact(
+        kind="sensitivity",
+        subject=study.about["policy"],
+        value=turned,
+        against=tried,
+        because=because,
+        about={"orders": study.about["repeats"]},
+    )
+    few = unknown and study.about["repeats"] == 1
+    again = {"STORE": study.about["store"], "repeat": FEWEST}
+    steps = [Followup(question="orders", command="sensitivity", arguments=again)] if few else []
+    return answer_of([first, *facts_of_changes(study)], steps)
