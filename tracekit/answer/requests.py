@@ -60,9 +60,9 @@ def facts_of_requests(study: Study) -> list[Fact]:
     """
     return [
         *_to_change(study),
-        *_moved(study),
         *_risk(study),
         *_growing(study),
+        *_moved(study),
         *_judged(study),
         *_lacking(study),
     ]
