@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from given_source import given_source
-from replay_support import workload
+from replay_support import Row, workload
 
+from tracekit.answer.fewest.limits import Limits, limits_at
 from tracekit.answer.fewest.study import shrink_cluster
+from tracekit.replay.runs.thresholds import LIMIT, Threshold, parse_threshold
 from tracekit.replay.workload.workload import Workload
 from tracekit.study import Study
 
-#: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
+#: Eight nodes of 100, sixteen containers of 25 that use what they ask for: the requests fill four.
 EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)
 
 
+def thresholds(*texts: str) -> list[Threshold]:
+    return [parse_threshold(text, LIMIT) for text in texts]
+
+
+def limits(load: Workload, *texts: str) -> Limits:
+    return limits_at(load.ceiling, thresholds(*texts), None)
+
+
 def shrunk(
-    load: Workload, *limits: str, policies: Sequence[str] = ("best_fit",), **more: Any
+    load: Workload, *texts: str, policies: Sequence[str] = ("best_fit",), **more: Any
 ) -> Study:
-    asked = {"policies": policies, "limits": limits, "repeats": 1, **more}
+    asked = {"policies": policies, "limits": thresholds(*texts), "repeats": 1, **more}
     return shrink_cluster(given_source(load), **asked)
 
 
 def row(study: Study, policy: str = "best_fit") -> dict[str, Any]:
     return study.frames["policies"].filter(policy=policy).row(0, named=True)
+
+
+def varying(
+    nodes: Sequence[tuple[int, int]], rows: Sequence[Row], *, seed: int, steps: int = 120
+) -> Workload:
+    """A workload whose containers use half to all of their request, another share at each step."""
+    load = workload(nodes, rows, steps=steps, used_share=1.0)
+    load = dataclasses.replace(load, exchangeable=np.ones(load.containers, np.bool_))
+    share = np.random.default_rng(seed).uniform(0.5, 1, load.usage.shape)
+    return dataclasses.replace(load, usage=(load.usage * share).astype(np.float32))

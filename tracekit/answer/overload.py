@@ -107,14 +107,3 @@ def within(production: float | None, node_steps: float) -> str:
     if most == production:
         return f"nodes are overloaded no more often than in production ({steps})"
     return f"nodes are overloaded in at most {steps} ({SLIGHT:.2%}; production: {production:,.0f})"
-
-
-def within_on_fewer(production: float | None, node_steps: float) -> str:
-    """As ``within``, and how much more often than with all nodes."""
-    more = more_than_with_all(production, node_steps)
-    if more is None:
-        return within(production, node_steps)
-    return (
-        f"{within(production, node_steps)}, and in at most {more:,.0f} more than under the same"
-        " policy with all nodes"
-    )

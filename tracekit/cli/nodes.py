@@ -132,16 +132,8 @@ def _show_going(study: Study, policy: str, out: Path | None) -> None:
 
 
 def _limits(study: Study) -> str:
-    """The limits, and the reason for them where none was given."""
+    """The limits, those given and those that hold anyway."""
     from tracekit.answer.fewest.words import waits
-    from tracekit.answer.fewest.words.broken import limit_words
 
-    given, known = study.about["limits_given"], study.about["limits"]
-    # what somebody wrote is told as it was written
-    mean = set(study.about.get("limits_at_mean", ())) if study.about["repeats"] > 1 else set()
-    words = (f"{limit_words(one)}{', at the mean of the orders' * (one in mean)}" for one in known)
-    told = [", ".join(known)] if given else words
-    said = f"Limits: {'; '.join(filter(None, [waits.limit(study), *told]))}."
-    if given:
-        return said
-    return f"{said} What is not given is what a policy may be chosen by; --limit sets another."
+    limits = filter(None, [waits.limit(study), *study.about["limits"]])
+    return f"Limits: {'; '.join(limits)}."

@@ -39,12 +39,11 @@ def nodes(
         Sequence[str],
         Option(
             "A limit that must hold in each order of arrival, such as 'cpu_max_fraction <= 0.8';"
-            " repeatable. It may name"
-            " 'observed' (production) and 'base' (the policy on all nodes). Default: overload as in"
-            " production, or in 0.01 % of node-steps if that is more; and in at most 0.01 % more"
-            " than with all nodes. Every container must be placed at once; where production placed"
-            " all, as many may wait as with all nodes, but no more than 0.5 % of the containers"
-            " and of what they request of each resource.",
+            " repeatable. It may name 'observed' (production) and 'base' (the policy on all nodes)."
+            " Without one on CPU or on memory the ceiling holds: 80 % CPU at the 99th percentile"
+            " over time, 90 % memory. Every container must be placed at once; where production"
+            " placed all, as many may wait as with all nodes, but no more than 0.5 % of the"
+            " containers and of what they request of each resource.",
             names="--limit",
             completes="measures",
             metavar="[POLICY:] EXPRESSION",
@@ -58,6 +57,15 @@ def nodes(
             metavar="nodes|cost",
         ),
     ] = None,
+    may_remove: Annotated[
+        Sequence[str],
+        Option(
+            "Special nodes of this class may go: the only ones with a resource (gpu), with a taint"
+            " or label of their own (tainted), with pods that may not be evicted (pinned);"
+            " repeatable.",
+            metavar="gpu|tainted|pinned",
+        ),
+    ] = (),
     scale: Annotated[float, Option("So many times as many containers.")] = 1.0,
     repeats: Annotated[
         Repeats,
@@ -82,6 +90,7 @@ def nodes(
     from tracekit.answer.fewest.study import shrink_cluster
     from tracekit.replay.policy.entrant import check_spelled
     from tracekit.replay.policy.nearness import PARAMETER
+    from tracekit.replay.runs.thresholds import LIMIT, parse_threshold
     from tracekit.replay.workload.source import source_of
     from tracekit.verbs._study import made
 
@@ -98,7 +107,8 @@ def nodes(
         lambda crew: shrink_cluster(
             source,
             policies=policies,
-            limits=limits,
+            limits=[parse_threshold(one, LIMIT) for one in limits],
+            may_remove=may_remove,
             scale=scale,
             least=least or "",
             repeats=repeats,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from replay_support import workload
-from shrink_support import row, shrunk
+from shrink_support import row, shrunk, thresholds
 from tests_support import shared_data
 
 from tracekit.answer.fewest.study import shrink_cluster
@@ -33,7 +33,7 @@ def test_real_pods_of_openb(tmp_path: Path) -> None:
     assume = ["departures=none", "resources=cpu+memory", "selectors=none", "step_ms=10800000"]
     source = source_of(tmp_path / "store", None, assume=assume, seed=0)
     limit = "cpu_max_fraction <= 1"
-    found = shrink_cluster(source, policies=["best_fit"], limits=[limit], repeats=1)
+    found = shrink_cluster(source, policies=["best_fit"], limits=thresholds(limit), repeats=1)
     load = source.load()
     for told in found.frames["policies"].iter_rows(named=True):
         assert told["problem"] is None

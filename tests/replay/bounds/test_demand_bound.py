@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.answer.fewest.search.least_nodes import least_nodes
-from tracekit.answer.fewest.search.limits import parse_limits
+from tracekit.answer.fewest.bound import least_nodes
+from tracekit.answer.fewest.limits import Limits
 from tracekit.replay.bounds.demand import bound_after_losses, cost_bound, demand_bound, load_bound
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.thresholds import at_most
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.constraints import Constraints
@@ -148,7 +149,7 @@ def test_what_is_there_after_a_loss_is_on_the_nodes_that_are_left() -> None:
     after = dataclasses.replace(load, losses=lost)
     assert bound_after_losses(after, (1.0, 1.0), requests=True) == 2
     assert bound_after_losses(after, (np.inf, np.inf), requests=False) == 0
-    limits = parse_limits(["cpu_max_fraction <= 1"], ["best_fit"])
+    limits = Limits((at_most("cpu_max_fraction", 1),))
     assert least_nodes(after, parse_policy("best_fit"), limits) == 4
 
 

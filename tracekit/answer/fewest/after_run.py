@@ -8,7 +8,7 @@ from tracekit.answer.decision import Decision, decision
 from tracekit.answer.fewest.study import chosen, shrink_cluster
 from tracekit.answer.fewest.words.next import STORE
 from tracekit.answer.followed import LARGEST, how_large
-from tracekit.answer.preferred import USUAL
+from tracekit.replay.policy.entrant import USUAL
 from tracekit.crew.crew import Crew
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.placement import all_policies

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.answer.fewest.search.trials import NODES
+from tracekit.answer.fewest.found import NODES
 from tracekit.replay.chance.student import FEWEST
 from tracekit.study import Study
 

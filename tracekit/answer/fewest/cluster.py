@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.workload.changed.more_nodes import numbered
+from tracekit.replay.workload.declared import Ceiling
 from tracekit.replay.workload.workload import Workload
 
 
@@ -21,7 +23,9 @@ class Cluster:
     ``cordoned`` marks the nodes that take nothing new, and is None where all do. ``like`` has, for
     each further node, the name of the node that it is like; None for nodes that are there.
     ``running`` is how many containers production runs on each node at the last step, and None where
-    its placement is not recorded. Daemons do not count, as no drain moves them.
+    its placement is not recorded. Daemons do not count, as no drain moves them. ``special`` is the
+    reason of each node that stays for a reason of its own, by position, and ``ceiling`` how full a
+    node may be.
     """
 
     node_ids: tuple[str, ...]
@@ -33,6 +37,8 @@ class Cluster:
     cordoned: BoolArray | None = None
     like: tuple[str | None, ...] = ()
     running: IntArray | None = None
+    special: Mapping[int, str] = field(default_factory=dict)
+    ceiling: Ceiling = field(default_factory=Ceiling)
 
     def with_more(self, like: IntArray) -> Cluster:
         """The same with further nodes behind these, each like the one at its position."""

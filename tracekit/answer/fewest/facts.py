@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.answer.fewest.search.limits import Limits
-from tracekit.answer.fewest.search.staying import fixed_nodes, left_nodes
+from tracekit.answer.fewest.limits import Limits
+from tracekit.answer.fewest.special import fixed_nodes, left_nodes
 from tracekit.answer.followed import LARGEST, how_large
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
@@ -95,13 +95,9 @@ def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, 
     """What production came to, and which limits it breaks itself; empty where not recorded."""
     if observed is None:
         return {}
-    broken = [
-        one.text
-        for one in limits.given
-        if one.policy is None
-        and not one.speaks_of("base")
-        and not one.met(observed, observed, observed)
-    ]
+    every = (*limits.ceiling, *limits.given)
+    plain = [one for one in every if one.policy is None and not one.speaks_of("base")]
+    broken = [one.text for one in plain if not one.met(observed, observed, observed)]
     measures = {name: observed[name] for name in compared(observed)}
     return {"nodes": observed["nodes_used_max"], "breaks": broken, "measures": measures}
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tracekit.answer.fewest.cluster import Cluster
-from tracekit.answer.fewest.search.found import MIXED, Fewest, Option
-from tracekit.answer.fewest.search.limits import Limits
-from tracekit.answer.fewest.search.too_few import TooFewError
+from tracekit.answer.fewest.found import Found, TooFewError
+from tracekit.answer.fewest.limits import CPU, MEMORY, Margin
+from tracekit.answer.fewest.trials import Trial
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import FULLEST, compared, find_measure
@@ -25,52 +25,56 @@ RUNNING = "running_containers"
 CORDONED = "cordoned"
 #: The column of nodes with the name of the one that a further node is like; null for its own.
 LIKE = "like_node"
-
+#: The column of nodes that says why a special one stays; null for others.
+SPECIAL = "special"
 #: The column of how many containers find no node with all nodes either; null where none waits.
 WAITS_WITH_ALL = "waits_with_all"
-#: The column of how a limit breaks with one node fewer: its value, and what it may be.
-FAILS_HOW = "fails_how"
-#: The columns of the measure whose limit breaks on all nodes and holds on fewer, and of its value.
-BREAKS_WITH_ALL = ("breaks_with_all_measure", "breaks_with_all_value")
-#: The columns of what keeps containers waiting with one node fewer, if that is known, and of how
-#: many nodes rules on who shares one need alone.
-STOPS, APART = "stops", "apart_nodes"
+#: The column of the measure whose limit breaks on all nodes there are.
+BREAKS_WITH_ALL = "breaks_measure"
 #: The column of how many further nodes are needed; these are among the nodes that are enough.
 ADDED = "added_nodes"
-#: The column of the measure whose limit breaks on all nodes there are, where some are added.
-TOO_FEW = "too_few_measure"
 #: How policies are put in order: who has an answer, who needs no further nodes, the fewest first.
 BY_NODES = (pl.col("nodes").is_null(), pl.col(ADDED).fill_null(0) > 0, pl.col("nodes"))
+#: The joint count needs an explanation where it is so many times the worst single order.
+APART = 1.05
+
+#: A limit beside what a replay came to.
+_MARGIN = {
+    "": pl.String,
+    "_measure": pl.String,
+    "_value": pl.Float64,
+    "_allowed": pl.Float64,
+    "_room": pl.Float64,
+}
+
+
+def _margins(name: str) -> dict[str, Any]:
+    return {f"{name}{end}": kind for end, kind in _MARGIN.items()}
+
 
 _POLICIES = {
     "policy": pl.String,
     "nodes": pl.Int64,
     "of": pl.Int64,
     ADDED: pl.Int64,
-    TOO_FEW: pl.String,
     "bound": pl.Int64,
     "nodes_low": pl.Int64,
     "nodes_high": pl.Int64,
+    "joint_apart": pl.Boolean,
     "going": pl.String,
-    "tightest": pl.String,
-    "tightest_room": pl.Float64,
+    **_margins("tightest"),
     "fewer": pl.Int64,
-    "fails": pl.String,
-    "fails_measure": pl.String,
-    "fails_value": pl.Float64,
-    FAILS_HOW: pl.String,
-    STOPS: pl.String,
-    APART: pl.Int64,
+    **_margins("fails"),
+    "fullest_node": pl.String,
+    "special_nodes": pl.Int64,
+    "restarted": pl.Int64,
     WAITS_WITH_ALL: pl.Int64,
-    BREAKS_WITH_ALL[0]: pl.String,
-    BREAKS_WITH_ALL[1]: pl.Float64,
+    **_margins("breaks"),
     "problem": pl.String,
 }
-#: Where prices are known, per hour: what the nodes that are kept cost, and a bound below it.
-COST_KEPT, COST_BOUND = "cost_kept_per_hour", "cost_bound_per_hour"
-#: The frame of how many further nodes are enough, of one kind alone or mixed.
-KINDS = "kinds"
-_KINDS = {"policy": pl.String, LIKE: pl.String, "more": pl.Int64, "chosen": pl.Boolean}
+#: Where prices are known, per hour: the nodes that are kept, all there are, and a bound below both.
+COST_KEPT, COST_ALL = "cost_kept_per_hour", "cost_all_per_hour"
+COST_BOUND = "cost_bound_per_hour"
 _ORDERS = {"policy": pl.String, "repeat": pl.Int64, "nodes": pl.Int64}
 _SIZES = {
     "policy": pl.String,
@@ -78,23 +82,26 @@ _SIZES = {
     "nodes": pl.Int64,
     "holds": pl.Boolean,
     "fails": pl.String,
+    **_margins("tightest"),
 }
 _NODES = {
     "policy": pl.String,
     "node": pl.String,
     "place": pl.Int64,
     LIKE: pl.String,
+    SPECIAL: pl.String,
     "requested_fraction": pl.Float64,
     "kept": pl.Boolean,
+    "cpu_p99_over_time_fraction": pl.Float64,
     "cpu_max_fraction": pl.Float64,
     "memory_max_fraction": pl.Float64,
 }
 
 
 def frames_of(
-    found: Mapping[str, Fewest],
+    found: Mapping[str, Found],
     problems: Mapping[str, TracekitError],
-    limits: Limits,
+    measures: Sequence[str],
     cluster: Cluster,
     *,
     by_cost: bool = False,
@@ -110,109 +117,102 @@ def frames_of(
         for repeat, nodes in enumerate(one.by_order)
     ]
     return {
-        "policies": _policies(found, problems, limits, cluster).sort(
+        "policies": _policies(found, problems, measures, cluster).sort(
             [COST_KEPT, "nodes"] if by_cost else BY_NODES,
             nulls_last=True,
             maintain_order=True,
         ),
         "orders": pl.DataFrame(orders, schema=_ORDERS),
-        KINDS: pl.DataFrame(
-            [
-                {
-                    "policy": policy,
-                    LIKE: None if option.like == MIXED else cluster.node_ids[option.like],
-                    "more": option.nodes,
-                    "chosen": at == 0,
-                }
-                for policy, one in found.items()
-                for at, option in enumerate([Option(one.kind, len(one.like)), *one.options])
-                if len(one.like)
-            ],
-            schema=_KINDS,
-        ),
-        "sizes": _sizes(found),
+        "sizes": _sizes(found, cluster),
         "nodes": _nodes(found, cluster),
     }
 
 
 def _policies(
-    found: Mapping[str, Fewest],
+    found: Mapping[str, Found],
     problems: Mapping[str, TracekitError],
-    limits: Limits,
+    measures: Sequence[str],
     cluster: Cluster,
 ) -> pl.DataFrame:
-    told = list(dict.fromkeys([*FULLEST, *limits.measures]))
-    rows = [{**_policy(name, one, told), **_costs(one, cluster)} for name, one in found.items()]
+    shown = list(dict.fromkeys([*FULLEST, CPU, *measures]))
+    rows = [
+        {**_policy(name, one, shown, cluster), **_costs(one, cluster)}
+        for name, one in found.items()
+    ]
     nodes = len(cluster.node_ids) - cluster.left
     rows += [
         {"policy": name, "of": nodes, "problem": error.what, **_broken(error)}
         for name, error in problems.items()
     ]
-    prices = () if cluster.price_per_hour is None else (COST_KEPT, COST_BOUND)
-    numbers = dict.fromkeys([*prices, *told], pl.Float64)
+    prices = () if cluster.price_per_hour is None else (COST_KEPT, COST_ALL, COST_BOUND)
+    numbers = dict.fromkeys([*prices, *shown], pl.Float64)
     return pl.DataFrame(rows, schema={**_POLICIES, **numbers})
 
 
 def _broken(error: TracekitError) -> dict[str, Any]:
     """The limit that breaks on all nodes, if that is the problem."""
-    broken = error.broken if isinstance(error, TooFewError) else None
-    return {} if broken is None else {"fails_measure": broken.measure, "fails_value": broken.value}
+    return _columns("breaks", error.margin if isinstance(error, TooFewError) else None)
 
 
-def _broken_with_all(one: Fewest) -> dict[str, Any]:
-    """The limit that breaks on all nodes and holds on these, if one does."""
-    broken = one.broken_with_all
-    values = () if broken is None else (broken.measure, broken.value)
-    return dict(zip(BREAKS_WITH_ALL, values, strict=False))
+def _columns(name: str, margin: Margin | None) -> dict[str, Any]:
+    """The columns of a limit beside what a replay came to."""
+    if margin is None:
+        return {}
+    limit = margin.limit.text, margin.measure
+    values = (*limit, margin.value, margin.allowed, margin.room)
+    return {f"{name}{end}": value for end, value in zip(_MARGIN, values, strict=True)}
 
 
-def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
-    held = one.at(one.nodes)
-    fewer = next((trial for trial in one.at(one.nodes - 1) if trial.fails), None)
-    broken = None if fewer is None else fewer.fails
-    room = {
-        limit: min(trial.room[limit] for trial in held if limit in trial.room)
-        for limit in held[0].room
-    }
-    tightest = min(room, key=lambda limit: room[limit], default=None)
+def _tightest(trials: Sequence[Trial]) -> Margin | None:
+    """The limit with the least room in the worst order of arrival."""
+    every = (one.tightest for one in trials)
+    return min((one for one in every if one), key=lambda one: one.room or 0.0, default=None)
+
+
+def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> dict[str, Any]:
+    fewer = one.fewer[-1].broken[0] if one.fewer and one.fewer[-1].broken else None
+    those = cluster.with_more(one.like)
+    gone = np.setdiff1d(np.arange(len(cluster.node_ids)), one.place[: one.nodes])
     return {
         "policy": name,
         "nodes": one.nodes - one.left,
-        "of": len(one.place) - one.left - len(one.like),
+        "of": len(cluster.node_ids) - one.left,
         ADDED: len(one.like),
-        TOO_FEW: one.too_few or None,
         "bound": None if one.bound is None else max(one.bound - one.left, 0),
         "nodes_low": min(one.by_order) - one.left,
         "nodes_high": max(one.by_order) - one.left,
-        "going": one.going,
-        "tightest": tightest,
-        "tightest_room": None if tightest is None else room[tightest],
+        "joint_apart": one.nodes - one.left > APART * (max(one.by_order) - one.left),
+        "going": one.ordering,
+        **_columns("tightest", _tightest(one.held)),
         "fewer": one.nodes - 1 - one.left,
-        "fails": None if broken is None else broken.limit,
-        "fails_measure": None if broken is None else broken.measure,
-        "fails_value": None if broken is None else broken.value,
-        FAILS_HOW: None if broken is None else broken.how_far,
-        STOPS: next((trial.stops for trial in one.at(one.nodes - 1) if trial.stops), None),
-        APART: one.apart,
+        **_columns("fails", fewer),
+        "fullest_node": those.node_ids[int(np.nanargmax(one.fullest[0]))],
+        "special_nodes": len(cluster.special),
+        "restarted": None if cluster.running is None else int(cluster.running[gone].sum()),
         WAITS_WITH_ALL: one.waits_with_all,
-        **_broken_with_all(one),
-        **{measure: _worst(measure, [trial.row for trial in held]) for measure in told},
+        **_columns("breaks", one.breaks),
+        **{measure: _worst(measure, [trial.row for trial in one.held]) for measure in shown},
     }
 
 
-def _costs(one: Fewest, cluster: Cluster) -> dict[str, float | None]:
-    """What the nodes that are kept cost, and a bound below it; empty without prices.
+def _costs(one: Found, cluster: Cluster) -> dict[str, float | None]:
+    """What the nodes that are kept cost, all there are, and a bound below; empty without prices.
 
     Nodes that are gone by the end are paid no more.
     """
     price = cluster.with_more(one.like).price_per_hour
     if price is None:
         return {}
-    kept = price[one.place[one.left : one.nodes]]
-    known = not np.isnan(kept).any()
     # what nodes that are gone carried is no longer paid for
     bound = one.cheapest if not one.left else None
-    return {COST_KEPT: float(kept.sum()) if known else None, COST_BOUND: bound}
+    there = one.place[one.left :]
+    every = there[there < len(cluster.node_ids)]
+    return {COST_KEPT: _sum(price[one.kept]), COST_ALL: _sum(price[every]), COST_BOUND: bound}
+
+
+def _sum(prices: FloatArray) -> float | None:
+    """The sum; None where one is unknown."""
+    return None if np.isnan(prices).any() else float(prices.sum())
 
 
 def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:
@@ -223,9 +223,9 @@ def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:
     return (min if high else max)(values, default=None)
 
 
-def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
+def _sizes(found: Mapping[str, Found], cluster: Cluster) -> pl.DataFrame:
     # in the order of the rows: a set has another in every process
-    trials = (trial for one in found.values() for trial in one.trials)
+    trials = (trial for one in found.values() for trial in one.seen)
     seen = dict.fromkeys(name for trial in trials for name in trial.row)
     measures = ["placed", *compared(seen)]
     rows = [
@@ -233,35 +233,51 @@ def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
             "policy": name,
             "repeat": trial.repeat,
             "nodes": trial.nodes - one.left,
-            "holds": trial.fails is None,
-            "fails": None if trial.fails is None else trial.fails.limit,
+            "holds": not trial.broken,
+            "fails": trial.broken[0].limit.text if trial.broken else None,
+            **_columns("tightest", trial.tightest),
+            COST_KEPT: _cost_at(one, trial.nodes, cluster),
             **{measure: trial.row.get(measure) for measure in measures},
         }
         for name, one in found.items()
-        for trial in one.trials
+        for trial in one.seen
     ]
-    return pl.DataFrame(rows, schema={**_SIZES, **dict.fromkeys(measures, pl.Float64)})
+    return pl.DataFrame(
+        rows, schema={**_SIZES, **dict.fromkeys([COST_KEPT, *measures], pl.Float64)}
+    )
 
 
-def _nodes(found: Mapping[str, Fewest], cluster: Cluster) -> pl.DataFrame:
+def _cost_at(one: Found, nodes: int, cluster: Cluster) -> float | None:
+    """What so many nodes cost, of those that stay longest."""
+    price = cluster.price_per_hour
+    place = one.place[one.left : nodes]
+    known = price is not None and (place < len(cluster.node_ids)).all()
+    return _sum(price[place]) if known and price is not None else None
+
+
+def _nodes(found: Mapping[str, Found], cluster: Cluster) -> pl.DataFrame:
     parts = [_nodes_of(policy, one, cluster) for policy, one in found.items()]
     return pl.concat(parts) if parts else pl.DataFrame(schema=_NODES)
 
 
-def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
+def _nodes_of(policy: str, one: Found, cluster: Cluster) -> pl.DataFrame:
     """The nodes in the order in which they stay; the first in it are gone, and left out."""
     cluster = cluster.with_more(one.like)
     at = one.place[one.left :]
-    cpu, memory = (pl.Series(peak[at], dtype=pl.Float64).fill_nan(None) for peak in one.peak)
+    p99, cpu, memory = (
+        pl.Series(peak[at], dtype=pl.Float64).fill_nan(None) for peak in one.fullest
+    )
     columns = {
         "policy": pl.repeat(policy, len(at), dtype=pl.String, eager=True),
         "node": [cluster.node_ids[place] for place in at.tolist()],
         "place": np.arange(1, len(at) + 1),
         LIKE: [cluster.like[place] for place in at.tolist()],
-        "requested_fraction": one.put[at],
+        SPECIAL: [cluster.special.get(place) for place in at.tolist()],
+        "requested_fraction": one.asked[at],
         "kept": np.arange(len(at)) < one.nodes - one.left,
+        CPU: p99,
         "cpu_max_fraction": cpu,
-        "memory_max_fraction": memory,
+        MEMORY: memory,
     }
     frame = pl.DataFrame(columns, schema=_NODES).with_columns(
         *(pl.Series(name, values[at]) for name, values in _capacity(cluster).items())

@@ -4,33 +4,27 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tracekit.answer.fewest import few_nodes
 from tracekit.answer.fewest.cluster import Cluster, running_on
 from tracekit.answer.fewest.facts import facts_of
-from tracekit.answer.fewest.search import few_nodes
-from tracekit.answer.fewest.search.ahead import Ahead
-from tracekit.answer.fewest.search.enough import enough_nodes
-from tracekit.answer.fewest.search.few_nodes import (
-    Ask,
-    ByCrew,
-    Here,
-    Remembered,
-    told_of,
-)
-from tracekit.answer.fewest.search.found import Fewest
-from tracekit.answer.fewest.search.limits import Limits
-from tracekit.answer.fewest.search.staying import left_nodes
+from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, told_of
+from tracekit.answer.fewest.found import Found
+from tracekit.answer.fewest.limits import Limits, check_limits
+from tracekit.answer.fewest.search import fewest_nodes
+from tracekit.answer.fewest.special import left_nodes, special_nodes, where_special_stay
 from tracekit.crew.crew import Crew, OnProgress
 from tracekit.errors import TracekitError
 from tracekit.progress import Task
+from tracekit.replay.measures import of_workload
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.thresholds import Threshold
 from tracekit.replay.workload.changed.multiplied import multiplied, scale_of
 from tracekit.replay.workload.changed.on_nodes import barred_by
 from tracekit.replay.workload.shared import shared
@@ -41,7 +35,7 @@ from tracekit.seeds import stream
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of each policy."""
+    """What is asked of each policy; see ``tracekit.answer.fewest.study.shrink_cluster``."""
 
     source: WorkloadSource
     scale: float
@@ -50,24 +44,22 @@ class Asked:
     repeats: int
     by: str
     may_wait: bool
-    as_a_run: bool
+    may_remove: tuple[str, ...]
     subject: str
 
     def of(
         self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
-    ) -> Fewest:
+    ) -> Found:
         """The answer for one; ``asks`` says who replays a workload, this process if not given."""
-        return enough_nodes(
-            _scaled(self.source, self.scale),
+        return fewest_nodes(
+            where_special_stay(_scaled(self.source, self.scale), self.may_remove),
             policy,
             self.limits,
-            seed=self.seed,
             repeats=self.repeats,
             by=self.by,
-            asks=asks,
+            asks=asks or (lambda load: Here(load, policy, self.seed)),
             beside=beside,
             may_wait=self.may_wait,
-            as_a_run=self.as_a_run,
             # beside another's answer it is enough that all nodes are too few
             further=self.subject in {"", str(policy)},
         )
@@ -80,7 +72,7 @@ class _Search:
     asked: Asked
     policy: str
 
-    def run(self, on_progress: OnProgress) -> Fewest:
+    def run(self, on_progress: OnProgress) -> Found:
         policy = parse_entrant(self.policy)
 
         def asks(load: Workload) -> Ask:
@@ -96,10 +88,18 @@ class Known:
     source: WorkloadSource
     scale: float
     seed: int
+    may_remove: tuple[str, ...]
+    limits: tuple[Threshold, ...]
+    policies: tuple[str, ...]
 
     def run(self, on_progress: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
-        """The nodes, facts about the workload, and production's row where it is recorded."""
+        """The nodes, facts about the workload, and production's row where it is recorded.
+
+        Raises TracekitError for limits that the workload cannot be held to.
+        """
         load, given = _scaled(self.source, self.scale), _loaded(self.source)
+        names = tuple(of_workload(given))
+        check_limits(self.limits, self.policies, measures=names, recorded=given.recorded)
         production = parse_entrant(OBSERVED)
         observed = replay_one(given, production, self.seed).row if given.recorded else None
         on_progress(1, 0, 0)
@@ -112,6 +112,8 @@ class Known:
             len(left_nodes(load)),
             load.cordoned,
             running=running_on(given),
+            special=special_nodes(load, self.may_remove),
+            ceiling=load.ceiling,
         )
         return cluster, facts_of(load, given), observed
 
@@ -135,7 +137,7 @@ def _scaled(source: WorkloadSource, scale: float) -> Workload:
 
 def begun(
     asked: Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
-) -> dict[str, Callable[[], Fewest]]:
+) -> dict[str, Callable[[], Found]]:
     """A search per policy, under way or to be done; each gives its answer, or raises."""
     if kept is None and (len(entrants) > 1 or crew.size == 1):
         return {
@@ -156,8 +158,8 @@ def _counted(task: Task, policy: str) -> Callable[[], None]:
 
 
 def ended(
-    searches: Mapping[str, Callable[[], Fewest]], task: Task
-) -> tuple[dict[str, Fewest], dict[str, TracekitError]]:
+    searches: Mapping[str, Callable[[], Found]], task: Task
+) -> tuple[dict[str, Found], dict[str, TracekitError]]:
     """What each search found, and the problems of those that found nothing, by policy."""
     found, problems = {}, {}
     for name, search in searches.items():
@@ -176,11 +178,10 @@ def _told(done: Callable[[], None]) -> OnProgress:
 
 def _side_by_side(
     asked: Asked, policy: Entrant, crew: Crew, kept: Path | None, done: Callable[[], None]
-) -> Fewest:
+) -> Found:
     """One search, whose replays are done by all processes of a crew."""
     with contextlib.ExitStack() as opened:
         several = crew.size > 1
-        threads = opened.enter_context(ThreadPoolExecutor(crew.size)) if several else None
         folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
 
         def asks(load: Workload) -> Ask:
@@ -193,6 +194,6 @@ def _side_by_side(
             ask = told_of(replays, done)
             if kept is not None:
                 ask = Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
-            return ask if threads is None else Ahead(ask, threads, crew.size)
+            return ask
 
         return asked.of(policy, asks, crew.size)

@@ -1,30 +1,32 @@
 """How many nodes are enough: per policy the fewest, and which, within limits on use.
 
-See ``fewest`` for the search, ``enough`` for where all nodes are too few, ``limits`` for what has
-to hold, ``tracekit.replay.workload.changed.multiplied`` for more load, and ``told`` for the answer
-in words.
+See ``search`` for how they are found, ``limits`` for what has to hold, ``special`` for nodes that
+stay in any case, and ``tracekit.replay.workload.changed.multiplied`` for more load.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.facts import given_again, of_production, orders_of
+from tracekit.answer.fewest.found import COST, NODES, Found, TooFewError
 from tracekit.answer.fewest.frames import frames_of
-from tracekit.answer.fewest.no_answer import no_answer
-from tracekit.answer.fewest.search.found import Fewest
-from tracekit.answer.fewest.search.limits import Limits, parse_limits
-from tracekit.answer.fewest.search.trials import COST
+from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
 from tracekit.answer.fewest.searches import Asked, Known, begun, ended, forget
-from tracekit.answer.fewest.words.costs import what_is_least
+from tracekit.answer.fewest.special import CLASSES
 from tracekit.answer.left_waiting import placed_all
-from tracekit.answer.overload import node_steps
 from tracekit.crew.crew import Alone, Crew
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
+from tracekit.errors import TracekitError, nearest
+from tracekit.progress import SILENT, Progress, Task
+from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.own_files import noted as files_noted
 from tracekit.replay.policy.parse import policies_of
+from tracekit.replay.runs.thresholds import Threshold
 from tracekit.replay.workload.changed.multiplied import scale_of
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.study import Study
@@ -34,20 +36,161 @@ NAME = "fewest_nodes"
 POLICIES = ("least_allocated", "most_allocated", "cwt")
 
 
-def _check(scale: float, repeats: int | None) -> None:
+#: The end of names of frames that are of counts as in production.
+AS_PRODUCTION = "production"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What the searches of a study found.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The nodes, the special ones among them, and the ceiling.
+    facts : mapping
+        What the workload is and rests on.
+    observed : mapping, optional
+        What production came to, by measure; None where it is not recorded.
+    limits : Limits
+        What counts at the ceiling keep to.
+    at_ceiling, as_production : mapping of str to Found
+        By policy. The second is of counts with nodes above the ceiling no more often than in
+        production; it is empty unless production itself is above the ceiling, and no limit is given
+        on use.
+    problems, problems_as_production : mapping of str to TracekitError
+        Of policies without an answer; a ``TooFewError`` has the limit that breaks.
+    """
+
+    cluster: Cluster
+    facts: dict[str, Any]
+    observed: dict[str, Any] | None
+    limits: Limits
+    at_ceiling: Mapping[str, Found]
+    as_production: Mapping[str, Found]
+    problems: Mapping[str, TracekitError]
+    problems_as_production: Mapping[str, TracekitError]
+    repeats: int
+    repeats_none: str
+    by: str
+
+
+def count_nodes(
+    source: WorkloadSource,
+    entrants: Mapping[str, Entrant],
+    *,
+    limits: Sequence[Threshold] = (),
+    scale: float = 1.0,
+    repeats: int | None = None,
+    least: str = "",
+    may_remove: Sequence[str] = (),
+    seed: int = 0,
+    crew: Crew | None = None,
+    kept: Path | None = None,
+    subject: str = "",
+    progress: Progress = SILENT,
+) -> Counts:
+    """Search the fewest nodes of each policy; parameters as of ``shrink_cluster``."""
+    _check(scale, repeats, may_remove)
+    check_limits(limits, list(entrants))
+    crew = crew or Alone()
+    forget()
+    with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
+        # one search reads the workload here, and goes on with it
+        reader = crew if kept is None and len(entrants) > 1 else Alone()
+        known = Known(source, scale, seed, tuple(may_remove), tuple(limits), tuple(entrants))
+        cluster, facts, observed = reader.submit(known, lambda *_: None).result()
+        task.advance(1, "production" if observed else "the workload")
+        within = limits_at(cluster.ceiling, limits, observed)
+        orders, alone = orders_of(facts, repeats)
+        by = what_is_least(least, within, cluster)
+        # where production placed all, it is the policy that lets some wait, not the nodes
+        may_wait = placed_all(observed) and scale == 1
+        removable = tuple(may_remove)
+        asked = Asked(source, scale, within, seed, orders, by, may_wait, removable, subject)
+        found, problems = ended(begun(asked, entrants, crew, kept, task), task)
+        as_usual, none_as_usual = _as_production(asked, entrants, crew, kept, task)
+    return Counts(
+        cluster=cluster,
+        facts=facts,
+        observed=observed,
+        limits=within,
+        at_ceiling=found,
+        as_production=as_usual,
+        problems=problems,
+        problems_as_production=none_as_usual,
+        repeats=orders,
+        repeats_none=alone,
+        by=by,
+    )
+
+
+def _as_production(
+    asked: Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None, task: Task
+) -> tuple[dict[str, Found], dict[str, TracekitError]]:
+    """The counts as in production, where that is above the ceiling; else none."""
+    limits = asked.limits
+    above = any(
+        limits.observed.get(name, 0) > limits.most(policy, name)
+        for name in (CPU, MEMORY)
+        for policy in entrants
+    )
+    whole = all(
+        len(limits.of(policy)) == len(limits.waiting) + len(limits.ceiling) for policy in entrants
+    )
+    if not (above and whole) or asked.scale != 1:
+        return {}, {}
+    again = replace(asked, limits=limits.as_production())
+    return ended(begun(again, entrants, crew, kept, task), task)
+
+
+def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None:
     scale_of(scale)
     if repeats is not None and repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
+    for one in may_remove:
+        if one not in CLASSES:
+            close = nearest(one, CLASSES)
+            raise TracekitError(
+                f"--may-remove '{one}' is no class of special nodes",
+                hint=f"did you mean {close}?" if close else f"one of {', '.join(CLASSES)}",
+            )
+
+
+def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
+    """Whether the number of nodes is to be least, or their cost.
+
+    Raises
+    ------
+    TracekitError
+        For another word, and for the cost of nodes without a price.
+    """
+    limited = any(one.measure == COST_PER_HOUR for one in limits.given)
+    by = asked or (COST if limited else NODES)
+    if by not in {NODES, COST}:
+        raise TracekitError(
+            f"--least '{by}' is not known",
+            hint=f"'{NODES}' for as few nodes as possible, '{COST}' for as cheap ones",
+        )
+    price, nodes = cluster.price_per_hour, len(cluster.node_ids)
+    unpriced = nodes if price is None else int(np.isnan(price).sum())
+    if by == COST and unpriced:
+        raise TracekitError(
+            f"--least {COST} asks what nodes cost, and {unpriced:,} of {nodes:,} have no price",
+            hint="column price_per_hour of the table node says what one costs",
+        )
+    return by
 
 
 def shrink_cluster(
     source: WorkloadSource,
     *,
     policies: Sequence[str] = (),
-    limits: Sequence[str] = (),
+    limits: Sequence[Threshold] = (),
     scale: float = 1.0,
     repeats: int | None = None,
     least: str = "",
+    may_remove: Sequence[str] = (),
     seed: int = 0,
     crew: Crew | None = None,
     kept: Path | None = None,
@@ -57,17 +200,17 @@ def shrink_cluster(
     kept_placement: bool = False,
     progress: Progress = SILENT,
 ) -> Study:
-    """The fewest nodes for each policy.
+    """The fewest nodes for each policy, as a study.
 
     Several processes search for a policy each; for one policy, or where replays are kept, they
     replay side by side.
 
     Parameters
     ----------
-    limits : sequence of str
-        Expressions over measures of the summary, as ``compare --fail-if`` reads them; all hold.
-        ``base`` is the same policy on all nodes, ``observed`` what production did. Without any,
-        those of ``tracekit.answer.overload``, by which ``decision`` chooses policies.
+    limits : sequence of Threshold
+        Limits on measures of the summary, which all hold in each order of arrival. ``base`` is the
+        same policy on all nodes, ``observed`` what production did. The ceiling of the workload
+        holds of CPU unless a limit is on CPU, and of memory likewise.
         Every container is placed, and none waits, unless a limit speaks of ``pending`` or
         ``pending_container_steps``; where production placed all, as many may as
         ``tracekit.answer.left_waiting`` allows, and no more than with all nodes.
@@ -79,10 +222,12 @@ def shrink_cluster(
     least : {'', 'nodes', 'cost'}
         What is to be least: the number of nodes, or what those that stay cost per hour. Without it
         the number, or the cost where a limit is on it.
+    may_remove : sequence of {'gpu', 'tainted', 'pinned'}
+        Special nodes of these classes may go; see ``tracekit.answer.fewest.special``.
     kept : path, optional
         A folder for the replays that are done; called again, it goes on from there.
     anyway : bool
-        Whether the study is made, too, where no policy keeps the limits on all nodes.
+        Whether the study is made, too, where no policy keeps the limits.
     called : str, optional
         What the store is called in commands, if not by its path.
     subject : str, optional
@@ -96,56 +241,55 @@ def shrink_cluster(
     Study
         ``policies``: one row each, the fewest nodes first. ``of`` how many there are, ``bound``
         below which no placement gets (null: nothing is proven), ``nodes_low`` and ``nodes_high``
-        the fewest over single orders of arrival, ``going`` which nodes went first or at last (see
-        ``search.trials``); highest use, overload and the measures that limits speak of, the worst
-        over the orders, from replays on exactly these nodes; ``tightest`` the limit that comes
-        closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
-        it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null
-        where the bound is reached). Where all there are are too few, ``added_nodes`` of the
-        ``nodes`` are further ones, and others that are there may go then; where prices are known,
-        ``cost_kept_per_hour`` is what the nodes that are kept cost, and ``cost_bound_per_hour``
-        what no placement gets below. A policy under which sixteen times as many are too few, or
-        that cannot run here, has its problem there.
-        ``kinds``: where nodes are to be added, how many ``more`` of one kind alone are enough, by a
-        node that they are like, or evenly over the sizes there are (null); ``chosen``: the answer.
+        the fewest over single orders of arrival, ``joint_apart`` whether all orders together need
+        over 5 % more than the worst of them; ``going`` which nodes went first (see ``orderings``).
+        The measures are the worst over the orders, from replays on exactly these nodes.
+        ``tightest_...`` is the limit with the least room there: its text, measure, value, what is
+        allowed, and the room as a share of that; ``fails_...`` the limit that breaks with
+        ``fewer`` nodes, one less (null where the bound is reached, or no fewer may stay), and
+        ``breaks_...`` the limit that breaks on all nodes.
+        ``fullest_node`` is the node with the most CPU over time, ``special_nodes`` how many stay
+        for a reason of their own, ``restarted`` how many containers production runs on nodes that
+        go. Where all nodes are too few, ``added_nodes`` of the ``nodes`` are further ones. Where
+        prices are known, ``cost_kept_per_hour`` is what the nodes that are kept cost,
+        ``cost_all_per_hour`` all that are there, and ``cost_bound_per_hour`` what no placement gets
+        below. A policy without an answer has its problem there.
         ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
-        ``sizes``: every replay in that order of nodes, with all measures.
+        ``sizes``: every replay in that order of nodes, with all measures, cost and the nearest
+        limit; among them eight counts from the bound to all nodes in the first order of arrival.
         ``nodes``: policy, node, place (1 stays longest), like_node (for one to add, the node that
-        it is like; null for those that are there), requested_fraction (on all nodes), kept,
-        the highest use on the nodes that stay, capacity, price_per_hour where it is known, and
-        ``barred_by`` where there are budgets of disruption: those that allow no eviction from it;
-        ``cordoned`` where some nodes take nothing new, which go before all others;
-        ``running_containers`` where production's placement is recorded: how many it runs there at
-        the end, without daemons.
+        it is like; null for those that are there), special (why it stays; null for others),
+        requested_fraction (on all nodes, the mean over the orders), kept, how full each that stays
+        gets in the worst order, capacity, price_per_hour where it is known, and ``barred_by`` where
+        there are budgets of disruption: those that allow no eviction from it; ``cordoned`` where
+        some nodes take nothing new, which go before all others; ``running_containers`` where
+        production's placement is recorded: how many it runs there at the end, without daemons.
+        Where production is above the ceiling, ``policies_as_production`` and so on have the same
+        for nodes that are above it no more often than in production: see ``as_production``.
 
     Raises
     ------
     TracekitError
-        For unknown names or values, and where no policy keeps the limits on all nodes.
+        For unknown names or values, and where no policy keeps the limits.
     """
-    _check(scale, repeats)
     entrants = chosen(policies)
-    parse_limits(limits, list(entrants), observed={})
-    crew = crew or Alone()
-    forget()
-    with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
-        # one search reads the workload here, and goes on with it
-        reader = crew if kept is None and len(entrants) > 1 else Alone()
-        known = Known(source, scale, seed)
-        cluster, facts, observed = reader.submit(known, lambda *_: None).result()
-        task.advance(1, "production" if observed else "the workload")
-        within = parse_limits(
-            limits, list(entrants), observed=observed, node_steps=node_steps(facts)
-        )
-        orders, alone = orders_of(facts, repeats)
-        by = what_is_least(least, within, cluster)
-        # where production placed all, it is the policy that lets some wait, not the nodes
-        may_wait = placed_all(observed) and scale == 1
-        asked = Asked(source, scale, within, seed, orders, by, may_wait, not limits, subject)
-        found, problems = ended(begun(asked, entrants, crew, kept, task), task)
-    if not found and not anyway:
-        stays = facts["assumptions"].get("start") == "observed"
-        raise no_answer(problems, observed or {}, facts["nodes"], stays=stays)
+    counts = count_nodes(
+        source,
+        entrants,
+        limits=limits,
+        scale=scale,
+        repeats=repeats,
+        least=least,
+        may_remove=may_remove,
+        seed=seed,
+        crew=crew,
+        kept=kept,
+        subject=subject,
+        progress=progress,
+    )
+    if not counts.at_ceiling and not counts.as_production and not anyway:
+        raise _no_answer(counts.problems)
+    within = counts.limits
     return Study(
         name=NAME,
         about={
@@ -153,38 +297,57 @@ def shrink_cluster(
             **files_noted(entrants.values()),
             **({"subject": subject} if subject else {}),
             **({"kept_placement": True} if kept_placement else {}),
-            **_limits_told(within, given=bool(limits)),
-            "measures": within.measures,
+            "limits": [one.text for one in within.on_use(entrants)],
+            "limits_given": bool(limits),
+            "measures": list(dict.fromkeys(name for one in within.given for name in one.measures)),
             "scale": scale,
-            "least": by,
-            "repeats": orders,
-            "repeats_cover": facts.pop("varying"),
-            "repeats_none": alone,
+            "least": counts.by,
+            "repeats": counts.repeats,
+            "repeats_cover": counts.facts["varying"],
+            "repeats_none": counts.repeats_none,
             "seed": seed,
-            "nodes": facts["nodes"],
-            "workload": {**facts, **given_again(source, called)},
-            "observed": of_production(observed, within),
-            **_of_policies(entrants, found),
+            "nodes": counts.facts["nodes"],
+            "may_remove": list(may_remove),
+            "workload": {**counts.facts, **given_again(source, called)},
+            "observed": of_production(counts.observed, within),
+            "yardsticks": [name for name, one in entrants.items() if one.used_by == "yardstick"],
         },
-        frames=frames_of(found, problems, within, cluster, by_cost=by == COST),
+        frames=_frames(counts),
     )
 
 
-def _limits_told(within: Limits, *, given: bool) -> dict[str, Any]:
-    """The limits, whether somebody gave them, and which hold at the mean of the orders."""
-    at_mean = {"limits_at_mean": sorted(within.at_mean)} if within.at_mean else {}
-    return {"limits": [one.text for one in within.given], "limits_given": given, **at_mean}
+def as_production(study: Study) -> Study | None:
+    """The study of nodes that are above the ceiling no more often than in production.
+
+    None where production is not above the ceiling, or a limit was given on use.
+    """
+    end = f"_as_{AS_PRODUCTION}"
+    found = {name.removesuffix(end): one for name, one in study.frames.items() if end in name}
+    return replace(study, frames=found) if found else None
 
 
-def _of_policies(
-    entrants: Mapping[str, Entrant], found: Mapping[str, Fewest]
-) -> dict[str, list[Any]]:
-    """Which of them no scheduler runs, and whom each lets wait on all nodes, and why."""
-    waits = ((name, one.waiting) for name, one in found.items() if one.waiting)
-    return {
-        "yardsticks": [name for name, one in entrants.items() if one.used_by == "yardstick"],
-        "waiting": [{"policy": name, "waiting": some} for name, some in waits],
+def _frames(counts: Counts) -> dict[str, Any]:
+    """The frames of both goals."""
+    of = [name for one in counts.limits.given for name in one.measures]
+    by_cost = counts.by == COST
+    frames = frames_of(counts.at_ceiling, counts.problems, of, counts.cluster, by_cost=by_cost)
+    if counts.as_production or counts.problems_as_production:
+        usual = frames_of(
+            counts.as_production, counts.problems_as_production, of, counts.cluster, by_cost=by_cost
+        )
+        frames |= {f"{name}_as_{AS_PRODUCTION}": one for name, one in usual.items()}
+    return frames
+
+
+def _no_answer(problems: Mapping[str, TracekitError]) -> TracekitError:
+    """The error where no policy has an answer: of the one that came nearest, with all others."""
+    room = {
+        name: -(one.margin.room or 0.0) if isinstance(one, TooFewError) else float("inf")
+        for name, one in problems.items()
     }
+    first = problems[min(room, key=lambda name: room[name])]
+    details = [f"{name}: {one.what}" for name, one in problems.items()]
+    return TracekitError(first.what, hint=first.hint, details=details if len(details) > 1 else ())
 
 
 def chosen(policies: Sequence[str]) -> dict[str, Entrant]:

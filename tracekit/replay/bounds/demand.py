@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import Float32Array, IntArray
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
 from tracekit.replay.bounds.pools import pool_costs
 from tracekit.replay.bounds.requests import least_cost
+from tracekit.replay.view.over_time import rank_of
 from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.series import settled_steps
@@ -13,6 +14,10 @@ from tracekit.replay.workload.workload import Workload
 
 #: Background is spread in single precision: so much of a sum proves nothing.
 _ROUNDING = 1e-6
+#: So many times the steps at which a node may be too full are looked at together.
+_TIMES = (1, 2, 4, 8)
+#: So many numbers are looked at together, about.
+_AT_ONCE = 20_000_000
 
 
 def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
@@ -122,6 +127,46 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
         value / cap for value, cap in zip(mean, most, strict=True) if np.isfinite(cap) and cap
     ]
     return int(np.ceil(max(needed, default=0.0) - _ROUNDING))
+
+
+def over_time_bound(workload: Workload, most: float) -> int:
+    """A lower bound on nodes whose CPU use is within ``most`` at 99 % of the judged steps.
+
+    Valid where a container stays on its node until it departs, and runs from its arrival on. Each
+    node may be above ``most`` at m steps. Of any L steps, what its containers use at all but the m
+    largest of their own is then at most (L - m) times what the node may use, and that holds for
+    their sum over nodes too. The L steps are those with the most use. What daemons use goes with
+    their node, and is not counted.
+    """
+    steps = settled_steps(workload.times_ms, workload.settled_ms)
+    if not np.isfinite(most) or not workload.containers:
+        return 0
+    spare = len(steps) - rank_of(len(steps)) - 1
+    use = np.stack([_cpu_at(workload, int(step)) for step in _busiest(workload, steps, spare)])
+    needed = 0.0
+    for times in _TIMES:
+        some = use[: max(times * (spare + 1), 1)]
+        kept = len(some) - spare
+        if kept > 0:
+            low = np.partition(some, kept - 1, axis=0)[:kept]
+            needed = max(needed, low.sum(dtype=np.float64) / kept * (1 - _ROUNDING))
+    room = -np.sort(-workload.capacity[:, 0].astype(np.float64)) * most
+    return int(np.searchsorted(room.cumsum(), needed)) + 1 if needed else 0
+
+
+def _busiest(workload: Workload, steps: IntArray, spare: int) -> IntArray:
+    """The steps with the most CPU use, as many as are looked at together, the most first."""
+    total = [_cpu_at(workload, int(step)).sum(dtype=np.float64) for step in steps]
+    many = min(_TIMES[-1] * (spare + 1), max(_AT_ONCE // workload.containers, spare + 1))
+    return np.asarray(steps[np.argsort(-np.array(total), kind="stable")[:many]])
+
+
+def _cpu_at(workload: Workload, step: int) -> Float32Array:
+    """CPU use at a step of each container but daemons, and of each node's background."""
+    there = workload.present_but_daemons(step)
+    return np.concatenate(
+        [np.where(there, workload.use_at(step)[0], 0), workload.background[0, step]]
+    ).astype(np.float32)
 
 
 def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:

@@ -23,6 +23,7 @@ from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload
 from tracekit.replay.policy.entrant import Entrant, draws, halves, parse_entrant, spelled_out
 from tracekit.replay.runs.placements import by_number
+from tracekit.replay.view.over_time import OverTime
 from tracekit.replay.workload.arrivals import rearranged
 from tracekit.replay.workload.source import Source
 from tracekit.replay.workload.workload import Workload
@@ -110,6 +111,18 @@ def replay_one(
     Products of matrices take one thread here, as in a worker: several wait for each other by
     spinning, which costs a third more of the processors on 2,560 nodes and wins nothing.
     """
+    return replay_nodes(load, entrant, seed, each_step, replays=replays)[0]
+
+
+def replay_nodes(
+    load: Workload,
+    entrant: Entrant,
+    seed: int,
+    each_step: Callable[[], None] = lambda: None,
+    *,
+    replays: int = 1,
+) -> tuple[Replayed, OverTime]:
+    """As ``replay_one``, with how full each node was."""
     with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
         return _replayed(load, entrant, seed, each_step, suited_placer(load, replays))
 
@@ -126,7 +139,7 @@ def _replayed(
     seed: int,
     each_step: Callable[[], None],
     placer: MakePlacer,
-) -> Replayed:
+) -> tuple[Replayed, OverTime]:
     policy, rebalance = halves(entrant)
     engine = Engine(
         load,
@@ -152,13 +165,14 @@ def _replayed(
             over_time=outcome.over_time,
         )
     )
-    return Replayed(
+    replayed = Replayed(
         row={**about, "pending": of_run["pending"], **measured, **of_run},
         steps=labelled(outcome.steps, str(entrant)),
         placements=by_number(outcome.node, outcome.time_ms),
         timing=_timing(str(entrant), outcome),
         digest=_digest(outcome, measured["moves"]),
     )
+    return replayed, outcome.over_time
 
 
 def _digest(outcome: Outcome, moves: int) -> str:

@@ -7,8 +7,8 @@ numbers, names of measures (of the new run), ``base`` for the same measure in th
 ``base.MEASURE`` for another one. In ``--fail-if`` a measure is its mean over the orders of arrival,
 and ``worst(MEASURE)`` what it came to in the worst of them; beside it ``base`` alone is the base's
 worst, too, ``base.MEASURE`` a mean and ``worst(base.MEASURE)`` a worst. In ``--limit``, which holds
-in each order, base is the same policy on all nodes, and ``observed`` what production did. The unit
-at the end of a name may be left out: ``cpu_p99 <= 0.8``.
+in each order, base is the same policy on all nodes, and ``observed`` what production did. In
+``--fail-if`` the unit at the end of a name may be left out: ``cpu_p99 <= 0.8``.
 ``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
 """
 
@@ -42,13 +42,13 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
 _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
 #: A share that is so large was meant in percent: no node is used ten times over.
 _SURELY_PERCENT = 10.0
-_FAIL_IF = "--fail-if"
+_FAIL_IF, LIMIT = "--fail-if", "--limit"
 #: The other runs that an expression may speak of.
-_OTHERS = {_FAIL_IF: ("base",), "--limit": ("base", OBSERVED)}
+_OTHERS = {_FAIL_IF: ("base",), LIMIT: ("base", OBSERVED)}
 #: What the options that take such an expression look like.
 _EXAMPLES = {
     _FAIL_IF: "for example --fail-if 'imbalance_mean > 1.05 * base'",
-    "--limit": "for example --limit 'cpu_max_fraction <= 0.8'",
+    LIMIT: "for example --limit 'cpu_max_fraction <= 0.8'",
 }
 
 
@@ -140,13 +140,26 @@ class Threshold:
         return list(dict.fromkeys([*self.measures, *of_base]))
 
     @property
-    def ceiling(self) -> float | None:
-        """The number that its one measure may not exceed: 0.8 of ``x <= 0.8``; None of others."""
-        left, right = self.condition.left, self.condition.comparators[0]
-        plain = len(self.condition.ops) == 1 and isinstance(left, ast.Name)
-        if not plain or not isinstance(self.condition.ops[0], ast.Lt | ast.LtE | ast.Eq):
-            return None
-        return float(str(right.value)) if isinstance(right, ast.Constant) else None
+    def two_sided(self) -> bool:
+        """Whether one measure stands alone on the left, and one side on the right."""
+        return len(self.condition.ops) == 1 and isinstance(self.condition.left, ast.Name)
+
+    @property
+    def caps(self) -> bool:
+        """Whether it is two-sided and allows no more than its right side."""
+        return self.two_sided and isinstance(self.condition.ops[0], ast.Lt | ast.LtE | ast.Eq)
+
+    @property
+    def floors(self) -> bool:
+        """Whether it is two-sided and allows no less than its right side."""
+        return self.two_sided and isinstance(self.condition.ops[0], ast.Gt | ast.GtE)
+
+
+def at_most(measure: str, most: float | str) -> Threshold:
+    """The limit that a measure is at most a number, or that of another run: base, observed."""
+    right = ast.Name(most) if isinstance(most, str) else ast.Constant(most)
+    condition = ast.Compare(ast.Name(measure), [ast.LtE()], [right])
+    return Threshold(ast.unparse(condition), None, condition, measure, LIMIT)
 
 
 def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) -> Threshold:
@@ -171,7 +184,8 @@ def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) ->
             )
         if isinstance(node, ast.BinOp) and _divides_by_0(node):
             raise _wrong(option, text, f"divides by 0 in '{ast.unparse(node)}'")
-    _spell_out(tree)
+    if option == _FAIL_IF:
+        _spell_out(tree)
     _check_worst(tree, option, text)
     measures = [name for name in _named(tree) if name not in _OTHERS[option]]
     if not measures:

@@ -81,11 +81,8 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
 
 def _with_ceiling(load: Workload, own: Mapping[str, str]) -> Workload:
     """The workload with the parts of the ceiling that are set."""
-    given = {
-        name.removeprefix(CEILING_PREFIX): one
-        for name, one in own.items()
-        if name.startswith(CEILING_PREFIX)
-    }
+    names = {f"{CEILING_PREFIX}{name}": name for name in parameters.names(Ceiling)}
+    given = {name: own[full] for full, name in names.items() if full in own}
     if not given:
         return load
     ceiling: Ceiling = parameters.build(Ceiling, "the ceiling", given)

@@ -1,4 +1,4 @@
-"""What nodes cost, in a study of the fewest: what is to be least, and what that is told as."""
+"""What nodes cost, in a study of the fewest: as a sentence."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,38 +6,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.answer.fewest.cluster import Cluster
+from tracekit.answer.fewest.found import COST, NODES
 from tracekit.answer.fewest.frames import COST_BOUND, COST_KEPT, LIKE
-from tracekit.answer.fewest.search.limits import Limits
-from tracekit.answer.fewest.search.trials import COST, NODES
-from tracekit.errors import TracekitError
 from tracekit.replay.measures import COST_PER_HOUR
-
-
-def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
-    """Whether the number of nodes is to be least, or their cost.
-
-    Raises
-    ------
-    TracekitError
-        For another word, and for the cost of nodes without a price.
-    """
-    limited = any(one.measure == COST_PER_HOUR for one in limits.given)
-    by = asked or (COST if limited else NODES)
-    if by not in {NODES, COST}:
-        raise TracekitError(
-            f"--least '{by}' is not known",
-            hint=f"'{NODES}' for as few nodes as possible, '{COST}' for as cheap ones",
-        )
-    price, nodes = cluster.price_per_hour, len(cluster.node_ids)
-    unpriced = nodes if price is None else int(np.isnan(price).sum())
-    if by == COST and unpriced:
-        raise TracekitError(
-            f"--least {COST} asks what nodes cost, and {unpriced:,} of {nodes:,} have no price",
-            hint="column price_per_hour of the table node says what one costs",
-        )
-    return by
-
 
 #: Why others may cost less, a clause.
 NOT_CHEAPER = f": fewer nodes were searched for, not cheaper ones (--least {COST} does that)"

@@ -1,12 +1,11 @@
 """The nodes to drain, and those of them that no drain empties, in words and for a document."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.answer.fewest.frames import BARRED_BY, CORDONED, KINDS, LIKE
-from tracekit.answer.fewest.words.nodes import by_shape, shape
+from tracekit.answer.fewest.frames import BARRED_BY, CORDONED, LIKE
+from tracekit.answer.fewest.words.nodes import by_shape
 from tracekit.answer.fewest.words.told import AnswerTold
 from tracekit.sources.own._kubernetes.rules import BUDGET
 from tracekit.study import Study
@@ -41,10 +40,9 @@ def goes(found: AnswerTold) -> str:
     added = found.nodes.filter(pl.col(LIKE).is_not_null())
     if added.height:
         cost = _cost(added, found, "more")
-        how, others = _options(found)
         each = " Each has the labels and taints of the node that it is like."
-        said = f"{added.height:,} to add, {how}: {_listed(added)}{cost}."
-        more = f"{said}{others}{each}{_open(found)}"
+        said = f"{added.height:,} to add, evenly over the sizes there are: {_listed(added)}{cost}."
+        more = f"{said}{each}{_open(found)}"
         then = _gone(found)
         return f"{more} Then {then}" if then else more
     return _gone(found)
@@ -56,13 +54,11 @@ def _gone(found: AnswerTold) -> str:
     if gone.is_empty():
         return ""
     first = {
-        "least_asked": "those that are asked for least",
+        "least_requested": "those of which least is requested",
         "smallest": "the smallest",
         "dearest": "those that cost most for what they have",
         "fullest": "those that are used most with all",
-        "sorted_anew": "the last of them those with the least requests where the others stay",
         "by_kind": "by how many of each kind stay",
-        "one_by_one": "the last of them one by one, as all limits hold without each",
     }
     said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
     return f"{said}{_cost(gone, found, 'of')}.{_cordoned(found, gone)}"
@@ -92,32 +88,6 @@ def _cordoned(found: AnswerTold, gone: pl.DataFrame) -> str:
     if len(goes) == len(every):
         return f" {named} {'is' if len(every) == 1 else 'are'} cordoned, and among them."
     return f" Cordoned are {named}; {len(goes):,} of these can go."
-
-
-def _options(found: AnswerTold) -> tuple[str, str]:
-    """The kind of the nodes to add, a clause; how many of other kinds are enough, a sentence."""
-    mixed = "like those that are there, evenly over their sizes"
-    if KINDS not in found.study.frames:
-        return mixed, ""
-    kinds = found.study.frames[KINDS].filter(policy=found.best["policy"])
-    shapes = {row["node"]: row for row in found.nodes.iter_rows(named=True)}
-    listed = [
-        f"{row['more']:,} evenly over the sizes there are"
-        if row[LIKE] is None
-        else f"{row['more']:,} with {shape(shapes[row[LIKE]])} (like {short_id(row[LIKE])}"
-        f"{_price_of(shapes, row)})"
-        for row in kinds.filter(~pl.col("chosen")).iter_rows(named=True)
-    ]
-    alike = kinds.filter("chosen")[LIKE].to_list() not in ([None], [])
-    return (
-        "all of one kind, which takes the least" if alike else mixed,
-        f" Instead of these are enough: {', or '.join(listed)}." if listed else "",
-    )
-
-
-def _price_of(shapes: Mapping[str, Mapping[str, Any]], row: Mapping[str, Any]) -> str:
-    price = shapes[row[LIKE]].get("price_per_hour")
-    return "" if price is None else f"; {price * row['more']:,.2f} per hour"
 
 
 def _listed(nodes: pl.DataFrame) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.answer.fewest.frames import STOPS
-from tracekit.answer.fewest.words.broken import comes_to, limit_words
+from tracekit.answer.fewest.words.broken import comes_to
 from tracekit.answer.fewest.words.told import AnswerTold
 from tracekit.answer.left_waiting import WAITING
 from tracekit.replay.measures import RESOURCES
@@ -34,12 +33,12 @@ def margin(found: AnswerTold) -> str:
     room = row["tightest_room"]
     waits = row["fails"] is not None and row["fails_measure"] in WAITING
     if waits:
-        said.append(f"{_stops(row)}without {found.next_to_go} {breaks(row)}")
+        said.append(f"without {found.next_to_go} {breaks(row)}")
     # a measure of nothing is not near its limit
     if room is not None and room < 1:
         left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
         which = "of the limits on use, the nearest" if waits else "the tightest limit afterwards"
-        said.append(f"{which} is {limit_words(row['tightest'])}: {left}")
+        said.append(f"{which} is {row['tightest']}: {left}")
     if row["fails"] is not None and not waits:
         said.append(f"without {found.next_to_go} {breaks(row)}")
     hot = hottest(found)
@@ -51,15 +50,6 @@ def margin(found: AnswerTold) -> str:
         )
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _stops(row: Mapping[str, Any]) -> str:
-    """What keeps the next node, where containers would wait without it; empty if not known."""
-    what = row.get(STOPS)
-    if not what:
-        return ""
-    verb = "stops" if what.startswith("room") and " and " not in what else "stop"
-    return f"it is {what} that {verb} the next node from going: "
 
 
 def _reached(found: AnswerTold, words: str, share: float) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from tracekit.answer.fewest.asked_already import AskedAlready
-from tracekit.answer.fewest.search.trials import COST, NODES
+from tracekit.answer.fewest.found import COST, NODES
 from tracekit.answer.fewest.words import costs
 from tracekit.answer.fewest.words.nodes import added
 from tracekit.answer.fewest.words.there import with_all
@@ -14,7 +14,6 @@ from tracekit.answer.fewest.words.told import AnswerTold
 from tracekit.answer.overload import WITHOUT
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.own_files import FILES, as_given, by_name
-from tracekit.replay.runs.run import OBSERVED
 from tracekit.study import Where, beside
 
 #: The store in a command, where a study does not say where it lies.
@@ -65,9 +64,6 @@ def _following(
         return _without_overload(found, to, asked_of, there)
     if may_be_cheaper(found) and not there.shrunk(policy, about, least=COST):
         said.append(("See the cheapest nodes that are enough:", CHEAPEST, CHEAP))
-    if as_production := _as_production(found):
-        why = "See how few would do, were nodes no fuller than in production:"
-        said.append((why, as_production, "fewest-as-production"))
     few = about["repeats"] == 1 and about["repeats_cover"]
     if few and not there.shrunk(policy, about, repeats=FEWEST):
         why = "See how far the count moves over orders of arrival:"
@@ -121,15 +117,6 @@ def called(name: str, policy: str, about: Mapping[str, Any]) -> str:
     scale = about.get("scale", 1)
     more = f"-{scale:g}-times" * (scale != 1 and not name.endswith("-times"))
     return f"{name}{least}{more}-{policy}"
-
-
-def _as_production(found: AnswerTold) -> str:
-    """The limits as in production, where the study has them as under the policy on all nodes."""
-    about = found.about
-    names = [text.partition(" ")[0] for text in about.get("limits_at_mean", ())]
-    if about["limits_given"] or not about["observed"] or about["scale"] != 1:
-        return ""
-    return " ".join(f"--limit {shlex.quote(f'{name} <= {OBSERVED}')}" for name in sorted(names))
 
 
 def may_be_cheaper(found: AnswerTold) -> bool:

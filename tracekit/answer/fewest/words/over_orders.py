@@ -1,18 +1,14 @@
 """How sure the values are that a study of the fewest nodes promises: over its orders of arrival."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit.answer.fewest.search.broken_limit import number
-from tracekit.answer.fewest.search.limits import OPTION
 from tracekit.replay.chance.student import FEWEST, means
 from tracekit.replay.measures import FULLEST, find_measure, small
 from tracekit.replay.runs.shown import shown
-from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.study import Study
 from tracekit.words import counted
 
@@ -78,25 +74,4 @@ def means_told(study: Study, policy: str, nodes: int | None) -> str:
         f"Of {counted(orders, 'order')} of arrival the worst is shown; their means, with 95 %"
         " intervals that hold together for this policy alone (those of a run hold for all its"
         f" policies, and are wider): {', '.join(said)}."
-    )
-
-
-def beyond_in_some(study: Study, row: Mapping[str, Any]) -> str:
-    """The limits that hold at the mean of the orders and not in each, a sentence; or nothing."""
-    if study.about["limits_given"] or row.get("nodes") is None:
-        return ""
-    sure, said = over_orders(study, str(row["policy"]), row["nodes"]), []
-    for text in study.about["limits"]:
-        limit = parse_threshold(text, OPTION, typed=False)
-        name, most, worst = limit.measure, limit.ceiling, row.get(limit.measure)
-        measure = find_measure(name)
-        if measure is not None and most is not None and worst is not None and worst > most:
-            mean = f"{number(name, sure[name].mean)} at the mean, " if name in sure else ""
-            allowed = f"({mean}where {number(name, most)} may be)"
-            said.append(f"{number(name, worst)} by {small(measure.title)} {allowed}")
-    if not said:
-        return ""
-    return (
-        f"The worst order comes to {' and to '.join(said)}. The mean of the orders is what counts,"
-        " as where a run chooses policies."
     )

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.answer.fewest.search.broken_limit import number
-from tracekit.answer.fewest.words.broken import limit_words
+from tracekit.answer.fewest.words.broken import number
 from tracekit.answer.left_waiting import WAITING
 from tracekit.replay.measures import COST_PER_HOUR, FULLEST, find_measure, small
 from tracekit.study import Study
@@ -34,6 +33,6 @@ def production(study: Study) -> str:
     if left:
         said += f" It left {counted(round(left), 'container')} without a node."
     if observed["breaks"]:
-        broken = " and ".join(map(limit_words, observed["breaks"]))
+        broken = " and ".join(observed["breaks"])
         said += f" Production itself does not hold {broken}."
     return said

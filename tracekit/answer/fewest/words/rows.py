@@ -6,8 +6,8 @@ The command line and notebooks show these; neither makes its own.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.answer.fewest.search.broken_limit import number
-from tracekit.answer.fewest.search.trials import COST, NODES
+from tracekit.answer.fewest.found import COST, NODES
+from tracekit.answer.fewest.words.broken import number
 from tracekit.answer.fewest.words.nodes import added, gone
 from tracekit.answer.fewest.words.told import span
 from tracekit.answer.fitness import STICK

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracekit.answer.fewest.search.trials import COST
+from tracekit.answer.fewest.found import COST
 from tracekit.answer.fewest.words.beside import beyond_chance
 from tracekit.answer.fewest.words.there import with_all
 from tracekit.answer.fewest.words.told import AnswerTold, span

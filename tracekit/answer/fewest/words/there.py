@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.answer import overload
-from tracekit.answer.fewest.search.broken_limit import number
+from tracekit.answer.fewest.words.broken import number
 from tracekit.answer.fewest.words.cautions import nearly_full
 from tracekit.answer.fewest.words.nodes import added
 from tracekit.replay.measures import OVERLOAD, RESOURCES

@@ -9,9 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.answer import overload
-from tracekit.answer.fewest.frames import APART, LIKE, WAITS_WITH_ALL
-from tracekit.answer.fewest.search.trials import COST
+from tracekit.answer.fewest.found import COST
+from tracekit.answer.fewest.frames import LIKE, WAITS_WITH_ALL
 from tracekit.answer.fewest.words import costs, waits
 from tracekit.answer.fewest.words.beside import others
 from tracekit.answer.fewest.words.broken import breaks_with_all, comes_to
@@ -23,11 +22,9 @@ from tracekit.answer.fewest.words.cautions import (
     not_counted,
 )
 from tracekit.answer.fewest.words.nodes import added, gone, of_added, restarts_told
-from tracekit.answer.fewest.words.over_orders import beyond_in_some
 from tracekit.answer.fewest.words.production import unscaled
 from tracekit.answer.fewest.words.there import overloaded, use_there, with_all
 from tracekit.answer.overload import WITHOUT
-from tracekit.replay.measures import OVERLOAD
 from tracekit.study import Study
 from tracekit.words import count, counted, plural, short_id
 
@@ -86,10 +83,6 @@ def question(study: Study) -> str:
 def within(about: Mapping[str, Any]) -> str:
     """The limits, as a sentence goes on with them."""
     given = list(about["limits"])
-    if not about["limits_given"]:
-        load = about["workload"]
-        usual = about["observed"]["measures"][OVERLOAD] if about["observed"] else None
-        return f"while {overload.within_on_fewer(usual, overload.node_steps(load))}"
     return f"at the {plural(len(given), 'limit')} {' and '.join(given)}"
 
 
@@ -133,7 +126,7 @@ def _enough(found: AnswerTold) -> str:
         stay = f"{_every(row)} {which}{over and f': nodes are {over}'}."
         if with_all(found.study, row):
             stay = _none_can_go(row, which, over)
-        return f"{stay}{waits.either(row, about)}{beside}{_beyond(found)}"
+        return f"{stay}{waits.either(row, about)}{beside}"
     given = "If nodes are to be saved: " if about.get("kept_placement") else ""
     are = "is" if row["nodes"] == 1 else "are"
     then = f", though nodes are then {over}" if over else ""
@@ -144,7 +137,7 @@ def _enough(found: AnswerTold) -> str:
         f"{breaks_with_all(row)}{waits.either(row, about)}"
         f"{use_there(row, about)}{'' if cheap or not cost else f' {cost}'}"
         f"{aside}{not_counted(about['workload'])}{left_waiting(about['workload'])}"
-        f"{beside}{_beyond(found)}"
+        f"{beside}"
     )
 
 
@@ -152,12 +145,10 @@ def _known(row: Mapping[str, Any], about: Mapping[str, Any], cost: str, *, cheap
     """What else is known of the count, sentences that each begin with a space."""
     usual = (about["observed"] or {}).get("nodes", row["of"])
     bound = row["bound"]
-    at_mean = bool(about.get("limits_at_mean"))
     said = [
         cost if cheap or added(row) else "",
         f"Production's containers are on {usual:,}{unscaled(about)}." if usual < row["of"] else "",
-        f"{EACH_ORDER} {span(row['nodes_low'], row['nodes_high'])}"
-        f"{_not_all(row, cheap=cheap, at_mean=at_mean)}."
+        f"{EACH_ORDER} {span(row['nodes_low'], row['nodes_high'])}{_not_all(row, cheap=cheap)}."
         if about["repeats"] > 1
         else "",
         ""
@@ -173,12 +164,6 @@ def _none_can_go(row: Mapping[str, Any], which: str, over: str) -> str:
         f"No node can go under {which}: all {row['of']:,} of them are not enough to be without"
         f" overload. They are {over}; --limit '{WITHOUT}' asks how many more it takes."
     )
-
-
-def _beyond(found: AnswerTold) -> str:
-    """Which limits hold at the mean of the orders alone, after a space; or nothing."""
-    said = beyond_in_some(found.study, found.best)
-    return f" {said}" if said else ""
 
 
 def _scaled(about: Mapping[str, Any]) -> str:
@@ -218,7 +203,7 @@ def _like_these(row: Mapping[str, Any]) -> str:
     return " like these" if added(row) else ""
 
 
-def _not_all(row: Mapping[str, Any], *, cheap: bool, at_mean: bool) -> str:
+def _not_all(row: Mapping[str, Any], *, cheap: bool) -> str:
     """Why all orders together need more than any of them, a clause; empty where they do not.
 
     Where ``cheap`` nodes are searched for, more of them may cost less.
@@ -228,8 +213,7 @@ def _not_all(row: Mapping[str, Any], *, cheap: bool, at_mean: bool) -> str:
         return ""
     if cheap:
         return f", and all together these {nodes:,}"
-    where = "in one of them, or at their mean" if at_mean else "in one of them"
-    return f", but on {nodes - 1:,} a limit breaks {where}"
+    return f", but on {nodes - 1:,} a limit breaks in one of them"
 
 
 def _every(row: Mapping[str, Any]) -> str:
@@ -246,9 +230,7 @@ def short_within(study: Study) -> str:
     some = found is not None and found.best.get(WAITS_WITH_ALL) is not None
     nothing = "no more containers wait than with all" if some else "nothing waits"
     many = "that many nodes" if found is None else counted(found.best["nodes"], "node")
-    mean = found is not None and beyond_in_some(study, found.best)
-    at = " at the mean" if mean else ""
-    said = f"On {many} {nothing}{in_each}, {within(study.about)}{at}"
+    said = f"On {many} {nothing}{in_each}, {within(study.about)}"
     if found is None or found.best["fails"] is None:
         return f"{said}."
     what = comes_to(found.best)
@@ -260,20 +242,13 @@ def span(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _proven(row: Mapping[str, Any]) -> str:
-    """That a bound is proven; and that it is by rules, where room alone would need fewer."""
-    if row.get(APART) is None or row[APART] < max(row["bound"], 2):
-        return "proven"
-    return "proven: rules on who may share a node need as many"
-
-
 def bound(found: AnswerTold, known: pl.DataFrame | None = None) -> str:
     """The bound that no policy gets below, and the policy that needs the fewest nodes known."""
     row = found.best
     if row["bound"] is None:
         return "No lower bound is proven."
     fewer = f"fewer than {count(row['bound'], 'node')}{_like_these(row)}"
-    said = f"No placement{waits.that_leaves(row)} gets by with {fewer} ({_proven(row)})."
+    said = f"No placement{waits.that_leaves(row)} gets by with {fewer} (proven)."
     if row["bound"] == row["nodes"] or found.about.get("least") == COST:
         return said
     every = found.study.frames["policies"] if known is None else known

@@ -6,10 +6,8 @@ from typing import Any
 import polars as pl
 
 from tracekit.answer.fewest.facts import OVER_CAPACITY
-from tracekit.answer.fewest.frames import TOO_FEW, WAITS_WITH_ALL
-from tracekit.answer.fewest.search.too_few import by_choice
+from tracekit.answer.fewest.frames import BREAKS_WITH_ALL, WAITS_WITH_ALL
 from tracekit.answer.left_waiting import OF_WHAT, WAITING, placed_all
-from tracekit.replay.runs.waiting import waiting_told
 from tracekit.study import Study
 from tracekit.words import count, few, listed
 
@@ -38,11 +36,20 @@ def either(row: Row, about: Mapping[str, Any]) -> str:
 def by_choice_of_nodes(row: Row, about: Mapping[str, Any]) -> str:
     """Why a policy lets some wait that production placed, a sentence; empty where none do."""
     observed = about["observed"]
-    ours = row.get(TOO_FEW) in WAITING and about["scale"] == 1
+    ours = row.get(BREAKS_WITH_ALL) in WAITING and about["scale"] == 1
     if not (observed and ours and placed_all(observed["measures"])):
         return ""
-    said = by_choice(observed["nodes"], about["workload"].get(OVER_CAPACITY, 0))
+    said = _by_choice(observed["nodes"], about["workload"].get(OVER_CAPACITY, 0))
     return f" {said[0].upper()}{said[1:]}."
+
+
+def _by_choice(nodes: int, over: int) -> str:
+    """Why a policy lets containers wait that production placed on so many nodes, a clause."""
+    placed = f"production placed all containers on {count(nodes, 'node')}"
+    if over:
+        had = f"{count(over, 'container')} had too little room on {'its' if over == 1 else 'their'}"
+        return f"{placed}, but its placement does not respect requests: {had} node"
+    return f"{placed}: it is the policy's choice of nodes, not their number"
 
 
 def no_policy(row: Row) -> str:
@@ -57,11 +64,10 @@ def that_leaves(row: Row) -> str:
 
 
 def who(study: Study) -> list[str]:
-    """The containers that find no node on all nodes either, why, and how many in each order."""
-    return [
-        *(f"{one}." for one in waiting_told(study.about.get("waiting", ()))),
-        *filter(None, (_by_order(study, row) for row in study.frames["policies"].to_dicts())),
-    ]
+    """How many containers find no node on all nodes either, in each order, a sentence each."""
+    return list(
+        filter(None, (_by_order(study, row) for row in study.frames["policies"].to_dicts()))
+    )
 
 
 def _by_order(study: Study, row: Row) -> str:

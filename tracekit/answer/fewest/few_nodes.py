@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.crew.crew import Crew, OnProgress
 from tracekit.opened import read_bytes, read_text
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.kept import fingerprint
-from tracekit.replay.runs.one import in_order, replay_one
+from tracekit.replay.runs.one import in_order, replay_nodes
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.source import Source
 from tracekit.replay.workload.workload import Workload
@@ -24,18 +24,27 @@ from tracekit.seeds import order_seed
 
 @dataclass(frozen=True)
 class Came:
-    """What a replay came to: its row of a summary, and in the order as given who went where.
+    """What a replay came to.
 
     Parameters
     ----------
-    node : int64, shape (containers,), optional
-        Where each container was placed last, among the nodes that were there; -1 for never.
+    row : dict
+        Its row of a summary.
+    asked, cpu_p99 : float64, shape (kept,)
+        What containers requested of each node over time, of the resource with the largest share,
+        and the 99th percentile of its CPU use over time; shares of capacity.
+    highest : float64, shape (2, kept)
+        The highest use of CPU and of memory.
     """
 
     row: dict[str, Any]
-    node: IntArray | None
+    asked: FloatArray
+    cpu_p99: FloatArray
+    highest: FloatArray
 
 
+#: The fields of ``Came`` that are arrays, in order.
+_ARRAYS = ("asked", "cpu_p99", "highest")
 #: How many replays a search takes, about.
 USUAL_REPLAYS = 20
 
@@ -111,9 +120,32 @@ def _ordered(source: Source, seed: int | None) -> Workload:
 
 def _came(load: Workload, policy: Entrant, seed: int, order: int, kept: IntArray | None) -> Came:
     there = load if kept is None else on_nodes(load, kept)
-    found = replay_one(there, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
+    found, use = replay_nodes(there, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
     placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
-    return Came(found.row, None if order else placed)
+    return Came(found.row, asked_over_time(there, placed), use.cpu_p99, use.highest)
+
+
+def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
+    """What placed containers asked of each node over time, of its fullest resource, (nodes,).
+
+    Daemons are not counted: they go with their node.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,)
+        Where each container was placed last, -1 for never.
+    """
+    counted = node >= 0
+    if load.daemon is not None:
+        counted &= ~load.daemon
+    who = np.flatnonzero(counted)
+    end = int(load.times_ms[-1]) + load.step_ms
+    there = np.minimum(load.departure_ms[who], end) - np.minimum(load.arrival_ms[who], end)
+    asked = np.zeros(load.capacity.shape)
+    np.add.at(asked, node[who], load.request[who] * there[:, None].astype(np.float64))
+    span = max(end - int(load.times_ms[0]), 1)
+    share = asked / np.maximum(load.capacity, 1) / span
+    return np.asarray(share.max(axis=1))
 
 
 def told_of(ask: Ask, done: Callable[[], None]) -> Ask:
@@ -161,15 +193,14 @@ def _read(path: Path) -> Came | None:
     if digest != hashlib.sha256(text.encode()).hexdigest():
         return None
     found = json.loads(text)
-    node = found["node"]
-    return Came(found["row"], None if node is None else np.array(node, dtype=np.int64))
+    return Came(found["row"], *(np.array(found[name]) for name in _ARRAYS))
 
 
 def _write(path: Path, came: Came) -> None:
     """A file is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    node = None if came.node is None else came.node.tolist()
-    text = json.dumps({"row": came.row, "node": node}, default=lambda value: value.item())
+    arrays = {name: getattr(came, name).tolist() for name in _ARRAYS}
+    text = json.dumps({"row": came.row, **arrays}, default=lambda value: value.item())
     made = path.with_suffix(".new")
     made.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
     made.replace(path)

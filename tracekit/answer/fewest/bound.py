@@ -1,20 +1,23 @@
-"""A lower bound on the nodes on which a policy can keep limits."""
+"""Lower bounds on the nodes, and on their cost, with which a policy can keep limits."""
 
 import dataclasses
 
 import numpy as np
 
-from tracekit.answer.fewest.search.limits import Limits
+from tracekit.answer.fewest.limits import ABOVE, CPU, Limits
+from tracekit.answer.left_waiting import WAITING
 from tracekit.replay.bounds.demand import (
     bound_after_losses,
     cost_bound,
     demand_bound,
     load_bound,
     mean_bound,
+    over_time_bound,
 )
 from tracekit.replay.bounds.measures import bound_frame, bound_steps
 from tracekit.replay.bounds.nodes import volume_bound
 from tracekit.replay.engine.steps import step_schema, summarize
+from tracekit.replay.measures import OVERLOAD, RESOURCES
 from tracekit.replay.measures.p99_fraction import PERCENT
 from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.workload.changed.on_nodes import beside_daemons, room_beside_daemons
@@ -30,30 +33,56 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     By requests for a policy that respects them, by use as far as limits cap it, on what the daemons
     of each node leave of it.
     """
-    if not limits.nobody_waits(str(policy)):
-        return _least_but_some(load, policy, limits.most_never_placed(str(policy)))
-    stays = beside_daemons(load)
-    found = [1]
-    free, asks = _free(stays), keeps_requests(load, policy)
+    name = str(policy)
+    if not limits.nobody_waits(name):
+        return _least_but_some(load, policy, limits.most(name, WAITING[0]))
+    stays, most = beside_daemons(load), most_use(load, limits, name)
+    found, asks = [1], keeps_requests(load, policy)
     if asks:
         bound = summarize(bound_frame(bound_steps(stays), step_schema(stays)))["nodes_used_max"]
         found.append(int(bound or 0))
-    most = limits.most_use(str(policy))
-    by_use = _by_use(stays, filtered=policy.filtered and free)
+    by_use = _by_use(stays, filtered=policy.filtered and _free(stays))
     if np.isfinite(most).any():
         found.append(demand_bound(by_use, most))
-    nearly = limits.nearly_all_use(str(policy))
-    if np.isfinite(nearly).any():
+    cpu, memory = (limits.most(name, f"{one}_p99_fraction") for one in RESOURCES)
+    if np.isfinite((cpu, memory)).any():
         # of fewer than 100 nodes the 99th percentile is the highest; of more one may be as full
         # as it likes, and could carry all else
+        nearly = cpu, memory
         needed = max(demand_bound(by_use, nearly), load_bound(load, nearly, requests=False))
         found.append(min(needed, FROM_WHICH_ONE_IS_LEFT_OUT))
-    found.append(mean_bound(load, limits.mean_use(str(policy))))
+    cpu, memory = (limits.most(name, f"{one}_mean_fraction") for one in RESOURCES)
+    found.append(mean_bound(load, (cpu, memory)))
+    if not _moves(load, policy):
+        found.append(over_time_bound(load, limits.most(name, CPU)))
     found.append(load_bound(load, most, requests=asks))
     if load.losses is not None and len(load.losses.node):
         # those that are lost count too, and what is there afterwards is on others
         found.append(len(load.losses.node) + bound_after_losses(load, most, requests=asks))
     return min(max(found), load.nodes)
+
+
+def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]:
+    """The share of a node's capacity that use may reach at judged steps: cpu, memory.
+
+    Infinite where no limit says so.
+    """
+    never = 1.0 if limits.most(policy, OVERLOAD) < 1 else float("inf")
+    cpu, memory = (min(never, limits.most(policy, f"{one}_max_fraction")) for one in RESOURCES)
+    if limits.most(policy, ABOVE) < 1:
+        cpu = min(cpu, load.ceiling.cpu_fraction)
+        memory = min(memory, load.ceiling.memory_fraction)
+    return cpu, memory
+
+
+def _moves(load: Workload, policy: Entrant) -> bool:
+    """Whether a container may leave its node before it departs."""
+    away = (load.losses, load.leaves)
+    return (
+        halves(policy)[1] is not None
+        or bool(load.preemption)
+        or any(one is not None for one in away)
+    )
 
 
 def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
@@ -62,8 +91,7 @@ def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
     At the end no others wait, unless something was evicted. So all but that many are placed then,
     and what they request is at least the sum without the largest of each resource.
     """
-    evicts = halves(policy)[1] is not None or load.preemption or load.losses is not None
-    if evicts or not np.isfinite(most) or not keeps_requests(load, policy):
+    if _moves(load, policy) or not np.isfinite(most) or not keeps_requests(load, policy):
         return None
     end = int(load.times_ms[-1]) + load.step_ms - 1
     there = (load.arrival_ms <= end) & (end < load.departure_ms)
@@ -81,7 +109,7 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
     """
     if load.prices is None or not limits.nobody_waits(str(policy)):
         return None
-    most = limits.most_use(str(policy))
+    most = most_use(load, limits, str(policy))
     return cost_bound(load, most, requests=keeps_requests(load, policy))
 
 

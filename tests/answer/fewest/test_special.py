@@ -1,0 +1,86 @@
+"""Nodes that stay for a reason of their own, and are named."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from replay_support import workload
+from shrink_support import row, shrunk
+
+from tracekit.answer.fewest.special import special_nodes
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.workload import Workload
+
+#: 60 nodes, of which little is used: seven hold it all at the ceiling.
+PLAIN = workload([(100, 100)] * 60, [(0, 9000, 25, 10)] * 20, used_share=1.0)
+
+
+def with_gpus(*nodes: int) -> Workload:
+    """Some nodes have four GPUs, which nobody asks for: see M3 of the reviews."""
+    none = np.zeros((PLAIN.containers, 1), np.int64)
+    request = np.hstack([PLAIN.request, none])
+    gpus = 4 * np.isin(np.arange(60), nodes).astype(np.int64)
+    return dataclasses.replace(
+        PLAIN,
+        resources=(*PLAIN.resources, "gpu"),
+        capacity=np.column_stack([PLAIN.capacity, gpus]),
+        request=request,
+        nonzero_request=request,
+        limit=request,
+    )
+
+
+def closed(label: str, of: list[int], open_: list[int]) -> Workload:
+    mask = np.isin(np.arange(60), open_)[None]
+    part = Allowed(label=label, of=np.array(of), mask=mask)
+    return dataclasses.replace(PLAIN, constraints=Constraints(parts=(part,)))
+
+
+OTHERS = [at for at in range(60) if at not in (40, 41)]
+CASES = [
+    (with_gpus(40, 41), {40: "gpu", 41: "gpu"}, "gpu"),
+    # from 5 % on they are a pool, which shrinks under its own constraints
+    (with_gpus(40, 41, 42), {}, "gpu"),
+    # all but two containers bear no taint, and two nodes have one
+    (closed("taints", [-1, -1, *[0] * 18], OTHERS), {40: "tainted", 41: "tainted"}, "tainted"),
+    # one container asks for a label that two nodes have
+    (closed("selector", [0, *[-1] * 19], [40, 41]), {40: "tainted", 41: "tainted"}, "tainted"),
+]
+
+
+@pytest.mark.parametrize(("load", "special", "released"), CASES)
+def test_special_nodes_stay_unless_they_may_go(
+    load: Workload, special: dict[int, str], released: str
+) -> None:
+    assert special_nodes(load) == special
+    assert special_nodes(load, (released,)) == {}
+    study = shrunk(load, policies=["worst_fit"])
+    nodes = study.frames["nodes"]
+    named = dict(nodes.drop_nulls("special").select("node", "special").iter_rows())
+    assert named == {f"n{at}": reason for at, reason in special.items()}
+    assert row(study, "worst_fit")["special_nodes"] == len(special)
+    assert set(named) <= set(nodes.filter("kept")["node"])
+    freed = row(shrunk(load, policies=["worst_fit"], may_remove=[released]), "worst_fit")
+    assert freed["special_nodes"] == 0
+    assert freed["nodes"] <= row(study, "worst_fit")["nodes"]
+
+
+def test_a_node_without_use_stays_where_others_have_some() -> None:
+    background = np.ones((2, 4, 60), np.float32)
+    background[:, :, 50] = 0
+    load = dataclasses.replace(PLAIN, background=background)
+    assert special_nodes(load) == {50: "no_use"}
+    ran = load.recorded_node.copy()
+    ran[0] = 50
+    assert special_nodes(dataclasses.replace(load, recorded_node=ran)) == {}
+    background[:, :, 40:] = 0
+    assert special_nodes(dataclasses.replace(load, background=background)) == {}
+
+
+def test_an_unknown_class_is_refused() -> None:
+    with pytest.raises(TracekitError):
+        shrunk(PLAIN, may_remove=["gpus"])

@@ -1,0 +1,94 @@
+"""Fewer nodes, or cheaper ones, by how many of each kind stay.
+
+Where nodes go in an order, the kinds of those that stay are left to the order. Where there are few
+kinds, every choice of how many of each kind stay is weighed before a replay. Choices without room
+for the load are left out.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tracekit.answer.fewest.bound import keeps_requests, most_use
+from tracekit.answer.fewest.trials import Trials
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.bounds.demand import volumes
+from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.workload.changed.more_nodes import kinds_among
+
+#: So many choices are weighed at most, and of one weight so many replayed.
+_CHOICES, _OF_A_WEIGHT = 300_000, 3
+#: So many of the lightest weights are replayed before bisection.
+_LIGHTEST = 4
+
+
+def lighter(
+    tried: Trials, policy: Entrant, fixed: BoolArray, each: FloatArray, below: float
+) -> IntArray | None:
+    """The nodes that stay, lighter than ``below``, on which all limits hold; None for none.
+
+    Bisection over the weight replays, of each weight, the choices with most room to spare.
+
+    Parameters
+    ----------
+    fixed : bool, shape (nodes,)
+        Nodes that stay in any case.
+    each : float64, shape (nodes,)
+        What each node weighs: 1, or its price.
+    """
+    load, free = tried.load, np.flatnonzero(~fixed)
+    kinds = kinds_among(load, free, each)
+    sizes = [len(kind) + 1 for kind in kinds]
+    if len(kinds) < 2 or math.prod(sizes) > _CHOICES:
+        return None
+    grid = np.indices(sizes).reshape(len(kinds), -1).T
+    weight = grid @ np.array([each[kind[0]] for kind in kinds]) + each[fixed].sum()
+    spare = _spare(tried, policy, kinds, grid, fixed)
+    levels = np.unique(weight[(weight < below) & (spare >= 0) & (grid.sum(axis=1) > 0)])
+
+    def at(level: int) -> IntArray | None:
+        here = np.flatnonzero((weight == levels[level]) & (spare >= 0))
+        for one in here[np.argsort(-spare[here], kind="stable")][:_OF_A_WEIGHT]:
+            chosen = [kind[:count] for kind, count in zip(kinds, grid[one].tolist(), strict=True)]
+            kept = np.concatenate([np.flatnonzero(fixed), *chosen])
+            if tried.hold_all(kept):
+                return kept
+        return None
+
+    return next(_lightest(at, len(levels)), None)
+
+
+def _lightest(at: Callable[[int], IntArray | None], levels: int) -> Iterator[IntArray]:
+    """What holds, the lightest first as far as that is replayed.
+
+    What holds is not monotone in the weight, so that the lightest are tried one by one.
+    """
+    low, high, best = min(_LIGHTEST, levels), levels, None
+    yield from (kept for level in range(low) if (kept := at(level)) is not None)
+    while low < high:
+        middle = (low + high) // 2
+        kept = at(middle)
+        if kept is None:
+            low = middle + 1
+        else:
+            high, best = middle, kept
+    if best is not None:
+        yield best
+
+
+def _spare(
+    tried: Trials, policy: Entrant, kinds: list[IntArray], grid: IntArray, fixed: BoolArray
+) -> FloatArray:
+    """The room of each choice beyond the load, as a share of it; below 0 where it is too little."""
+    load, limits = tried.load, tried.limits
+    spare = np.full(len(grid), np.inf)
+    waits = limits.nobody_waits(tried.policy)
+    asks = waits and keeps_requests(load, policy)
+    for demand, rooms in volumes(load, most_use(load, limits, tried.policy))[: 2 if asks else 1]:
+        most = demand.max(axis=0, initial=0).astype(np.float64)
+        for column in np.flatnonzero(most > 0).tolist():
+            room = rooms[:, column].astype(np.float64)
+            there = grid @ np.array([room[kind[0]] for kind in kinds]) + room[fixed].sum()
+            spare = np.minimum(spare, there / most[column] - 1)
+    return spare if waits else np.maximum(spare, 0)

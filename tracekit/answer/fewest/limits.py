@@ -1,0 +1,210 @@
+"""Limits that fewer nodes have to keep: objects from the door to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tracekit.answer.left_waiting import WAITING
+from tracekit.errors import TracekitError, nearest
+from tracekit.replay.measures import OVERLOAD, RESOURCES, all_measures, find_measure
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.thresholds import LIMIT, Threshold, at_most
+from tracekit.replay.workload.declared import Ceiling
+
+#: The measures that the ceiling is of: CPU at the 99th percentile over time, memory at its highest.
+CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
+#: How often nodes are above the ceiling.
+ABOVE = "above_ceiling_node_steps"
+#: Every container gets a node, and gets it at once: a cluster whose containers queue is too small.
+NOBODY_WAITS = tuple(at_most(measure, 0) for measure in WAITING)
+_DECIMALS = 9
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A limit beside a replay.
+
+    Parameters
+    ----------
+    value, allowed : float, optional
+        What the replay came to and what the limit allows; None where the run cannot tell it, or the
+        limit has no such side.
+    """
+
+    limit: Threshold
+    value: float | None
+    allowed: float | None
+
+    @property
+    def measure(self) -> str:
+        """The measure that the limit is of."""
+        return self.limit.measure
+
+    @property
+    def room(self) -> float | None:
+        """How far the value is from what is allowed, as a share of that; below 0 where it breaks.
+
+        None where nothing caps the value, or nothing is allowed.
+        """
+        if self.value is None or not self.allowed or not self.limit.caps:
+            return None
+        return (self.allowed - self.value) / self.allowed
+
+
+@dataclass(frozen=True)
+class Limits:
+    """All that has to hold in each order of arrival.
+
+    Parameters
+    ----------
+    given : tuple of Threshold
+        What a user asked for.
+    ceiling : tuple of Threshold
+        What holds unless a given limit speaks of the same resource.
+    waiting : tuple of Threshold
+        What holds of containers that wait, unless a given limit speaks of them.
+    observed : mapping
+        What production came to, for limits that compare with it.
+    """
+
+    given: tuple[Threshold, ...] = ()
+    ceiling: tuple[Threshold, ...] = ()
+    waiting: tuple[Threshold, ...] = NOBODY_WAITS
+    observed: Row = field(default_factory=dict)
+
+    def of(self, policy: str) -> list[Threshold]:
+        """All limits of a policy: who waits, the ceiling, those given."""
+        given = [one for one in self.given if one.policy in (None, policy)]
+        named = {name for one in given for name in one.measures}
+        waiting = [one for one in self.waiting if one.measure not in named]
+        return [*waiting, *(one for one in self.ceiling if not _replaced(one, named)), *given]
+
+    def on_use(self, policies: Iterable[str]) -> list[Threshold]:
+        """The limits of some policies, each once, but for those on who waits by default."""
+        every = [one for policy in policies for one in self.of(policy)]
+        others = {id(one): one for one in every if not any(one is it for it in self.waiting)}
+        return list(others.values())
+
+    def as_with_all(self, most: int, steps: int) -> Limits:
+        """The same, but as many containers may wait as with all nodes, at most ``most``.
+
+        ``steps`` is how long each of these may wait.
+        """
+        as_base = (at_most(measure, "base") for measure in WAITING)
+        few = (at_most(WAITING[0], most), at_most(WAITING[1], most * steps))
+        return replace(self, waiting=(*as_base, *few))
+
+    def as_production(self) -> Limits:
+        """The limit that nodes are above the ceiling no more often than in production."""
+        return replace(self, ceiling=(at_most(ABOVE, OBSERVED),))
+
+    def broken(self, policy: str, base: Row, row: Row) -> list[Margin]:
+        """The limits that a row of the summary does not keep.
+
+        Limits on what fewer nodes bring down are left out: see ``broken_at_the_end``. ``base`` is
+        the row of the same policy and order of arrival on all nodes.
+        """
+        return [
+            self._margin(one, base, row)
+            for one in self.of(policy)
+            if not _falls(one) and not one.met(base, row, self.observed)
+        ]
+
+    def broken_at_the_end(self, policy: str, base: Row, row: Row) -> list[Margin]:
+        """The limits on what fewer nodes bring down that the answer does not keep."""
+        # sums of decimal prices, so that 2.6 is not above 2.6
+        plain = {one: round(row[one], _DECIMALS) for one in row if isinstance(row[one], float)}
+        return [
+            self._margin(one, base, row)
+            for one in self.of(policy)
+            if _falls(one) and not one.met(base, {**row, **plain}, self.observed)
+        ]
+
+    def tightest(self, policy: str, base: Row, row: Row) -> Margin | None:
+        """The limit with the least room, of those that cap something."""
+        every = (self._margin(one, base, row) for one in self.of(policy) if not _falls(one))
+        capped = [(one.room, at, one) for at, one in enumerate(every) if one.room is not None]
+        return min(capped)[2] if capped else None
+
+    def most(self, policy: str, measure: str) -> float:
+        """The number that a measure may reach; infinite where no limit says one."""
+        found = []
+        for one in self.of(policy):
+            if one.caps and one.measure == measure and not one.speaks_of("base"):
+                nothing = dict.fromkeys(one.names)
+                found.append(one.sides(nothing, nothing, {**nothing, **self.observed})[1])
+        return min((one for one in found if one is not None), default=float("inf"))
+
+    def nobody_waits(self, policy: str) -> bool:
+        """Whether every container present runs at every judged step, as bounds assume."""
+        return self.most(policy, WAITING[1]) < 1
+
+    def of_waiting(self, margin: Margin) -> bool:
+        """Whether nobody gave the limit, and it is on containers that wait."""
+        return any(one is margin.limit for one in self.waiting)
+
+    def _margin(self, limit: Threshold, base: Row, row: Row) -> Margin:
+        sides = limit.sides(base, row, self.observed)
+        allowed = sides[1] if limit.two_sided else None
+        return Margin(limit, row.get(limit.measure), allowed)
+
+
+def limits_at(ceiling: Ceiling, given: Sequence[Threshold], observed: Row | None) -> Limits:
+    """The limits of a search: the ceiling and those given."""
+    usual = (at_most(CPU, ceiling.cpu_fraction), at_most(MEMORY, ceiling.memory_fraction))
+    return Limits(tuple(given), usual, observed=observed or {})
+
+
+def check_limits(
+    limits: Iterable[Threshold],
+    policies: Sequence[str],
+    *,
+    measures: Sequence[str] | None = None,
+    recorded: bool = True,
+) -> None:
+    """Raise TracekitError for a limit of another policy, of no measure, or of no production.
+
+    Parameters
+    ----------
+    measures : sequence of str, optional
+        Those that the workload has; without it those that some workload may have.
+    recorded : bool
+        Whether production's placement is known.
+    """
+    for one in limits:
+        given = f"{LIMIT} '{one.text}'"
+        if one.policy is not None and one.policy not in policies:
+            raise TracekitError(
+                f"{given}: policy '{one.policy}' is not replayed",
+                hint=f"policies: {', '.join(policies)}",
+            )
+        for name in one.names:
+            have = find_measure(name) is not None if measures is None else name in measures
+            if not have and name != "placed":
+                close = nearest(name, measures or all_measures())
+                raise TracekitError(
+                    f"{given}: no measure is named '{name}'",
+                    hint=f"did you mean {close}?" if close else "tracekit list measures",
+                )
+        if one.speaks_of(OBSERVED) and not recorded:
+            raise TracekitError(
+                f"{given}: the workload does not record where production ran its containers, so"
+                " 'observed' is not known",
+                hint="compare with a number, or with 'base', the same policy on all nodes",
+            )
+
+
+def _replaced(ceiling: Threshold, named: Iterable[str]) -> bool:
+    """Whether a given limit is on the resource of this part of the ceiling, or on all."""
+    own = next((f"{name}_" for name in RESOURCES if ceiling.measure.startswith(f"{name}_")), ABOVE)
+    return any(name.startswith(own) or name in (OVERLOAD, ABOVE) for name in named)
+
+
+def _falls(limit: Threshold) -> bool:
+    """Whether it allows no more than something of what fewer nodes bring down."""
+    measure = find_measure(limit.measure)
+    return measure is not None and measure.falls and limit.caps

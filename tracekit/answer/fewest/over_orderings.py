@@ -1,0 +1,210 @@
+"""Bisection over orders in which nodes go; see ``search``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracekit.answer.fewest.bisection import fewest, fewest_around, fewest_from
+from tracekit.answer.fewest.bound import least_cost, least_nodes
+from tracekit.answer.fewest.by_kind import lighter
+from tracekit.answer.fewest.found import COST, Found
+from tracekit.answer.fewest.limits import Margin
+from tracekit.answer.fewest.orderings import (
+    FREE,
+    Ordering,
+    fullest,
+    least_requested,
+    nodes_of,
+    placed,
+    rank_of,
+)
+from tracekit.answer.fewest.special import fixed_nodes, left_nodes, pools_of
+from tracekit.answer.fewest.trials import Trial, Trials
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.policy.entrant import Entrant
+
+#: What is less by rounding alone is not less.
+LESS = 1 - 1e-9
+#: So many counts of nodes are replayed for the curve.
+GRID = 8
+#: These shares of the nodes that may go are left out where a limit breaks on all.
+_WITHOUT = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
+#: So many pools of nodes shrink by themselves, those with most nodes.
+_POOLS = 5
+#: So many of these in a row that bring the limits no nearer end that.
+_FARTHER = 3
+
+
+@dataclass
+class Search:
+    """Bisection over orderings of the nodes that there are."""
+
+    tried: Trials
+    policy: Entrant
+    by: str
+
+    def __post_init__(self) -> None:
+        tried, load = self.tried, self.tried.load
+        fixed, self.left = fixed_nodes(load), left_nodes(load)
+        every = np.arange(load.nodes)
+        rank = rank_of(load, fixed, self.left)
+        self.nodes = nodes_of(load, tried.asked(every), tried.fullest(every), rank)
+        self.bound = least_nodes(load, self.policy, tried.limits)
+        self.low = max(self.bound or 1, int(fixed.sum()), 1)
+
+    def over(self, orderings: Sequence[Ordering]) -> Found:
+        """The fewest nodes, or the cheapest, of all orderings; the limits hold on all nodes."""
+        first, *others = orderings
+        place = placed(self.nodes, first)
+        best = self.found(first.__name__, place, *self.joint(place, len(place)))
+        return self._by_kind(self._by_pool(self._beaten(best, others)))
+
+    def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Found | None:
+        """The same where a limit breaks on all nodes; None where it breaks on fewer too."""
+        place = placed(self.nodes, fullest)
+        most = self._first_that_holds(place, broken)
+        if most is not None:
+            holds = functools.partial(self._hold_all, place)
+            joint = fewest_around(holds, most, self.low, most) or most
+            found = self.found(fullest.__name__, place, self._same(joint), joint)
+            found = self._by_kind(self._by_pool(self._beaten(found, orderings)))
+        else:
+            kept = self._lighter(float("inf"))
+            if kept is None:
+                return None
+            found = self._kept(kept, place)
+        return replace(found, breaks=broken)
+
+    def _beaten(self, best: Found, orderings: Sequence[Ordering]) -> Found:
+        """The best answer where other orderings may end with less."""
+        for ordering in orderings:
+            place = placed(self.nodes, ordering)
+            most = int((self._each[place].cumsum() < self._paid(best) * LESS).sum())
+            if most < self.low or not self._hold_all(place, most):
+                continue
+            found = self.found(ordering.__name__, place, *self.joint(place, most))
+            best = found if self._paid(found) < self._paid(best) else best
+        return best
+
+    def _by_pool(self, found: Found) -> Found:
+        """The answer where pools shrink one after the other, if that is less; else as found.
+
+        In one order of all nodes the pool ends the search that is the first to be too small.
+        """
+        pools = pools_of(self.tried.load)[:_POOLS]
+        if len(pools) < 2 or found.nodes <= self.low:
+            return found
+        order = placed(self.nodes, least_requested)
+        for pool in pools:
+            own = np.isin(order, pool) & (self.nodes.rank[order] >= FREE)
+            order = np.concatenate([order[~own], order[own]])
+            low = max(self.low, int((~own).sum()))
+            order = order[: fewest(functools.partial(self._hold_all, order), low, len(order))]
+        less = self._each[order].sum() < self._paid(found) * LESS
+        return self._kept(order, found.place) if less and self.tried.hold_all(order) else found
+
+    def _by_kind(self, found: Found) -> Found:
+        """The answer where others of each kind stay, as long as that is less; else as found."""
+        while found.nodes > self.low or self.by == COST:
+            kept = self._lighter(self._paid(found) * LESS)
+            if kept is None:
+                break
+            found = self._kept(kept, found.place)
+        return found
+
+    def _lighter(self, below: float) -> IntArray | None:
+        fixed = self.nodes.rank < FREE
+        return lighter(self.tried, self.policy, fixed, self._each, below)
+
+    def _kept(self, kept: IntArray, place: IntArray) -> Found:
+        """The answer where exactly these nodes stay."""
+        stay = kept[np.argsort(self.nodes.rank[kept], kind="stable")]
+        others = place[~np.isin(place, kept)]
+        return self.found(
+            "by_kind", np.concatenate([stay, others]), self._same(len(kept)), len(kept)
+        )
+
+    def _same(self, nodes: int) -> tuple[int, ...]:
+        return (nodes,) * len(self.tried.orders)
+
+    def _paid(self, found: Found) -> float:
+        return float(self._each[found.place[: found.nodes]].sum())
+
+    @property
+    def _each(self) -> FloatArray:
+        """What each node counts, or costs."""
+        return self.nodes.price if self.by == COST else np.ones(self.tried.load.nodes)
+
+    def _first_that_holds(self, place: IntArray, broken: Margin) -> int | None:
+        """The largest of a few counts at which all limits hold in this order of nodes."""
+        every, farther, nearest = len(place), 0, broken.room
+        gone = np.ceil(np.array(_WITHOUT) * (every - self.low)).astype(np.int64)
+        for nodes in (every - np.unique(gone[gone > 0])).tolist():
+            if self._hold_all(place, nodes):
+                return int(nodes)
+            tightest = self.tried.trial(0, place[:nodes]).tightest
+            room = None if tightest is None else tightest.room
+            if room is None or nearest is None:
+                continue
+            farther = farther + 1 if room < 0 and room <= nearest else 0
+            nearest = max(nearest, room)
+            if farther == _FARTHER:
+                return None
+        return None
+
+    def joint(self, place: IntArray, most: int) -> tuple[tuple[int, ...], int]:
+        """The fewest in each order of arrival by itself, and in all; ``most`` are enough."""
+        first = fewest(functools.partial(self._holds, place, self.tried.orders[0]), self.low, most)
+
+        def search(order: int) -> int:
+            if order == self.tried.orders[0]:
+                return first
+            holds = functools.partial(self._holds, place, order)
+            return fewest_around(holds, first, self.low, most) or most
+
+        by_order = tuple(self.tried.each(search))
+        holds = functools.partial(self._hold_all, place)
+        return by_order, fewest_from(holds, max(by_order), most) or most
+
+    def found(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Found:
+        """The answer; the next smaller count breaks a limit, or is not tried."""
+        while joint > self.low and self._hold_all(place, joint - 1):
+            joint -= 1
+        load, tried = self.tried.load, self.tried
+        fewer = () if joint <= self.low else _until_broken(tried, place[: joint - 1])
+        for nodes in np.unique(np.linspace(self.low, len(place), GRID).round().astype(int)):
+            tried.trial(tried.orders[0], place[:nodes])
+        return Found(
+            nodes=joint,
+            bound=self.bound,
+            cheapest=least_cost(load, self.policy, tried.limits),
+            left=len(self.left),
+            by_order=tuple(min(one, joint) for one in by_order),
+            ordering=name,
+            place=place,
+            asked=self.nodes.asked,
+            fullest=tried.fullest(place[:joint]),
+            held=tuple(tried.each(lambda order: tried.trial(order, place[:joint]))),
+            fewer=fewer,
+            seen=tried.seen(place),
+        )
+
+    def _holds(self, place: IntArray, order: int, nodes: int) -> bool:
+        return self.tried.holds(order, place[:nodes])
+
+    def _hold_all(self, place: IntArray, nodes: int) -> bool:
+        return self.tried.hold_all(place[:nodes])
+
+
+def _until_broken(tried: Trials, kept: IntArray) -> tuple[Trial, ...]:
+    """The trials on these nodes up to the first that breaks a limit."""
+    found = []
+    for order in tried.orders:
+        found.append(tried.trial(order, kept))
+        if found[-1].broken:
+            break
+    return tuple(found)

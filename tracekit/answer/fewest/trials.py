@@ -1,0 +1,156 @@
+"""Replays of one policy on some of the nodes of a workload, each done once, held to limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tracekit.answer.fewest.few_nodes import Ask, Came
+from tracekit.answer.fewest.limits import Limits, Margin
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.workload.workload import Workload
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One replay on so many nodes, in one order of arrival.
+
+    Parameters
+    ----------
+    row : dict
+        Its measures.
+    broken : tuple of Margin
+        The limits that it does not keep.
+    tightest : Margin, optional
+        The limit with the least room; None where none caps anything.
+    """
+
+    repeat: int
+    nodes: int
+    row: dict[str, Any]
+    broken: tuple[Margin, ...]
+    tightest: Margin | None
+
+
+@dataclass
+class Trials:
+    """Replays of one policy.
+
+    Parameters
+    ----------
+    ask : function(order, kept) -> Came
+        Who replays.
+    orders : sequence of int
+        The orders of arrival, in each of which the limits hold.
+    beside : int
+        How many replays may be under way at a time; what is found does not depend on it.
+    """
+
+    load: Workload
+    policy: str
+    limits: Limits
+    ask: Ask
+    orders: Sequence[int]
+    beside: int = 1
+    _came: dict[tuple[int, bytes], Came] = field(default_factory=dict)
+    _seen: dict[tuple[int, bytes], None] = field(default_factory=dict)
+
+    def came(self, order: int, kept: IntArray) -> Came:
+        """The replay on the nodes at these positions, in any order."""
+        stay = np.sort(kept)
+        key = order, stay.tobytes()
+        if key not in self._came:
+            every = len(stay) == self.load.nodes
+            self._came[key] = self.ask(order, None if every else stay)
+        return self._came[key]
+
+    def trial(self, order: int, kept: IntArray) -> Trial:
+        """The same, held to the limits, and among what was ``seen``."""
+        stay = np.sort(kept)
+        base, row = self.base(order), self.came(order, stay).row
+        self._seen[order, stay.tobytes()] = None
+        broken = tuple(self.limits.broken(self.policy, base, row))
+        tightest = self.limits.tightest(self.policy, base, row)
+        return Trial(order, len(kept), row, broken, tightest)
+
+    def holds(self, order: int, kept: IntArray) -> bool:
+        """Whether all limits hold in this order of arrival."""
+        return not self.trial(order, kept).broken
+
+    def hold_all(self, kept: IntArray) -> bool:
+        """Whether all limits hold in every order of arrival."""
+        for at in range(0, len(self.orders), self.beside):
+            some = self.orders[at : at + self.beside]
+            self._at_once(lambda order: self.came(order, kept), some)
+            if not all(self.holds(order, kept) for order in some):
+                return False
+        return True
+
+    def on_all_nodes(self) -> list[Trial]:
+        """The policy on all nodes, a trial for each order."""
+        every = np.arange(self.load.nodes)
+        return self.each(lambda order: self.trial(order, every))
+
+    def asked(self, kept: IntArray) -> FloatArray:
+        """What is requested of each node over time, the mean over all orders of arrival.
+
+        Shape (nodes,); NaN for those that are not kept.
+        """
+        return self._of_nodes(kept, lambda came: came.asked, np.mean)
+
+    def fullest(self, kept: IntArray) -> FloatArray:
+        """The CPU at the 99th percentile over time, highest CPU and highest memory of each node.
+
+        In the worst order of arrival; shape (3, nodes); NaN for those that are not kept.
+        """
+        parts = (
+            lambda came: came.cpu_p99,
+            lambda came: came.highest[0],
+            lambda came: came.highest[1],
+        )
+        return np.stack([self._of_nodes(kept, one, np.max) for one in parts])
+
+    def each(self, search: Callable[[int], T]) -> list[T]:
+        """What a search gives in each order of arrival."""
+        return self._at_once(search, self.orders)
+
+    def _at_once(self, search: Callable[[int], T], orders: Sequence[int]) -> list[T]:
+        """The same of some orders; several are under way at a time where others replay."""
+        if self.beside == 1 or len(orders) == 1:
+            return [search(order) for order in orders]
+        with ThreadPoolExecutor(len(orders)) as pool:
+            return list(pool.map(search, orders))
+
+    def base(self, order: int) -> dict[str, Any]:
+        """The row of the policy on all nodes."""
+        return self.came(order, np.arange(self.load.nodes)).row
+
+    def seen(self, place: IntArray) -> tuple[Trial, ...]:
+        """What was held to the limits on the first nodes of this order, on most nodes first."""
+        found = []
+        for order, key in tuple(self._seen):
+            stay = np.frombuffer(key, np.int64)
+            if np.array_equal(np.sort(place[: len(stay)]), stay):
+                found.append(self.trial(order, stay))
+        return tuple(sorted(found, key=lambda one: (-one.nodes, one.repeat)))
+
+    def _of_nodes(
+        self, kept: IntArray, part: Callable[[Came], FloatArray], over: Callable[..., Any]
+    ) -> FloatArray:
+        found = np.full(self.load.nodes, np.nan)
+        stay = np.sort(kept)
+        found[stay] = over([part(self.came(order, stay)) for order in self.orders], axis=0)
+        return found
+
+
+def worst(trials: Iterable[Trial]) -> Margin | None:
+    """The first limit that breaks, where it breaks farthest of these orders; None for none."""
+    broken = [margin for one in trials for margin in one.broken]
+    same = [one for one in broken if one.limit is broken[0].limit]
+    return max(same, key=lambda one: -one.room if one.room else one.value or 0.0, default=None)
