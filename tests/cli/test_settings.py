@@ -140,3 +140,35 @@ def test_the_file_that_is_used_is_named(
     assert capsys.readouterr().err == ""
     assert run(["--help"]) == 0
     assert "tracekit.toml" in capsys.readouterr().out
+
+
+@pytest.fixture
+def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for settings, whose sub-folder, the current one, has a link out of it."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "data/sub").mkdir(parents=True)
+    (tmp_path / "data/sub/link").symlink_to(tmp_path / "outside")
+    monkeypatch.chdir(tmp_path / "data/sub")
+    return tmp_path / "data"
+
+
+PLACES = ["query out", "report out", "replay out", "compare junit", "analyze out"]
+
+
+@pytest.mark.parametrize("place", ["{0}/outside/x", "../../outside/x", "link/x", "x/../../../o"])
+@pytest.mark.parametrize("words", PLACES)
+def test_it_sets_no_place_outside_of_its_folder(
+    words: str, place: str, within: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, key = words.split()
+    text = f'[{command}]\n{key} = "{place.format(within.parent)}"'
+    (within / "tracekit.toml").write_text(text)
+    asked: list[object] = []
+    monkeypatch.setattr(f"tracekit.{command}", lambda *_, **__: asked.append(command))
+    assert run([command, *("ab" if command in ("query", "compare") else "a")]) == 2
+    assert asked == []
+
+
+def test_it_sets_places_in_its_folder(within: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (within / "tracekit.toml").write_text('[replay]\nout = "../runs/new"')
+    assert heard("replay s", monkeypatch)["out"] == Path("../runs/new")

@@ -21,9 +21,9 @@ from report_support import made_up
 
 from tracekit.errors import TracekitError
 from tracekit.replay.runs.run_folder import FRAMES
-from tracekit.report import all_pages, render
 from tracekit.report.data import Data
-from tracekit.report.render import render_data
+from tracekit.report.pages import all_pages
+from tracekit.report.render import render, render_data
 
 BUDGET_BYTES = 12_000_000
 PACKED = "application/gzip"

@@ -17,7 +17,7 @@ import tracekit
 from tracekit.answer.chains import answer_of_chains
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.report import render
+from tracekit.report.render import render
 from tracekit.sizing.measures import MEASURES
 from tracekit.sizing.read import CALLS, MEMBERS, STATES
 from tracekit.sizing.study import Study

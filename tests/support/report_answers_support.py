@@ -33,7 +33,7 @@ class Pages(HTMLParser):
     """The text of each page: a line for each block; without some elements."""
 
     def __init__(
-        self, html: str, *, without: frozenset[str] = frozenset({"script", "style"})
+        self, html: str, *, without: frozenset[str] = frozenset({"script", "style", "button"})
     ) -> None:
         super().__init__()
         self.pages: dict[str, list[str]] = {}

@@ -75,7 +75,8 @@ CALLS: tuple[tuple[str, ...], ...] = (
      "background=none", "--change", "node_cpu_cores=52"),
     # one policy with an answer and no bound, and one without an answer
     ("nodes", "store", "--policy", "best_fit", "--policy", "random", "--limit",
-     "pending_container_steps <= 9", "--limit", "random: cpu_max_fraction <= 0", "--repeat", "1"),
+     "pending_container_steps <= 9", "--limit", "random: cpu_max_fraction <= 0", "--limit",
+     "best_fit: cpu_max_fraction <= 2", "--limit", "memory_max_fraction <= 2", "--repeat", "1"),
     ("ingest", "cluster.json", "budgeted"),
     ("nodes", "budgeted", "--policy", "best_fit", "--policy", "./mine.py", "--repeat", "1"),
     ("requests", "store", "--by", "calls", "--policy", "percentile_request", "--out", "sized"),

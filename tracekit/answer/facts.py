@@ -252,7 +252,7 @@ def _fact(document: Mapping[str, Any]) -> Fact:
 
 def write_document(folder: Path, document: Mapping[str, Any]) -> None:
     """Write ``answer.json``, whole or not at all."""
-    with replaced_file(folder / FILE) as made:
+    with replaced_file(folder / FILE, follow=False) as made:
         made.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -20,8 +20,8 @@ from tracekit.sizing.requests.rows import (
     is_within_risk,
     kept,
     measured,
-    row,
     services,
+    totals,
 )
 from tracekit.study import Study
 from tracekit.units import MS_PER_DAY
@@ -60,9 +60,9 @@ def facts_of_requests(study: Study) -> list[Fact]:
     """
     return [
         *_to_change(study),
-        *_moved(study),
         *_risk(study),
         *_growing(study),
+        *_moved(study),
         *_judged(study),
         *_lacking(study),
     ]
@@ -103,7 +103,7 @@ def _moved(study: Study) -> Iterator[Fact]:
     """What all containers request then, with what is freed, added, and stays reserved."""
     policy = str(study.about[SUBJECT])
     for name in measured(study):
-        total, about = row(study, policy).of[name], {"resource": RESOURCE[name]}
+        total, about = totals(study)[name], {"resource": RESOURCE[name]}
         moved = partial(Fact, kind="requests_moved", subject=policy, measure=name, unit=_UNIT[name])
         ends = (total["freed_high"], total["freed_low"])
         low, high = (None if one is None else total["requested_now"] - one for one in ends)
@@ -137,7 +137,7 @@ def _moved(study: Study) -> Iterator[Fact]:
 def _risk(study: Study) -> Iterator[Fact]:
     """Services whose use was above what is recommended, and how often all were."""
     policy = str(study.about[SUBJECT])
-    then, now = row(study, policy).of, row(study, NOW).of
+    then, now = totals(study), totals(study, NOW)
     risky, spared = at_risk(study), kept_at_risk(study)
     shares: dict[str, Scalar] = {}
     for name in measured(study):

@@ -68,7 +68,7 @@ def export(
     frames = simulation_frames(store, chains=chains, progress=progress)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
-        with replaced_file(out / name) as made:
+        with replaced_file(out / name, follow=False) as made:
             frame.write_csv(made)
     members = frames["chains.csv"]
     return Exported(

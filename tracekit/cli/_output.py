@@ -1,15 +1,19 @@
 """How subcommands print: tables that fit 80 columns, one JSON document."""
 
+from __future__ import annotations
+
 import json
 import math
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tracekit.cli._columns import is_number, narrowest, parted, total, wrapped
 from tracekit.cli._streams import print_raw, visible
-from tracekit.shown import cell_text
 from tracekit.words import counted, listed
+
+if TYPE_CHECKING:
+    from tracekit.report.terminal import Column
 
 WIDTH = 80
 
@@ -61,50 +65,34 @@ def print_following(steps: Sequence[tuple[str, str]]) -> None:
         print_paragraph(said)
 
 
+def right(*names: str) -> list[Column]:
+    """Columns whose cells stand right, as amounts do."""
+    from tracekit.report.terminal import Column
+
+    return [Column(name=name, right=True) for name in names]
+
+
 def print_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, note: str = ""
+    title: str,
+    columns: Sequence[str | Column],
+    rows: Sequence[Sequence[object]],
+    *,
+    note: str = "",
 ) -> None:
-    """Print rows under a title; numbers stand right, text left.
+    """Print rows under a title; numbers stand right, text left."""
+    from tracekit.report.terminal import paragraph, table
 
-    On a terminal or not, the table is drawn for the terminal's width, 80 where there is none.
-    """
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    drawn = console(stderr=False)
-    cells = parted(columns, [[_cell(value) for value in row] for row in rows], drawn.width)
-    widths = narrowest(columns, cells)
-    natural = [max(len(name), wide) for name, wide in zip(columns, widths, strict=True)]
-    tight = total(natural) > drawn.width >= total(widths)
-    for at, name in enumerate(columns):
-        numeric = bool(rows) and all(is_number(row[at]) for row in rows)
-        table.add_column(
-            name,
-            justify="right" if numeric else "left",
-            overflow="fold",
-            # a head ends its line between words sooner than a cell within one
-            width=widths[at] if tight else None,
-        )
-    for row in cells:
-        table.add_row(*row)
-    if title:
-        # as wide as the page: a narrow table would break it anywhere
-        named = wrapped(visible(title), drawn.width)
-        drawn.print(named, style="table.title", markup=False, highlight=False)
-    drawn.print(table)
-    if note:
-        drawn.print(visible(note, lines=True), markup=False, highlight=False)
+    stream = sys.stdout
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else WIDTH
+    made = table(rows, columns, width=max(width, WIDTH // 2), shown=_cell_text)
+    print_lines([*paragraph(title), *made, *note.splitlines(), ""])
 
 
-def _cell(value: object) -> str:
-    from rich.markup import escape
+def _cell_text(value: Any, unit: str = "") -> str:
+    from tracekit.report.sentences import amount
 
-    return escape(_cell_text(value))
-
-
-def _cell_text(value: object) -> str:
-    return visible(cell_text(value))
+    plain = value is None or isinstance(value, str | int | float)
+    return visible((amount(value, unit) if plain else str(value)) or "-")
 
 
 def console(*, stderr: bool) -> Any:

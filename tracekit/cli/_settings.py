@@ -112,6 +112,8 @@ def defaults(
                 hint=f"type it: --{key}",
             )
         made[options[key].name] = _value(settings.path, key, value, options[key])
+        if options[key].type.name == "path":
+            _check_inside(settings.path, key, made[options[key].name])
     for value in made.values():
         _check_no_code(settings.path, value)
     return made
@@ -142,6 +144,17 @@ def _check_no_code(path: Path, value: Any) -> None:
             raise TracekitError(
                 f"{path.name} names code to run: {one}",
                 hint="a policy of your own is given on the command line: --policy ./mine.py",
+            )
+
+
+def _check_inside(path: Path, key: str, value: Any) -> None:
+    """A file sets places in its own folder and below the current one, wherever links lead."""
+    for one in value if isinstance(value, list) else [value]:
+        place = Path(str(one)).resolve()
+        if not any(place.is_relative_to(folder.resolve()) for folder in (path.parent, Path.cwd())):
+            raise TracekitError(
+                f"{path.name} may not set '{key}' to {one}: it is outside of {path.parent}",
+                hint=f"type it: --{key} {one}",
             )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import print_json, print_sentence, print_table, right
 from tracekit.words import counted
 
 PANEL = Panel.look
@@ -39,7 +39,9 @@ def command(
     for sentence in said:
         print_sentence(sentence)
     for table in [*([first] if first else []), *summary(analysis)]:
-        print_table(table.title, table.columns, table.rows, note=table.note)
+        print_table(
+            table.title, [table.columns[0], *right(*table.columns[1:])], table.rows, note=table.note
+        )
         print()
     for sentence in (*verdicts(analysis), *doubts(open_store(store))):
         print_sentence(sentence)

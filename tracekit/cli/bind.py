@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import print_json, print_sentence, print_table, right
 from tracekit.words import counted
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _show(run: VcpuRun) -> None:
     label = "; a proxy fit: k1 is 0" if run.model.mode == "proxy" else ""
     print_table(
         f"{run.workload.name}: {counted(run.workload.containers, 'container')}",
-        ["policy", "vCPUs", "lost vCPUs", "mean", "cpu spread", "nodes"],
+        ["policy", *right("vCPUs", "lost vCPUs", "mean", "cpu spread", "nodes")],
         rows,
         note=f"lost: predicted CPU that neighbours cost, mean over time{label}",
     )

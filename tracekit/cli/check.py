@@ -8,7 +8,7 @@ import typer
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import print_json, print_sentence, print_table, right
 from tracekit.cli._streams import visible
 from tracekit.words import counted
 
@@ -87,7 +87,7 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
         ]
         title = f"{table}: {counted(counts['rows'], 'row')} in {store}"
         if rows:
-            print_table(title, ["defect", "rows", "share", "what was done"], rows)
+            print_table(title, ["defect", *right("rows", "share"), "what was done"], rows)
             _first_of(ledger)
         else:
             print(f"{title}, no defects found")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_table
+from tracekit.cli._output import print_json, print_table, right
 
 if TYPE_CHECKING:
     from tracekit.fetch.prometheus import PrometheusSummary
@@ -47,7 +47,7 @@ def command(asked: Asked, show: bool, json: JsonOption = False) -> None:
         return
     print_table(
         f"{spelled_time(summary.start_s)} to {spelled_time(summary.end_s)}, in {summary.out}",
-        ["query", "series", "samples", "size", "outcome"],
+        ["query", *right("series", "samples", "size"), "outcome"],
         [
             [one.name, one.series, one.samples, units.size(one.size_bytes), one.outcome]
             for one in summary.queries

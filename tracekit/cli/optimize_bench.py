@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_paragraph, print_table
+from tracekit.cli._output import print_json, print_paragraph, print_table, right
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -55,7 +55,7 @@ def _show(found: Study) -> None:
         ]
         print_table(
             f"{str(variant).capitalize()}: {WHAT[str(variant)]}",
-            ["function", "search", "best", "mean", "worst", "iterations", "TBESK is"],
+            ["function", "search", *right("best", "mean", "worst", "iterations"), "TBESK is"],
             rows,
         )
     print_paragraph(
@@ -65,7 +65,7 @@ def _show(found: Study) -> None:
     )
     print_table(
         "TBESK against each rival: functions on which it is better, not told apart, worse",
-        ["copy", "rival", "evaluations", "at equal iterations", "at equal evaluations"],
+        ["copy", "rival", *right("evaluations", "at equal iterations", "at equal evaluations")],
         [
             [variant, search, f"{evaluations:,.0f}", *said]
             for variant, search, evaluations, *said in tallied(found)

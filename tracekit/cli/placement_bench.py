@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_paragraph, print_table
+from tracekit.cli._output import print_json, print_paragraph, print_table, right
 from tracekit.words import counted
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _show(found: Study) -> None:
         f"Imbalance of {counted(about['containers'], 'container')} on"
         f" {counted(about['nodes'], 'node')},"
         f" {about['sets']} drawn sets",
-        ["policy", "Z", "95 % interval", "pending", "over", "µs"],
+        ["policy", *right("Z", "95 % interval", "pending", "over", "µs")],
         [
             [
                 row["policy"],
@@ -69,7 +69,7 @@ def _show(found: Study) -> None:
     last = quality.group_by("method", maintain_order=True).last()
     print_table(
         f"One batch of {about['solvers']['batch_size']} placed by several methods",
-        ["method", "iterations", "gap to the best", "best found", "ms"],
+        ["method", *right("iterations", "gap to the best", "best found", "ms")],
         [
             [method, iterations or "-", f"{gap:.5f}", f"{share:.0%}", f"{spent:.1f}"]
             for method, iterations, gap, _, share, spent in last.iter_rows()
@@ -84,7 +84,7 @@ def _show_claims(found: Study) -> None:
     if claims.height:
         print_table(
             "TBESK against others: change of imbalance",
-            ["against", "over", "paper", "here", "interval", "below", "verdict"],
+            ["against", "over", *right("paper", "here", "interval", "below"), "verdict"],
             [
                 [
                     row["against"],
@@ -104,7 +104,7 @@ def _show_claims(found: Study) -> None:
     if ranges.height:
         print_table(
             "Most used node less the least used, in points of capacity",
-            ["policy", "resource", "paper", "here"],
+            ["policy", "resource", *right("paper", "here")],
             [
                 [policy, resource, f"{100 * reported:.0f}", f"{100 * here:.0f}"]
                 for policy, resource, reported, here in ranges.iter_rows()
@@ -116,7 +116,7 @@ def _show_statements(statements: pl.DataFrame) -> None:
     if statements.height:
         print_table(
             "What the paper says besides",
-            ["statement", "here", "95 % interval", "verdict"],
+            ["statement", *right("here", "95 % interval"), "verdict"],
             [
                 [
                     row["statement"],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tracekit.cli import _output
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.units import percent
+from tracekit.cli._output import print_json, print_lines
 
 if TYPE_CHECKING:
     from tracekit.answer.facts import Answer
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 PANEL = Panel.replay
 #: So many rows of a table are printed; --json and the folder have all.
 SHOWN = 20
+#: Columns of the printed table: of one container, but for the last, which is of all of a service.
+_AMOUNTS = ("count", "request now", "recommended", "change of all")
+#: Measures of the printed table; summary.parquet has every measure.
+MEASURES = {
+    "QoS": "qos",
+    "cpu": "container_cpu_fraction",
+    "mem": "container_memory_fraction",
+    "node G": "node_g",
+    "node D": "node_d",
+    "changed": "change_share",
+}
 
 
 def command(
@@ -40,105 +51,64 @@ def command(
     if isinstance(study, Requests):
         _requests(study, store, out, as_json=as_json)
     else:
-        _chains(study, out, as_json=as_json)
-
-
-def _chains(study: Chains, out: Path | None, *, as_json: bool) -> None:
-    """Prints a comparison on call chains."""
-    from tracekit.answer.chains import answer_of_chains
-    from tracekit.report.sentences import document
-    from tracekit.sizing.run_folder import manifest_of
-
-    answer = answer_of_chains(study)
-    if as_json:
-        manifest, summary = manifest_of(study), {"summary": study.summary.to_dicts()}
-        _output.print_json({**document(answer), **manifest, **summary})
-        return
-    _print_facts(answer)
-    facts = study.facts
-    _output.print_table(
-        f"{facts['test_containers']:,} test containers on {facts['test_nodes']:,} nodes",
-        list(COLUMNS),
-        _rows(study.summary.to_dicts()),
-        note=_note(len(study.seeds), out),
-    )
-
-
-def _print_facts(answer: Answer) -> None:
-    """Prints the facts that a screen has room for."""
-    from tracekit.report.sentences import short
-
-    for fact in answer.facts:
-        if fact.weight < 3:
-            _output.print_sentence(short(fact))
-
-
-#: Columns of the printed table; summary.parquet has every measure.
-COLUMNS = {
-    "policy": "",
-    "QoS": "qos",
-    "cpu": "container_cpu_fraction",
-    "mem": "container_memory_fraction",
-    "node G": "node_g",
-    "node D": "node_d",
-    "changed": "change_share",
-}
-
-
-def _note(seeds: int, out: Path | None) -> str:
-    if seeds == 1:
-        return f"one seed, so no interval (--seeds 3 draws more); more measures: {out}"
-    return f"means over {seeds} seeds; intervals and more measures: {out}"
-
-
-def _rows(summary: list[dict[str, Any]]) -> list[list[object]]:
-    means = {(row["policy"], row["measure"]): row["mean"] for row in summary}
-    policies = list(dict.fromkeys(row["policy"] for row in summary))
-    measures = list(COLUMNS.values())[1:]
-    return [[name, *(percent(means[name, one]) for one in measures)] for name in policies]
+        _chains(study, as_json=as_json)
 
 
 def _requests(study: Requests, store: Path | str, out: Path | None, *, as_json: bool) -> None:
     """Prints a study of requests."""
     from tracekit.answer.requests import answer_of_requests
-    from tracekit.report.sentences import command, document, question
+    from tracekit.report.sentences import document
 
     answer = answer_of_requests(study, store=str(store), out=str(out or ""))
     if as_json:
         frames = {name: frame.to_dicts() for name, frame in study.frames.items()}
         record = {"record": study.about["facts"]}
         schema = {"schema": "tracekit/size-by-use/1"}
-        _output.print_json({**study.about, **record, **document(answer), **schema, **frames})
-        return
-    _print_facts(answer)
-    _changed(study)
-    for one in answer.next:
-        _output.print_paragraph(question(one))
-        _output.print_command(command(one))
+        print_json({**study.about, **record, **document(answer), **schema, **frames})
+    else:
+        print_lines(_page(study, answer))
 
 
-def _changed(study: Requests) -> None:
-    """The requests that change, those that move most first."""
+def _page(study: Requests, answer: Answer) -> Iterator[str]:
+    """The facts, the requests that change, those that move most first, and what to do next."""
+    from tracekit.report.terminal import Column, following, summary, table
     from tracekit.sizing.requests.rows import UNITS, amount, by_change
     from tracekit.words import short_hash
 
-    rows = by_change(study)
-    if not rows.height:
-        return
-    _output.print_table(
-        "",
-        ["service", "of", "count", "now", "then", "in all", "at risk"],
+    yield from summary(answer)
+    rows = [
         [
-            [
-                short_hash(one["service"]),
-                UNITS[one["resource"]][1],
-                f"{one['containers']:,.3g}",
-                amount(one["request_now"], one["resource"]),
-                amount(one["recommended"], one["resource"]),
-                f"{'-' if one['freed'] > 0 else '+'}{amount(abs(one['freed']), one['resource'])}",
-                "yes" if one["at_risk"] else "",
-            ]
-            for one in rows.head(SHOWN).to_dicts()
-        ],
-        note="count: containers at the mean; now, then: one of them; in all: more or less of all",
-    )
+            short_hash(one["service"]),
+            UNITS[one["resource"]][1],
+            f"{one['containers']:,.3g}",
+            amount(one["request_now"], one["resource"]),
+            amount(one["recommended"], one["resource"]),
+            f"{'-' if one['freed'] > 0 else '+'}{amount(abs(one['freed']), one['resource'])}",
+            one["at_risk"],
+        ]
+        for one in by_change(study).head(SHOWN).to_dicts()
+    ]
+    if rows:
+        yield ""
+        right = [Column(name=name, right=True) for name in _AMOUNTS]
+        yield from table(rows, ["service", "unit", *right, "at risk"])
+    yield ""
+    yield from following(answer.next)
+
+
+def _chains(study: Chains, *, as_json: bool) -> None:
+    """Prints a comparison on call chains."""
+    from tracekit.answer.chains import answer_of_chains
+    from tracekit.report.sentences import document
+    from tracekit.report.terminal import Column, summary, table
+    from tracekit.sizing.run_folder import manifest_of
+
+    answer, rows = answer_of_chains(study), study.summary.to_dicts()
+    if as_json:
+        print_json({**document(answer), **manifest_of(study), "summary": rows})
+        return
+    means = {(row["policy"], row["measure"]): row["mean"] for row in rows}
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    cells = [[name, *(means[name, one] for one in MEASURES.values())] for name in policies]
+    columns = [Column(name=name, right=True, unit="fraction") for name in MEASURES]
+    print_lines([*summary(answer), "", *table(cells, [Column(name="policy"), *columns])])

@@ -8,6 +8,7 @@ from threading import Event, Lock
 
 import numpy as np
 
+from tracekit.documents import shape
 from tracekit.fetch.check import DamagedError, checked
 from tracekit.fetch.http import CHUNK_BYTES, NoHostError, RangeRefusedError, Remote, Reply, request
 from tracekit.fetch.part import Part, disk_error
@@ -159,6 +160,9 @@ def _check_length(url: str, remote: Remote, reached: int) -> None:
 NAME = ".fetch.json"
 LOCK = ".fetch.lock"
 SCHEMA = "tracekit/fetched/1"
+_ENTRIES = shape.map_of(
+    shape.record({"size_bytes": shape.number(0, whole=True), "sha256": shape.text})
+)
 
 
 class Ledger:
@@ -185,9 +189,12 @@ class Ledger:
 
 
 def _read(path: Path) -> dict[str, dict[str, object]]:
+    """The entries of the files; none where the document is not what a fetch wrote."""
     try:
         document = json.loads(read_text(path))
-    except (OSError, ValueError):
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            return {}
+        _ENTRIES(document.get("files"), "files")
+    except (OSError, ValueError, RecursionError):
         return {}
-    known = isinstance(document, dict) and document.get("schema") == SCHEMA
-    return dict(document["files"]) if known else {}
+    return dict(document["files"])

@@ -222,7 +222,7 @@ def _of(lacking: Mapping[str, str], names: Iterable[str]) -> str:
 
 def _further(command: list[str], path: Path, timeout_s: float, *, empty: bool) -> None:
     """What comes along; a file of before goes where there is nothing now, unless it may be."""
-    with replaced_file(path) as part:
+    with replaced_file(path, follow=False) as part:
         _print_to(command, part, timeout_s)
         there = empty or any(
             isinstance(one, Cut) or one.kind not in ("Node", "Pod")
@@ -234,7 +234,7 @@ def _further(command: list[str], path: Path, timeout_s: float, *, empty: bool) -
 
 def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]:
     """Nodes and pods in a file that takes its name once it is whole; how many there are."""
-    with replaced_file(target) as part:
+    with replaced_file(target, follow=False) as part:
         _print_to(command, part, timeout_s)
         counts: Counter[str] = Counter()
         for thing in things(unpacked(part), as_far_as_whole=True):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tracekit import units
+from tracekit.documents.shape import of_dataclass
 from tracekit.fetch.http import Remote
 from tracekit.fetch.retry import FetchError
 from tracekit.opened import read_text
@@ -34,8 +35,10 @@ class Part:
     def remote(self) -> Remote | None:
         """The content that the bytes are of, as the server described it when they came."""
         try:
-            return Remote(**json.loads(read_text(self._about)))
-        except (OSError, ValueError, TypeError):
+            document = json.loads(read_text(self._about))
+            of_dataclass(Remote)(document, "")
+            return Remote(**document)
+        except (OSError, ValueError, RecursionError):
             return None
 
     def begin(self, remote: Remote) -> None:

@@ -16,6 +16,7 @@ from tracekit.fetch.retry import FetchError, Retries
 from tracekit.fetch.server import RefusedError, Server, address, header
 from tracekit.fetch.slices import NAME, Slices
 from tracekit.fetch.spans import span_s, time_s
+from tracekit.files.links import check_no_link, written_of_fetch
 from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.shown import Shown
@@ -102,6 +103,7 @@ def fetch_prometheus(
     except OSError as error:
         raise disk_error(error, folder) from error
     with held(folder / f"{NAME}.lock", busy=f"{folder} is being filled"):
+        check_no_link(written_of_fetch(folder))
         slices = Slices(folder, asked)
         times = slices.times(*times)
         plans = [QueryPlan(one, replace(all_of_it, times=times)) for one in QUERIES]

@@ -11,8 +11,8 @@ from tracekit.fetch.kubernetes import packing, unpacked
 from tracekit.fetch.part import disk_error
 from tracekit.fetch.retry import FetchError
 from tracekit.fetch.server import Server, TooMuchError
-from tracekit.fetch.slices import Slice, Slices
-from tracekit.fetch.spans import spelled_span, spelled_time
+from tracekit.fetch.slices import Slice, Slices, file_name, stamp
+from tracekit.fetch.spans import spelled_span
 from tracekit.progress import Task
 from tracekit.sources.own._json_items import Cut, pieces
 from tracekit.sources.own._prometheus.metrics import Query
@@ -122,11 +122,6 @@ class QueryPlan:
         )
 
 
-def stamp(time_s: int) -> str:
-    """A time as names of files have it."""
-    return spelled_time(time_s).replace("-", "").replace(":", "")
-
-
 def fetch_query(
     plan: QueryPlan, folder: Path, slices: Slices, server: Server, task: Task
 ) -> FetchedQuery:
@@ -177,7 +172,7 @@ def _slice(
 
 def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) -> Slice:
     """One slice, in a file that gets its name once it is whole."""
-    target = folder / f"{plan.name}-{stamp(start)}.json.gz"
+    target = folder / file_name(plan.name, start)
     part = target.with_name(f".{target.name}.part")
 
     def ask() -> tuple[int, int, tuple[str, ...]]:

@@ -19,6 +19,7 @@ from tracekit.fetch.download import LOCK, Ledger, Manner, StoppedError, download
 from tracekit.fetch.part import Part, disk_error
 from tracekit.fetch.plan import Wanted, plan
 from tracekit.fetch.retry import GO_ON, FetchError, Retries
+from tracekit.files.links import check_no_link, written_of_fetch
 from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.shown import Shown
@@ -150,6 +151,7 @@ def fetch(
         held(folder / LOCK, busy=f"{folder} is being filled"),
         progress.task("fetch", total, "bytes") as task,
     ):
+        check_no_link(written_of_fetch(folder))
         crew = _Crew(folder, wanted, manner, Meter(task, len(wanted)), seed)
         crew.work(min(jobs, len(wanted)))
     if crew.failed:

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tracekit.documents.shape import of_dataclass
 from tracekit.errors import TracekitError
+from tracekit.fetch.spans import spelled_time
 from tracekit.opened import read_text
 from tracekit.sources.own._prometheus.warnings import of_missing_data
 
@@ -35,6 +37,25 @@ class Slice:
         return any(of_missing_data(one) for one in self.warnings)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """What was asked, from when to when, and the slices of each query."""
+
+    asked: dict[str, Any]
+    times: dict[str, int] = field(default_factory=dict)
+    slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
+
+
+def stamp(time_s: int) -> str:
+    """A time as names of files have it."""
+    return spelled_time(time_s).replace("-", "").replace(":", "")
+
+
+def file_name(query: str, start_s: int) -> str:
+    """The file of a query's slice."""
+    return f"{query}-{stamp(start_s)}.json.gz"
+
+
 class Slices:
     """The slices that are whole, by query; written anew with each.
 
@@ -46,32 +67,28 @@ class Slices:
 
     def __init__(self, folder: Path, asked: Mapping[str, object]) -> None:
         self._path = folder / NAME
-        known = _read(self._path)
-        if known is not None and _words(known["asked"]) != _words(asked):
-            told = ", ".join(f"{key} {value}" for key, value in known["asked"].items())
+        self._folder = folder
+        before = _read(self._path)
+        if before is not None and _words(before.asked) != _words(asked):
+            told = ", ".join(f"{key} {value}" for key, value in before.asked.items())
             raise TracekitError(
                 f"{folder} holds what another fetch asked for: {told}",
                 hint="name another folder, or ask the same to go on",
             )
-        document = known or {"asked": dict(asked), "times": {}, "slices": {}}
-        self._document: dict[str, dict[str, Any]] = document
-        self._folder = folder
+        self._document = before or _Document(asked=dict(asked))
 
     def times(self, start_s: int, end_s: int) -> tuple[int, int]:
         """From when to when: as was resolved first, for ``now`` goes on."""
-        times = self._document["times"]
+        times = self._document.times
         if not times:
             times |= {"start_s": start_s, "end_s": end_s}
             self._write()
-        return int(str(times["start_s"])), int(str(times["end_s"]))
+        return times["start_s"], times["end_s"]
 
     def of(self, query: str) -> list[Slice]:
         """The slices of a query whose files are here, in the order of time."""
-        kept = [
-            Slice(**{**one, "warnings": tuple(one.get("warnings", ()))})
-            for one in self._document["slices"].get(query, [])
-        ]
-        return [one for one in kept if not one.file or self._is_here(one)]
+        every = self._document.slices.get(query, ())
+        return [one for one in every if not one.file or self._is_here(one)]
 
     def note(self, query: str, done: Slice) -> None:
         """Keep that a slice is here, in place of what was here of its time."""
@@ -87,7 +104,7 @@ class Slices:
                 (self._folder / one.file).unlink(missing_ok=True)
         others = [one for one in before if one not in gone]
         slices = sorted([*others, done], key=lambda one: one.start_s)
-        self._document["slices"][query] = [asdict(one) for one in slices]
+        self._document.slices[query] = tuple(slices)
         self._write()
 
     def _is_here(self, one: Slice) -> bool:
@@ -96,7 +113,8 @@ class Slices:
 
     def _write(self) -> None:
         aside = self._path.with_name(f"{NAME}.new")
-        aside.write_text(json.dumps({"schema": SCHEMA, **self._document}, indent=1) + "\n")
+        document = {"schema": SCHEMA, **asdict(self._document)}
+        aside.write_text(json.dumps(document, indent=1) + "\n")
         aside.replace(self._path)
 
 
@@ -104,11 +122,30 @@ def _words(asked: object) -> str:
     return json.dumps(asked, sort_keys=True)
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]] | None:
+def _read(path: Path) -> _Document | None:
+    """The document; None for none, and for one that no fetch wrote: all is asked for anew."""
     try:
         document = json.loads(read_text(path))
-    except (OSError, ValueError):
+        if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
+            return None
+        of_dataclass(_Document)(document, "")
+        slices = {
+            query: tuple(map(_slice, every))
+            for query, every in (document.get("slices") or {}).items()
+        }
+        sound = all(_is_sound(query, one) for query, every in slices.items() for one in every)
+    except (OSError, ValueError, OverflowError, RecursionError):
         return None
-    if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
+    times = document.get("times") or {}
+    if not sound or times.keys() not in (set(), {"start_s", "end_s"}):
         return None
-    return document
+    return _Document(asked=document["asked"], times=times, slices=slices)
+
+
+def _slice(document: dict[str, Any]) -> Slice:
+    return Slice(**{**document, "warnings": tuple(document.get("warnings") or ())})
+
+
+def _is_sound(query: str, one: Slice) -> bool:
+    """Whether a slice goes on, and its file has the name that a fetch gives it."""
+    return one.start_s <= one.end_s and one.file in ("", file_name(query, one.start_s))

@@ -44,7 +44,8 @@ def _locked(path: Path, busy: str) -> IO[str]:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            handle = path.open("a+", encoding="utf-8")
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
+            handle = os.fdopen(number, "a+", encoding="utf-8")
         except FileNotFoundError:
             # the holder took its empty folder away in between
             continue

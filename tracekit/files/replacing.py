@@ -78,10 +78,14 @@ def _plain(path: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def replaced_file(path: Path) -> Iterator[Path]:
-    """A path to write to, whose file takes the place of ``path`` if all goes well."""
-    path = path.resolve() if path.is_symlink() else path
-    if path.exists() and not path.is_file():
+def replaced_file(path: Path, *, follow: bool = True) -> Iterator[Path]:
+    """A path to write to, whose file takes the place of ``path`` if all goes well.
+
+    Where ``path`` is a link, it is what the link leads to that is replaced; without ``follow``, as
+    is right for a name that nobody typed, the link itself.
+    """
+    path = path.resolve() if follow and path.is_symlink() else path
+    if follow and path.exists() and not path.is_file():
         yield path  # a terminal or a pipe; and for a folder the error is the caller's
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
+from tracekit.files.links import check_no_link
 from tracekit.files.lock import LOCK, held
 from tracekit.files.places import is_remote
 from tracekit.ingest.remote.workbench import workbench
 from tracekit.store.catalog import write_catalog
-from tracekit.store.folder import CATALOG, STAGING, Store, open_store
+from tracekit.store.folder import CATALOG, STAGING, Store, open_store, written_of_store
 from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
 from tracekit.store.quality import QUALITY, write_quality
 from tracekit.store.quantities import quantities
@@ -59,6 +60,7 @@ def opened_for_writing(folder: Path) -> Iterator[Manifest]:
         _gone_if_empty(folder, absent=absent),
         held(folder / LOCK, busy=f"{folder} is being written"),
     ):
+        check_no_link(written_of_store(folder))
         new = not (folder / NAME).exists()
         if new:
             _begin(folder)

@@ -95,17 +95,26 @@ class Printer:
     def cases(self) -> Markup:
         """The table of the cases of the decision; nothing where none was counted."""
         rows = cases.cases(self.answer)
-        self._printed |= {id(fact) for row in rows for fact in row["facts"]}
+        self._printed |= {id(fact) for row in rows for fact in row.facts}
         if not rows:
             return Markup()
         self.shown += 1
-        return Markup(self._forms.cases(rows, self.say("ceiling")))  # noqa: S704 - escaped by it
+        made = self._forms.cases(rows, cases.heads(rows), self.say("ceiling"))
+        return Markup(made)  # noqa: S704 - escaped by the macro
 
-    def table(self, name: str, caption: str, columns: str = "", sort: str = "") -> Markup:
-        """A frame by its name as a table: these columns of it, or all; the largest first."""
+    def table(
+        self, name: str, caption: str, columns: str = "", *, sort: str = "", without: str = ""
+    ) -> Markup:
+        """A frame by its name as a table: these columns of it, or all; the largest first.
+
+        With ``-`` before the column to sort by, the least first.
+        """
         frame = self.data.frame(name)
-        if sort and sort in frame.columns:
-            frame = frame.sort(sort, descending=True, nulls_last=True, maintain_order=True)
+        column = sort.removeprefix("-")
+        if column in frame.columns:
+            largest = sort == column
+            frame = frame.sort(column, descending=largest, nulls_last=True, maintain_order=True)
+        frame = frame.drop(without.split(), strict=False)
         return self.frame(frame, caption, columns, query=name)
 
     def frame(
@@ -116,13 +125,13 @@ class Printer:
             return Markup()
         return self._table(tables.table(frame, caption, query=query, only=columns.split()))
 
-    def facts_table(self, kind: str, caption: str) -> Markup:
-        """Facts of a kind, a row each."""
-        return self._table(tables.facts_table(self.facts(kind), caption))
+    def facts_table(self, caption: str, *names: str) -> Markup:
+        """Facts of kinds, a row each."""
+        return self._table(tables.facts_table(self.facts(*names), caption))
 
-    def pivot(self, kind: str, caption: str) -> Markup:
+    def pivot(self, caption: str, kind: str, beside: str) -> Markup:
         """Facts of a kind: a row for each subject, a column for each measure."""
-        return self._table(tables.pivot(self.facts(kind), caption))
+        return self._table(tables.pivot(self.facts(kind), self.facts(beside), caption))
 
     def _table(self, shown: tables.Table) -> Markup:
         if not shown.rows:

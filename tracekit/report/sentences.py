@@ -39,6 +39,8 @@ _PRINTED: Mapping[str, Callable[[float], str]] = {
     "cores": lambda given: f"{given:,.2f}".rstrip("0").rstrip(".") + " cores",
     "ms": duration,
 }
+#: From here on a number is printed without decimals.
+_WHOLE_FROM = 9_999.5
 _VALUES = ("value", "low", "high", "against")
 #: Ends of names, and the unit that each stands for.
 _ENDS = ("fraction", "bytes", "cores", "ms", "per_hour", "per_month", "points")
@@ -155,7 +157,8 @@ def amount(given: Scalar, unit: str, about: Mapping[str, Scalar] | None = None) 
 
 
 def _number(given: float) -> str:
-    return f"{given:,.0f}" if given == round(given) else f"{given:,.4g}"
+    whole = given == round(given) or abs(given) >= _WHOLE_FROM
+    return f"{given:,.0f}" if whole else f"{given:,.4g}"
 
 
 def _rendered(fact: Fact, sentences: Mapping[str, tuple[str, ...]]) -> str:

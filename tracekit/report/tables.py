@@ -16,6 +16,25 @@ from tracekit.words import number, short_hash
 
 Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 
+#: Cases of the decision in the order of their rows, and what a row is called.
+CASES = {
+    "today": "today",
+    "recorded": "requests as they are",
+    "recommended": "requests as recommended",
+    "no_more_often": "full no more often than today",
+    "half_size": "half the assumed size",
+    "twice_size": "twice the assumed size",
+    "bound": "proven lower bound",
+}
+#: What an outcome is called where there is one to speak of.
+OUTCOMES = {
+    "better": "better",
+    "worse": "worse",
+    "holds": "holds",
+    "does_not_hold": "does not hold",
+}
+#: Columns of facts that stand on the right.
+_KINDS: Mapping[str, Kind] = dict.fromkeys(("value", "interval", "beside"), "number")
 #: What is shown where a value is not known.
 NONE = "\u2013"
 #: More rows than these are left to the files that the table is of.
@@ -28,6 +47,17 @@ _ENDINGS: tuple[tuple[str, Kind], ...] = (
 )
 #: Columns of names that have no place to break at.
 _IDS = ("node", "container", "service", "upstream", "downstream", "like_node", "sha256")
+#: Measures whose titles are longer than a narrow column is wide, and columns named by their use.
+_HEADS = {
+    "cpu_p99_over_time_fraction": "CPU, 99 % of the time",
+    "cpu_max_fraction": "Highest CPU",
+    "memory_max_fraction": "Highest memory",
+    "repeat": "Order of arrival",
+    "kept": "Stays",
+    "bound": "Lower bound",
+    "freed": "Freed in all",
+    "beside": "Allowed, or beside",
+}
 #: What single words of names are called.
 _WORDS = {
     "cpu": "CPU",
@@ -98,7 +128,7 @@ class Table:
 def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[str] = ()) -> Table:
     """A frame as a table; a query's header says what its columns mean and their units."""
     names = [name for name in (only or frame.columns) if name in frame.columns]
-    flat = [name for name in names if not frame.schema[name].is_nested()]
+    flat = [name for name in names if _is_shown(frame[name])]
     columns = [column(name, frame.schema[name], query) for name in flat]
     rows = [
         [cell(value, col) for value, col in zip(row, columns, strict=True)]
@@ -109,61 +139,76 @@ def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[
     )
 
 
+def _is_shown(values: pl.Series) -> bool:
+    """Whether a column has a value, and one to a row."""
+    return not values.dtype.is_nested() and values.null_count() < len(values)
+
+
 def records(rows: Iterable[Mapping[str, Any]], caption: str) -> Table:
     """Rows of values by column as a table."""
     return table(pl.DataFrame(list(rows), infer_schema_length=None, strict=False), caption)
 
 
 def facts_table(facts: Sequence[Fact], caption: str) -> Table:
-    """Facts of one kind as a table, one row each; what none of them has is no column."""
+    """Facts as a table, one row each; what none of them has is no column."""
     rows = [
         {
+            "case": CASES.get(str(one.about_it("case")), ""),
+            "fact": sentences.label(one),
             "subject": title_of_policy(one.subject),
             "measure": title_of(one.measure) if one.measure else "",
-            sentences.label(one): sentences.value(one),
+            "value": sentences.value(one),
             "interval": sentences.interval(one),
-            "beside": sentences.amount(one.against, one.unit, one.about),
-            "outcome": one.verdict.replace("_", " "),
-            **{name: _scalar(name, value) for name, value in one.about.items()},
+            "beside": sentences.against(one),
+            "outcome": OUTCOMES.get(one.verdict, ""),
         }
         for one in facts
     ]
-    names = dict.fromkeys(name for row in rows for name in row)
-    shown = [name for name in names if any(row.get(name) for row in rows)]
-    columns = [Column(name=name, label=head(name), kind="text") for name in shown]
-    cells = [[Cell(text=row.get(name) or NONE) for name in shown] for row in rows]
+    named = {"value": sentences.label(facts[0])} if len({one.kind for one in facts}) == 1 else {}
+    shown = [name for name in (rows or [{}])[0] if len({row[name] for row in rows}) > 1]
+    columns = [
+        Column(name=name, label=named.get(name, head(name)), kind=_KINDS.get(name, "text"))
+        for name in shown
+    ]
+    cells = [[Cell(text=row[name] or NONE) for name in shown] for row in rows]
     return Table(caption=caption, columns=columns, rows=cells)
 
 
-def _scalar(name: str, value: object) -> str:
-    """A scalar of a fact as a cell shows it; the unit is the end of its name."""
-    if value is None or isinstance(value, bool | str):
-        return str(value or "")
-    return _text(value, _kind(name, pl.Float64(), ""))
+def pivot(facts: Sequence[Fact], beside: Sequence[Fact], caption: str) -> Table:
+    """Facts of several subjects and measures: a row for each subject, a column for each measure.
 
-
-def pivot(facts: Sequence[Fact], caption: str) -> Table:
-    """Facts of several subjects and measures: a row for each subject, a column for each measure."""
+    Parameters
+    ----------
+    beside : sequence of Fact
+        What each is compared with; the outcome stands in its cell.
+    """
     measures = list(dict.fromkeys(one.measure for one in facts))
     columns = [
         Column(name="subject", label="Policy", kind="text"),
-        *(Column(name=one, label=title_of(one), kind="number") for one in measures),
+        *(Column(name=one, label=head(one), kind="number") for one in measures),
     ]
     known = {(one.subject, one.measure): one for one in facts}
+    outcomes = {(one.subject, one.measure): OUTCOMES.get(one.verdict, "") for one in beside}
     rows = [
         [
             Cell(text=title_of_policy(subject)),
-            *(_with_interval(known.get((subject, measure))) for measure in measures),
+            *(
+                _with_interval(known.get((subject, one)), outcomes.get((subject, one), ""))
+                for one in measures
+            ),
         ]
         for subject in dict.fromkeys(one.subject for one in facts)
     ]
     return Table(caption=caption, columns=columns, rows=rows)
 
 
-def _with_interval(fact: Fact | None) -> Cell:
+def _with_interval(fact: Fact | None, outcome: str) -> Cell:
     if fact is None or fact.value is None:
         return Cell(text=NONE)
-    return Cell(text=sentences.value(fact), sort=str(fact.value), below=sentences.interval(fact))
+    interval = sentences.interval(fact)
+    spread = interval if fact.low != fact.high else ""
+    below = ", ".join(one for one in (spread, outcome) if one)
+    return Cell(text=sentences.value(fact), sort=str(fact.value), below=below)
 
 
 def column(name: str, dtype: pl.DataType, query: str = "") -> Column:
@@ -198,6 +243,8 @@ def cell(value: Any, col: Column) -> Cell:
 
 def _named(value: Any, name: str) -> Any:
     """A name in a cell as a reader knows it: of a policy, a resource or a measure."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     naming = {"policy": title_of_policy, "resource": words_of, "measure": title_of}
     return naming[name](str(value)) if name in naming else value
 
@@ -218,6 +265,8 @@ def _text(value: Any, kind: Kind) -> str:
 
 def head(name: str) -> str:
     """What stands over a column: the measure's title, else the name's own words with their unit."""
+    if name in _HEADS:
+        return _HEADS[name]
     measure = find_measure(name)
     if measure is not None:
         return measure.title

@@ -6,6 +6,7 @@ Which facts are printed follows from their ranks; nothing reads a printed text a
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar
 from tracekit.report.sentences import amount, command, long, question, short
@@ -18,7 +19,7 @@ LINES, COMMANDS = 12, 3
 _IN_TABLES = 3
 #: Room between columns; the narrowest column of text that is broken to fit; the ends of a name's
 #: parts, at which its line may end.
-_GAP, _NARROWEST, _ENDS = 2, 12, "_-/,+ =]"
+_GAP, _NARROWEST, _ENDS = 2, 12, "_-/,+=]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +96,11 @@ def typed(line: str) -> list[str]:
 
 
 def table(
-    rows: Sequence[Sequence[Scalar]],
+    rows: Sequence[Sequence[Any]],
     columns: Sequence[str | Column],
     *,
     width: int = WIDTH,
-    shown: Callable[[Scalar, str], str] = amount,
+    shown: Callable[[Any, str], str] = amount,
 ) -> list[str]:
     """Rows under their heads, no line wider than the page.
 
@@ -183,7 +184,8 @@ def _broken(text: str, width: int) -> list[str]:
     lines, rest = [], text.strip()
     while len(rest) > width:
         ends = [at + 1 for at, mark in enumerate(rest[:width]) if mark in _ENDS]
-        cut = width if rest[width] == " " else max(ends, default=width)
+        space = rest.rfind(" ", 0, width + 1)
+        cut = space if space > 0 else max(ends, default=width)
         lines.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     return [*lines, rest]

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
+from tracekit.files.links import check_no_link
 from tracekit.files.lock import LOCK, held
 from tracekit.files.places import is_remote
 from tracekit.kept import kept_folder
-from tracekit.store.folder import CATALOG, Store
+from tracekit.store.folder import CATALOG, Store, written_of_store
 from tracekit.store.quality import SOURCES, write_quality
 from tracekit.store.views import base_views, query_views, quoted, quoted_plain
 
@@ -187,6 +188,7 @@ def mend_catalog(store: Store) -> Path:
         )
     if _names_this_place(store) is not True:
         with held(store.path / LOCK, busy=f"{store.path} is being written"):
+            check_no_link(written_of_store(store.path))
             write_catalog(store)
     return store.path / CATALOG
 

@@ -1,5 +1,6 @@
 """The store folder: where things lie in it, and opening one."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ CATALOG = "catalog.duckdb"
 DIMENSIONS = "dimensions"
 #: What a store consists of.
 _OWN = frozenset({NAME, CATALOG, DIMENSIONS, LOCK, STAGING, "tables", "rejects", "quality"})
+_HALF_WRITTEN = frozenset(f".{name}.new" for name in _OWN)
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,14 @@ def open_store(path: str | Path) -> Store:
 
 def others(folder: Path) -> list[Path]:
     """Entries in a store's folder that are not its own: runs, notes."""
-    half_written = {f".{name}.new" for name in _OWN}
-    return sorted(one for one in folder.iterdir() if one.name not in _OWN | half_written)
+    return sorted(one for one in folder.iterdir() if one.name not in _OWN | _HALF_WRITTEN)
+
+
+def written_of_store(folder: Path) -> Iterator[Path]:
+    """What is written in a store: what is its own, with all that lies in it."""
+    for name in _OWN | _HALF_WRITTEN:
+        yield folder / name
+        yield from (folder / name).rglob("*")
 
 
 def part_path(table: str, part: int) -> str:

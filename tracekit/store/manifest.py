@@ -145,10 +145,18 @@ def read_manifest(folder: Path) -> Manifest:
     if (is_sealed or version >= _SEALED_SINCE) and data != _sealed(data.rpartition(_SEAL)[0]):
         raise _damaged(path, "it is not what tracekit wrote")
     manifest = _from_document(document)
+    _check_names(path, manifest)
     for table, since in _COMPLETE_SINCE.items():
         if version < since and manifest.parts(table):
             raise _other_format(folder, version, f", whose table {table} lacks columns")
     return manifest
+
+
+def _check_names(path: Path, manifest: Manifest) -> None:
+    """Raise TracekitError for what is no plain word where files have it in their paths."""
+    for name in {*manifest.dimensions, *(entry.table for entry in manifest.sources)}:
+        if not name.isidentifier():
+            raise _damaged(path, f"'{name}' is no name of a table")
 
 
 #: A workload as a result names it: how it is loaded, and where it lies from there.

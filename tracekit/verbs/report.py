@@ -10,7 +10,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, Option
 
 if TYPE_CHECKING:
-    from tracekit.report import ReportSummary
+    from tracekit.report.render import ReportSummary
 
 
 def report(
@@ -43,7 +43,7 @@ def report(
             f"no such store or run folder: {source}", hint="make one: tracekit ingest SRC STORE"
         )
     # what draws figures takes seconds to load
-    from tracekit.report import render
+    from tracekit.report.render import render
 
     progress.stage("reading what is to be shown", then="pages")
     shown = [Path(one) for one in studies]

@@ -22,7 +22,8 @@ def test_shrink_says_it_where_a_limit_names_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     load = ["nodes", "--workload", "paper000[containers=30,nodes=3]", "--policy", "first_fit"]
-    for limit, times in (("cpu_p99 <= 1.5", 1), ("cpu_max <= 1.5", 0)):
-        assert run([*load, "--repeat", "1", "--limit", limit]) == 0
+    for limit, times in (("cpu_p99_fraction <= 1.5", 1), ("cpu_max_fraction <= 1.5", 0)):
+        limits = ["--limit", limit, "--limit", "memory_max_fraction <= 1.5"]
+        assert run([*load, "--repeat", "1", *limits]) == 0
         said = " ".join(capsys.readouterr().out.split())
         assert said.count("99th percentile is the fullest node.") == times

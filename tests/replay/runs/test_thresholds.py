@@ -12,16 +12,16 @@ from tracekit.replay.runs.thresholds import parse_threshold
 ROW = {"policy": "lra", "cpu_max_fraction": 0.5, "cpu_max_fraction_low": 0.4, "nodes_used_max": 9}
 
 
-@pytest.mark.parametrize("option", ["--fail-if", "--limit"])
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("option", "text", "meant"),
     [
-        ("cpu_max_fraction <= 80", "0.8"),
-        ("cpu_max <= 85.5", "0.855"),
-        ("lra: 90 > memory_max_fraction", "0.9"),
+        ("--fail-if", "cpu_max_fraction <= 80", "0.8"),
+        ("--fail-if", "cpu_max <= 85.5", "0.855"),
+        ("--limit", "cpu_max_fraction <= 80", "0.8"),
+        ("--limit", "lra: 90 > memory_max_fraction", "0.9"),
     ],
 )
-def test_a_share_in_percent_is_no_share(text: str, meant: str, option: str) -> None:
+def test_a_share_in_percent_is_no_share(option: str, text: str, meant: str) -> None:
     with pytest.raises(TracekitError, match="is a share, 1 is all") as told:
         parse_threshold(text, option)
     assert told.value.hint == f"did you mean {meant}?"
@@ -53,7 +53,7 @@ def test_a_limit_holds_in_each_order_and_has_no_worst() -> None:
     assert parse_threshold("worst(cpu_max) > 0.9").of_worst
     assert not parse_threshold("cpu_max > 0.9").of_worst
     with pytest.raises(TracekitError, match="a limit holds in each") as told:
-        parse_threshold("worst(cpu_max) <= 0.9", "--limit")
+        parse_threshold("worst(cpu_max_fraction) <= 0.9", "--limit")
     assert told.value.hint == "write cpu_max_fraction instead of worst(cpu_max_fraction)"
 
 

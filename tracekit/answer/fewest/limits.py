@@ -83,6 +83,12 @@ class Limits:
         waiting = [one for one in self.waiting if one.measure not in named]
         return [*waiting, *(one for one in self.ceiling if not _replaced(one, named)), *given]
 
+    def on_use(self, policies: Iterable[str]) -> list[Threshold]:
+        """The limits of some policies, each once, but for those on who waits by default."""
+        every = [one for policy in policies for one in self.of(policy)]
+        others = {id(one): one for one in every if not any(one is it for it in self.waiting)}
+        return list(others.values())
+
     def as_with_all(self, most: int, steps: int) -> Limits:
         """The same, but as many containers may wait as with all nodes, at most ``most``.
 

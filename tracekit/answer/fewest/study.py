@@ -297,7 +297,7 @@ def shrink_cluster(
             **files_noted(entrants.values()),
             **({"subject": subject} if subject else {}),
             **({"kept_placement": True} if kept_placement else {}),
-            "limits": [one.text for one in (*within.ceiling, *within.given)],
+            "limits": [one.text for one in within.on_use(entrants)],
             "limits_given": bool(limits),
             "ceiling": {
                 "cpu": counts.cluster.ceiling.cpu_fraction,
