@@ -20,7 +20,7 @@ from store_support import tree
 from tests_support import TraceFolder
 
 import tracekit
-from tracekit.answer.fewest import after_run
+from tracekit.answer import whole
 from tracekit.replay.runs.kept import Kept, kept_folder
 
 KILLS = int(os.environ.get("TRACEKIT_KILLS", "1"))
@@ -130,7 +130,7 @@ def test_what_ends_while_nodes_are_counted_replays_nothing_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(after_run, "nodes_after", ended)
+        patched.setattr(whole, "answer", ended)
         with pytest.raises(KeyboardInterrupt):
             begin()
     with monkeypatch.context() as patched:

@@ -77,9 +77,8 @@ def test_without_nodes_there_is_a_report_and_no_replay(tmp_path: Path) -> None:
     summary = tracekit.run(source, tmp_path / "out", policies=POLICIES, repeats=1, jobs=1)
     assert summary.report.exists()
     assert summary.replay is None
-    (said,) = summary.skipped
-    assert said.startswith("replay: the trace records no nodes; say how many and how large:")
-    assume = said.partition(": --assume ")[2].split(" --assume ")
+    assert [one.because for one in summary.answer.of("skipped")] == ["no_nodes"]
+    assume = ["nodes=4", "node_cpu_cores=96", "node_memory_bytes=384GiB"]
     again = tracekit.run(
         tmp_path / "out" / "store", tmp_path / "two", policies=POLICIES, repeats=1, assume=assume
     )
@@ -101,7 +100,7 @@ def test_without_use_and_placement_the_answer_says_that_requests_are_meant(tmp_p
     )
     done = tracekit.run(given, tmp_path / "out", policies=["default_scheduler", "best_fit"])
     assert done.report.is_file()
-    assert done.findings[0] == (
-        "No use is recorded: where use is spoken of, it is what is requested."
-    )
-    assert any("enough for default_scheduler" in one for one in done.findings), done.findings
+    assert next(one.kind for one in done.answer.facts if one.weight == 1) == "use_assumed"
+    needed = done.answer.first("nodes_needed", case="recorded")
+    assert needed is not None
+    assert needed.subject == "default_scheduler"

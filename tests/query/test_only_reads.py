@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -202,7 +203,7 @@ def test_what_spark_reads_in_another_way_is_refused(sql: str) -> None:
 def test_a_table_of_ones_own_stands_beside_those_of_the_store(folder: Path, ending: str) -> None:
     nodes = tracekit.query(folder / "store", "SELECT DISTINCT node FROM node_usage ORDER BY node")
     prices = nodes.with_columns(price=pl.int_range(pl.len()) / 4)
-    writers = {
+    writers: dict[str, Callable[[Path], object]] = {
         "csv": prices.write_csv,
         "tsv": lambda file: prices.write_csv(file, separator="\t"),
         "parquet": prices.write_parquet,

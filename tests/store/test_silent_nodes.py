@@ -9,7 +9,6 @@ from kubernetes_support import listed, node, pod, written
 from series_support import as_range, at_times
 
 import tracekit
-from tracekit.answer.fewest.words.told import short
 from tracekit.ingest import ingest
 
 _GIB = 1 << 30
@@ -41,10 +40,9 @@ def test_nodes_that_nothing_is_known_of_are_set_aside(tmp_path: Path) -> None:
     assert run.workload.nodes == 3
     assert any(_TOLD in one and f"{_PARTLY}3" in one for one in run.workload.told)
     study = tracekit.nodes(store, policies=["most_allocated"], out=tmp_path / "fewest")
-    first = short(study)
-    assert " of 3 nodes " in first
-    assert "3 further nodes are in no count, as too little of them is recorded." in first
-    assert "On 1 of the 3 only containers count, as the use of this node is not" in first
+    assert study.about["nodes"] == 3
+    assert study.about["workload"]["nodes_set_aside"] == 3
+    assert study.about["workload"]["nodes_without_own_use"] == 1
 
 
 @pytest.mark.parametrize("used", [(), tuple(range(6))], ids=["of none", "of all"])

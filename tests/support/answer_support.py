@@ -109,7 +109,7 @@ def five_cases() -> dict[str, Evidence]:
         {OBSERVED: {CPU: [0.6] * 6}, "default_scheduler": {CPU: draws(0.6, 0.01, 1)}},
         quantities={**KNOWN, "requests": "assumed", "node sizes": "assumed"},
     )
-    prices = {"cost_per_hour": 76.8, "currency": "USD"}
+    prices: dict[str, Any] = {"cost_per_hour": 76.8, "currency": "USD"}
     return {
         "room": evidence_of(counts={"recorded": count_of("recorded", 72)}),
         "requests_below_use": evidence_of(

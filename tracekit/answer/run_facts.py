@@ -132,6 +132,9 @@ def _lacks(e: Evidence) -> Iterator[Fact]:
                 "node_memory_bytes": given.get("node_memory_bytes"),
             },
         )
+    known = dict(e.results.manifest.get("workload", {})).get("quantities", {})
+    if known.get("use of containers") == "assumed":
+        yield Fact(kind="use_assumed", subject="trace")
     if e.broken and e.today:
         over = max(e.today, key=lambda one: one.value / e.ceiling.get(_resource(one), 1.0))
         yield Fact(

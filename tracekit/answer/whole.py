@@ -182,9 +182,12 @@ def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
         run=str(asked.studies.parent),
         in_use=asked.in_use,
     )
-    if _too_large(found):
-        return answer_run(evidence)
-    counts, facts = _Counting(asked, found, choice, use, crew, progress).all(evidence)
+    made_up = open_store(str(asked.source.store)).manifest.made_up
+    facts = [Fact(kind="made_up", subject="trace")] if made_up else []
+    counts: dict[str, Count] = {}
+    if not _too_large(found):
+        counts, more = _Counting(asked, found, choice, use, crew, progress).all(evidence)
+        facts += more
     return answer_run(dataclasses.replace(evidence, counts=counts, facts=tuple(facts)))
 
 

@@ -10,43 +10,15 @@ import polars as pl
 import pytest
 from cluster_support import stored, workload
 from polars.testing import assert_frame_equal
-from report_studies_support import varied
 from store_support import tiny_store
 
-from tracekit.answer.advice import sentence
-from tracekit.answer.decision import decision
-from tracekit.answer.sensitivity.answers import (
-    BARRED,
-    BASE,
-    KEPT,
-    NOTHING,
-    OTHER,
-    SAME,
-    TRADE,
-    UNTOLD,
-    Answered,
-    stands,
-    why,
-)
-from tracekit.answer.sensitivity.rows import rows
-from tracekit.answer.sensitivity.study import (
-    USUAL,
-    that_decides,
-    vary_assumptions,
-)
-from tracekit.answer.sensitivity.told import (
-    NONE,
-    answer,
-    following,
-    problems,
-    question,
-    subject,
-)
+from tracekit.answer.admissible import Barred
+from tracekit.answer.decide import Choice, choose
+from tracekit.answer.sensitivity.answers import BASE, stands
+from tracekit.answer.sensitivity.study import answer_of_sensitivity, vary_assumptions
 from tracekit.answer.sensitivity.tried import SIZED_CHANGES
 from tracekit.errors import TracekitError
-from tracekit.replay.measures import OVERLOAD, find_measure
 from tracekit.replay.runs.results import results
-from tracekit.replay.runs.run import OBSERVED
 from tracekit.verbs.replay import replay
 
 
@@ -67,11 +39,11 @@ def test_ranks_and_agreement(store: Path) -> None:
         assert part.filter("best")["value"].min() == carried.min()
         assert (part["low"] <= part["value"]).all()
     told = {row["change"]: row for row in found.frames["changes"].iter_rows(named=True)}
-    assert all(told[change]["stands"] != NOTHING for change in changes[:2])
+    assert all(told[change]["stands"] != "nothing changes" for change in changes[:2])
     # limits are recorded
-    assert told["limit_factor=2"]["stands"] == NOTHING
+    assert told["limit_factor=2"]["stands"] == "nothing changes"
     assert told["limit_factor=2"]["agreement"] is None
-    assert answer(found)
+    assert answer_of_sensitivity(found).facts[0].kind == "sensitivity"
 
 
 @pytest.mark.slow
@@ -89,9 +61,6 @@ def test_what_is_assumed_throughout_is_the_base_of_every_change(store: Path) -> 
     under = alone.frames["ranks"].filter(change=given).drop("change")
     assert_frame_equal(both.frames["ranks"].filter(change=BASE).drop("change"), under)
     assert both.about["assume"] == [given]
-    assert f"with {given} throughout?" in question(both)
-    for _, command in following(both):
-        assert command.count("--assume requests=") == 1
 
 
 def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
@@ -100,29 +69,11 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     )
     # production is ranked beside the two
     assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
-    assert found.frames["changes"]["stands"].to_list() == [UNTOLD]
-    assert answer(found) == (
-        "Nothing can be told of changed assumptions: the policies met one order of arrival, 6 are"
-        " needed (--repeat 6)."
-    )
-    assert rows(found) == [("background=none", "not told", "-", "-")]
-    ((why, command),) = following(found)
-    assert "more orders" in why
-    assert " --change background=none " in command
-    # a folder of its own beside the store, so that the next report shows it
-    assert command.endswith(f"--repeat 6 --out {store.parent / 'studies' / 'assumptions-6-orders'}")
-
-
-def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> None:
-    found = varied()
-    assert answer(found) == (
-        "The answer without changes is lra. It stays under 1 of 3 changes: arrival=trace. It turns"
-        " over under 1. With node_cpu_cores=52 lra is barred (nodes needed more than they have in"
-        " 70 node-steps, production 1); the answer is bra. 1 change could not be replayed:"
-        " limit_factor=0."
-    )
-    ((_, command),) = following(found)
-    assert "--assume node_cpu_cores=52" in command
+    assert found.frames["changes"]["stands"].to_list() == ["undecided"]
+    answer = answer_of_sensitivity(found)
+    assert answer.facts[0].because == "unknown"
+    (more,) = answer.next
+    assert more.arguments["repeat"] == 6
 
 
 OF_LOAD = ("name", "nodes", "steps", "assumptions")
@@ -144,44 +95,47 @@ def test_the_answer_under_each_change_is_that_of_a_run_with_it(
             continue
         out, assume = tmp_path / f"run{at}", [change] if change else []
         replay(store, ["observed", *policies], out=out, assume=assume, repeats=6)
-        told = decision(out)
+        choice = choose(results(out), named=policies)
         load = results(out).manifest["workload"]
         assert change or found.about["workload"] == {name: load[name] for name in OF_LOAD}
-        keeps = sentence(results(out), told).startswith("Keep the placement of production")
-        names = [OBSERVED] if keeps else list(told.chosen)
-        if not change or rows[change]["stands"] == NOTHING:
-            assert found.about["answer"] == names
+        if not change or rows[change]["stands"] == "nothing changes":
+            assert found.about["policy"] == choice.policy
             continue
-        trade = f", unless the trade with {told.chosen[0]} is worth it" if told.chosen else ""
-        wanted = f"keep production{trade}" if keeps else ", ".join(names) or "none"
-        assert rows[change]["answer"] == wanted
-        barred = {name for one in told.left_out for name in one.names}
+        assert rows[change]["policy"] == (choice.policy or None)
+        barred = {one.policy for one in choice.barred}
         ranks = found.frames["ranks"].filter(change=change)
         assert set(ranks.drop_nulls("barred")["policy"]) == barred
-        usual = next(iter(found.about["answer"]), "")
-        assert (rows[change]["stands"] == BARRED) == (usual in barred)
-        holds = rows[change]["stands"] in {SAME, TRADE}
-        assert holds == (usual in names and usual not in barred)
+        usual = found.about["policy"]
+        assert (rows[change]["stands"] == "barred") == (usual in barred)
+        assert (rows[change]["stands"] == "same") == (
+            usual == choice.policy and usual not in barred
+        )
 
 
-HOLDS = Answered(names=("a", "b"), subject="a", criterion="cpu_max_fraction", said="", barred={})
-#: The answer under a change, and how that of the defaults stands there.
+HOLDS = Choice(
+    policy="a",
+    because="in_use",
+    measure="cpu_max_fraction",
+    value=0.5,
+    against=None,
+    barred=(),
+    may=("a", "b"),
+    orders=6,
+)
+OVER = Barred(policy="a", because="overload")
+#: The decision under a change, and how the policy recommended as assumed stands there.
 STANDS: list[tuple[dict[str, Any], str]] = [
-    ({}, SAME),
-    ({"names": ("b", "a")}, SAME),
-    ({"names": ("b",)}, OTHER),
-    ({"names": (OBSERVED,)}, KEPT),
-    ({"names": (), "said": "No policy can be recommended: chance."}, UNTOLD),
-    ({"names": ("b",), "barred": {"a": "left containers waiting"}}, BARRED),
-    ({"names": (), "barred": {"a": "left containers waiting"}}, BARRED),
+    ({}, "same"),
+    ({"policy": "b"}, "another policy"),
+    ({"because": "few_orders"}, "undecided"),
+    ({"policy": ""}, "undecided"),
+    ({"policy": "b", "barred": (OVER,)}, "barred"),
 ]
 
 
 @pytest.mark.parametrize(("here", "wanted"), STANDS)
 def test_how_an_answer_stands(here: dict[str, Any], wanted: str) -> None:
-    changed = dataclasses.replace(HOLDS, **here)
-    assert stands(HOLDS, changed) == wanted
-    assert bool(why(HOLDS, changed)) == (wanted != SAME)
+    assert stands(HOLDS, dataclasses.replace(HOLDS, **here)) == wanted
 
 
 @pytest.mark.slow
@@ -194,27 +148,6 @@ def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
     told = found.frames["changes"].filter(change="node_cpu_cores=zero")
     assert "node_cpu_cores" in told["problem"][0]
     assert set(found.frames["ranks"]["change"]) == {BASE, "background=none"}
-
-
-def test_where_no_change_can_be_replayed_none_is_proposed_again() -> None:
-    found = varied()
-    failed = found.frames["changes"].with_columns(
-        pl.lit("nothing fits").alias("problem"), pl.lit(None, dtype=pl.String).alias("stands")
-    )
-    found = dataclasses.replace(found, frames={**found.frames, "changes": failed})
-    assert answer(found).startswith("Nothing can be told: no changed assumption")
-    assert following(found) == []
-    assert problems(found)[0] == "node_cpu_cores=52: nothing fits"
-
-
-def test_a_change_that_failed_is_not_proposed_again() -> None:
-    found = varied()
-    about = {**found.about, "answer": [], "answer_said": "No policy can be recommended: chance."}
-    about["changes"] = ["node_cpu_cores=52", "limit_factor=0"]
-    ((_, command),) = following(dataclasses.replace(found, about=about))
-    assert "node_cpu_cores=52" in command
-    assert "limit_factor" not in command
-    assert subject(dataclasses.replace(found, about=about)) == NONE
 
 
 def test_bad_calls(store: Path) -> None:
@@ -252,25 +185,10 @@ def test_what_leaves_the_workload_as_it_is_is_not_counted(tmp_path: Path) -> Non
     }  # fmt: skip
     policies = ["first_fit", "worst_fit"]
     found = vary_assumptions(store.path, policies=policies, repeats=1)
-    same = found.frames["changes"].filter(stands=NOTHING)["change"].to_list()
+    same = found.frames["changes"].filter(stands="nothing changes")["change"].to_list()
     assert same
     assert not differ & set(same)
     assert not set(found.frames["ranks"]["change"]) & set(same)
-    assert f"{len(SIZED_CHANGES)} assumptions were changed, one at a time" in question(found)
-    none = vary_assumptions(store.path, policies=policies, changes=same[:1], repeats=6)
-    assert f"1 change alters nothing here: {same[0]}." in answer(none) or not none.about["answer"]
-
-
-@pytest.mark.slow
-def test_without_a_measure_the_first_that_separates_ranks(store: Path) -> None:
-    found = vary_assumptions(store, policies=["best_fit", "worst_fit"], changes=["limit_factor=2"])
-    chosen = find_measure(found.about["measure"])
-    assert chosen is not None
-    assert chosen.better
-    told = found.frames["ranks"].filter(pl.col("policy") != OBSERVED, change=BASE)["value"]
-    assert told.n_unique() == 2
-    alike = vary_assumptions(store, policies=["first_fit", "bcdi"], changes=["limit_factor=2"])
-    assert alike.about["measure"] == USUAL
 
 
 @pytest.mark.slow
@@ -280,10 +198,3 @@ def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> No
             store, policies=["lra", "bra"], changes=["background=none"],
             measure="gpu_max_fraction",
         )  # fmt: skip
-
-
-def test_without_a_measure_what_decides_the_answer_ranks() -> None:
-    """One measure in the answer and in the ranks beside it."""
-    assert that_decides(HOLDS) == "cpu_max_fraction"
-    assert not that_decides(dataclasses.replace(HOLDS, criterion=OVERLOAD))
-    assert not that_decides(dataclasses.replace(HOLDS, criterion=""))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from replay_support import Row, workload
 
-from tracekit.cli.replay import _unseen
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.workload.resources import column_of, lacking
@@ -69,9 +67,3 @@ def test_a_resource_goes_by_several_names() -> None:
     assert column_of(("net", "net_kbit"), "net_kbit") == 1
     assert column_of(("cpu_milli",), "net_kbit") is None
     assert lacking(("net_kbit", "disk_io_bytes"), ("disk_io",)) == ["net_kbit"]
-
-
-def test_who_has_nothing_to_go_by_is_told() -> None:
-    policies = [parse_policy(name) for name in ("bdi", "bcdi", "bdi[tie=reservoir]", "bnp")]
-    run = SimpleNamespace(policies=policies, workload=with_resource("net_kbit"))
-    assert _unseen(run) == ["bdi, bcdi: the workload has no disk io bytes, so it is not looked at"]

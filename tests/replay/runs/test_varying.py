@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from replay_support import workload
 
-from tracekit.answer.decision import decision
 from tracekit.answer.repeat import repeat_replay
 from tracekit.replay.runs.run import choose_policies
 from tracekit.replay.runs.varying import LEAST_SHARE, ORDER, SEED, varying
@@ -101,4 +100,3 @@ def test_repeats_that_differ_by_the_seed_alone_make_nothing_sure() -> None:
     assert fixed.filter(pl.col("difference_mean") != 0)["low"].is_null().all()
     drawn = run.differences.filter(policy_a="random", policy_b="random[tie=reservoir]")
     assert drawn["p"].is_not_null().any()
-    assert decision(run).covers == (SEED,)

@@ -91,8 +91,9 @@ def vary_assumptions(
     Study
         ``changes``, what turns the answer over first: ``stands`` says whether the policy that is
         recommended as assumed is recommended here (``same``), is barred (``barred``), gives way to
-        another (``another policy``), nothing is decided (``undecided``), or the workload is as it was
-        (``nothing changes``, and nothing was replayed); ``policy`` is the one recommended here,
+        another (``another policy``), nothing is decided (``undecided``), or the workload is
+        the same (``nothing changes``, and nothing was replayed); ``policy`` is the one recommended
+        here,
         ``because`` the key of the reason, ``decided_by`` the measure. Beside it how far ranks agree
         (Kendall's tau-b, 1 the same, -1 the opposite), the first by ``measure``, and who moved by
         how many places. A change under which nothing can be replayed has its problem there.
