@@ -30,6 +30,7 @@ def command(
 
     Example: tracekit check mystore --strict
     """
+    from tracekit.answer.trace import answer_of_trace
     from tracekit.errors import CheckFailedError
 
     document = asked()
@@ -38,7 +39,8 @@ def command(
         return
     ledger = document["ledger"]
     if json:
-        print_json({"schema": "tracekit/check/1", **document})
+        facts = [one.document() for one in answer_of_trace(document).facts]
+        print_json({"schema": "tracekit/check/1", **document, "facts": facts})
     else:
         _show(store, document)
     doubts = document["doubts"]

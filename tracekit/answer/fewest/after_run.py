@@ -8,11 +8,10 @@ from tracekit.answer.decision import Decision, decision
 from tracekit.answer.fewest.study import chosen, shrink_cluster
 from tracekit.answer.fewest.words.next import STORE
 from tracekit.answer.followed import LARGEST, how_large
-from tracekit.replay.policy.entrant import USUAL
 from tracekit.crew.crew import Crew
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.placement import all_policies
-from tracekit.replay.policy.entrant import parse_entrant, with_fit
+from tracekit.replay.policy.entrant import USUAL, parse_entrant, with_fit
 from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.workload.source import WorkloadSource

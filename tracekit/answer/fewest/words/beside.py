@@ -8,8 +8,8 @@ import numpy as np
 from tracekit.answer.fewest.words.broken import why_none
 from tracekit.answer.fewest.words.cautions import named
 from tracekit.answer.fewest.words.nodes import added
-from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.shown import few
 from tracekit.study import Study
 
