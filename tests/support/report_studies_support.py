@@ -179,6 +179,13 @@ def comparison() -> Study:
             "base": [0.1],
             "new": [0.2],
             "failed": [True],
+            "outcome": ["failed"],
+            "judged": ["mean"],
+            "orders": [8],
+            "new_worst": [0.25],
+            "base_judged": ["mean"],
+            "base_worst": [0.15],
+            "base_measure": ["imbalance_mean"],
         }
     )
     about = {
@@ -187,7 +194,8 @@ def comparison() -> Study:
         "policies": ["lra", "bra"],
         "only_base": ["first_fit"],
         "only_new": [],
-        "differs": ["seed: 0 to 1"],
+        "other_workload": False,
+        "settings": [{"setting": "seed", "base": 0, "new": 1}],
     }
     return Study(
         name="comparison", about=about, frames={"changes": changes, "thresholds": outcomes}

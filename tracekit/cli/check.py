@@ -30,6 +30,7 @@ def command(
 
     Example: tracekit check mystore --strict
     """
+    from tracekit.answer.trace import answer_of_trace
     from tracekit.errors import CheckFailedError
 
     document = asked()
@@ -38,7 +39,8 @@ def command(
         return
     ledger = document["ledger"]
     if json:
-        print_json({"schema": "tracekit/check/1", **document})
+        facts = [one.document() for one in answer_of_trace(document).facts]
+        print_json({"schema": "tracekit/check/1", **document, "facts": facts})
     else:
         _show(store, document)
     doubts = document["doubts"]
@@ -96,16 +98,14 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
 
 
 def _first_of(ledger: Sequence[Mapping[str, Any]]) -> None:
-    """The place of the first broken row of each kind, and what is wrong with it."""
+    """The place of the first row of each kind that was not merely dropped, and what is wrong."""
     from tracekit.store.manifest import REJECTED
 
     for row in ledger:
-        if row["action"] == REJECTED:
-            kind = " ".join(part for part in (row["defect"], row["column"]) if part)
-            print_sentence(visible(f"{kind}, the first: {row['example']}"))
+        if row["action"] == REJECTED or row["defect"] == "missing_name":
+            print_sentence(visible(f"{_named(row)}, the first: {row['example']}"))
 
 
 def _named(row: Mapping[str, Any]) -> str:
-    """A defect with the column it is in, and the spelling of an unknown name."""
-    spelling = row["example"].rpartition(": ")[2] if row["defect"] == "missing_name" else ""
-    return " ".join(part for part in (row["defect"], row["column"], spelling) if part)
+    """A defect with the column it is in."""
+    return " ".join(part for part in (row["defect"], row["column"]) if part)

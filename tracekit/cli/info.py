@@ -1,13 +1,21 @@
 """tracekit info: what is in a store."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import print_json, print_lines, right
+from tracekit.cli._streams import visible
+from tracekit.shell import quoted
 from tracekit.words import counted
+
+if TYPE_CHECKING:
+    from tracekit.answer.facts import Answer
+    from tracekit.report.terminal import Column
 
 PANEL = Panel.look
 
@@ -17,38 +25,47 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
 
     Example: tracekit info mystore --json
     """
-    from tracekit.units import duration
+    from tracekit.answer.trace import answer_of_trace
 
     document = asked()
+    answer = answer_of_trace(document)
     if json:
-        print_json({"schema": "tracekit/info/1", **document})
+        facts = [one.document() for one in answer.facts]
+        print_json({"schema": "tracekit/info/1", **document, "facts": facts})
         return
-    rows = []
-    for name, table in document["tables"].items():
-        step = table.get("step_ms")
-        entities = ", ".join(
-            f"{table[plural]:,} {plural if table[plural] != 1 else plural.removesuffix('s')}"
-            for plural in ("traces", "services", "containers", "nodes")
-            if table.get(plural)
-        )
-        rows.append(
-            [
-                name,
-                table["rows"],
-                _span(table),
-                duration(step) if step else "-",
-                entities,
-            ]
-        )
-    print_table(f"Store {store}", ["table", "rows", "span", "step", "entities"], rows)
-    for kind in ("recorded", "inferred", "absent"):
-        names = [name for name, found in document["quantities"].items() if found == kind]
+    print_lines(_page(store, document, answer))
+
+
+def _page(store: Path, document: Mapping[str, Any], answer: Answer) -> Iterator[str]:
+    """Tables, how each quantity is known, doubts, and the next command."""
+    from tracekit.report.terminal import facts_in_full, item, table, typed
+
+    yield from facts_in_full(answer.of("span"))
+    heads: list[str | Column] = ["table", "rows", *right("span", "step"), "entities"]
+    yield from table([_row(name, one) for name, one in document["tables"].items()], heads)
+    yield ""
+    for how in ("recorded", "inferred", "absent"):
+        names = [one.subject for one in answer.of("quantity") if one.value == how]
         if names:
-            print_sentence(f"{kind}: {', '.join(names)}")
-    for sentence in document["doubts"]:
-        print_sentence(sentence)
+            yield from item(f"{how}: {', '.join(names)}")
+    for doubt in document["doubts"]:
+        yield from item(visible(doubt))
     files = {one["file"] for one in document["sources"] if one["release"] != "derived"}
-    print(f"{counted(len(files), 'source file')}; data quality: tracekit check {store}")
+    yield from item(f"{counted(len(files), 'source file')}; what is wrong with their rows:")
+    yield from typed(f"tracekit check {quoted(str(store))}")
+
+
+def _row(name: str, one: Mapping[str, Any]) -> list[str | int]:
+    """A table: its rows, span, step, and how many of each entity it speaks of."""
+    from tracekit.units import duration
+
+    entities = ", ".join(
+        counted(one[many], many.removesuffix("s"))
+        for many in ("traces", "services", "containers", "nodes")
+        if one.get(many)
+    )
+    step = one.get("step_ms")
+    return [name, one["rows"], _span(one), duration(step) if step else "-", entities]
 
 
 def _span(table: Mapping[str, Any]) -> str:

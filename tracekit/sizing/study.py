@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -31,8 +30,6 @@ from tracekit.sizing.world.simulation import Simulation
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Study(Shown):
     """The result of a comparison; frames are described in ``run_folder``."""
-
-    display: ClassVar[str] = "sizing"
 
     whole: SimulationSet
     settings: Settings

@@ -39,19 +39,19 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
 
 
 def _html(opened: duckdb.DuckDBPyConnection) -> str:
-    """A connection as a notebook shows it: its tables and queries, and how to ask."""
-    from tracekit.shown import ViewsShown
+    """A connection as a notebook shows it: its tables and queries."""
+    from tracekit.report.notebook import html_of_rows
 
     named = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY view_name"
     tables = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_name"
     cursor = opened.cursor()
     names = [row[0] for asked in (tables, named) for row in cursor.execute(asked).fetchall()]
-    return ViewsShown(names)._repr_html_()
+    return html_of_rows(f"DuckDB: {len(names)} tables and queries", ["name"], [[n] for n in names])
 
 
 def _rows_html(asked: duckdb.DuckDBPyRelation) -> str:
     """What a statement gives, as a notebook shows it: its first rows."""
-    from tracekit.shown import ROWS, RowsShown
+    from tracekit.report.notebook import ROWS, html_of_frame
 
-    first = asked.limit(ROWS + 1).pl()
-    return RowsShown(first.head(ROWS), more=first.height > ROWS)._repr_html_()
+    frame = asked.limit(ROWS).pl()
+    return html_of_frame(f"first {frame.height} rows of {frame.width} columns", frame)

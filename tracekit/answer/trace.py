@@ -1,0 +1,63 @@
+"""What a store holds, and how far it can be trusted: facts of tables, quantities and defects."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tracekit.answer.facts import Answer, Fact, answer_of
+
+#: Tables whose time is that of the record, the first that has rows.
+_TIMED = ("container_usage", "node_usage", "container_amount", "service_rate", "call", "container")
+
+
+def answer_of_trace(document: Mapping[str, Any]) -> Answer:
+    """What ``describe``, or ``check``, says of a store; what matters most first."""
+    return answer_of(
+        [
+            *facts_of_tables(document["tables"]),
+            *facts_of_quantities(document.get("quantities", {})),
+            *facts_of_ledger(document.get("ledger", ())),
+        ]
+    )
+
+
+def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
+    """The span of the record, and the rows of each table."""
+    timed = next((tables[one] for one in _TIMED if tables.get(one, {}).get("span_ms")), None)
+    if timed is not None:
+        many = {
+            name: max((int(one.get(name) or 0) for one in tables.values()), default=0) or None
+            for name in ("containers", "nodes")
+        }
+        span = int(timed["span_ms"] or 0) + int(timed.get("step_ms") or 0)
+        yield Fact(kind="span", subject="trace", value=span, unit="ms", about=many)
+    for name, one in tables.items():
+        yield Fact(
+            kind="records",
+            subject=name,
+            value=one.get("rows"),
+            unit="rows",
+            about={part: one.get(part) for part in ("rejected", "duplicates_dropped", "step_ms")},
+        )
+
+
+def facts_of_quantities(known: Mapping[str, str]) -> Iterator[Fact]:
+    """Whether each quantity is recorded, inferred or absent."""
+    for name, how in known.items():
+        yield Fact(kind="quantity", subject=name, value=how)
+
+
+def facts_of_ledger(rows: Iterable[Mapping[str, Any]]) -> Iterator[Fact]:
+    """The defects of a store: rows, and what was done about them."""
+    for row in rows:
+        yield Fact(
+            kind="defect",
+            subject=row["defect"],
+            value=row["rows"],
+            unit="rows",
+            about={
+                "table": row["table"],
+                "column": row.get("column") or None,
+                "share_fraction": row.get("share"),
+                "action": row["action"],
+            },
+        )

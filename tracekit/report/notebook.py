@@ -1,0 +1,140 @@
+"""Results in a notebook and at a prompt: facts as a table, the first frame, and what else is there.
+
+Results of all rooms mix in ``tracekit.shown.Shown``, which calls this printer.
+"""
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import polars as pl
+
+from tracekit.answer.facts import Answer
+from tracekit.report.sentences import amount, label, short
+from tracekit.study import Study
+
+#: Rows and columns of a table that are shown.
+ROWS, COLUMNS = 15, 10
+#: What concludes from a result: by the name of a study, or that of the result's class.
+_ANSWERS = {
+    "comparison": "tracekit.answer.comparison.facts:answer_of_comparison",
+    "requests": "tracekit.answer.requests:answer_of_requests",
+    "StoreInfo": "tracekit.answer.trace:answer_of_trace",
+    "StoreCheck": "tracekit.answer.trace:answer_of_trace",
+}
+#: Facts of a higher rank stand in frames.
+_RANK = 2
+
+
+def text_of(result: Any) -> str:
+    """The result in a few lines: its facts, and where the rest is."""
+    answer, title = _answer(result), _title(result)
+    facts = () if answer is None else answer.facts
+    said = [short(one) for one in facts if one.weight < _RANK] or [
+        f"{name}: {_cell(value)}" for name, value in _plain(result)
+    ]
+    return "\n".join([title, *(f"  {line}" for line in (*said, *_rest(result)))])
+
+
+def html_of(result: Any) -> str:
+    """The result as HTML: its facts or plain values, its first frame, and where the rest is."""
+    return "".join(_parts(result))
+
+
+def html_of_rows(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table under its title."""
+    return f"<div class='tracekit'><p><b>{escape(title)}</b></p>{_table(heads, rows)}</div>"
+
+
+def html_of_frame(title: str, frame: pl.DataFrame) -> str:
+    """The first rows and columns of a frame."""
+    shown = frame[:, :COLUMNS].head(ROWS)
+    return html_of_rows(title, shown.columns, shown.rows())
+
+
+def _parts(result: Any) -> Iterator[str]:
+    answer = _answer(result)
+    yield f"<div class='tracekit'><p><b>{escape(_title(result))}</b></p>"
+    if answer is None:
+        yield _table((), list(_plain(result)))
+    else:
+        facts = [one for one in answer.facts if one.weight <= _RANK and short(one)]
+        yield _table(("", ""), [(label(one), short(one)) for one in facts])
+    for _, frame in list(_frames(result))[:1]:
+        yield _table(frame.columns[:COLUMNS], frame[:, :COLUMNS].head(ROWS).rows())
+    for name, value in _plain(result):
+        if str(value).endswith(".html"):
+            link = escape(str(value), quote=True)
+            yield f"<p>{escape(name)}: <a href='{link}' target='_blank'>{link}</a></p>"
+    rest = "".join(f"<li><code>{escape(line)}</code></li>" for line in _rest(result))
+    yield (
+        f"<details><summary>the rest</summary><ul>{rest}</ul></details></div>" if rest else "</div>"
+    )
+
+
+def _answer(result: Any) -> Answer | None:
+    """The facts of a result; None where nothing is concluded from it."""
+    own = getattr(result, "answer", None)
+    if isinstance(own, Answer):
+        return own
+    place = _ANSWERS.get(result.name if isinstance(result, Study) else type(result).__name__)
+    if place is None or (isinstance(result, Mapping) and "tables" not in result):
+        return None
+    module, _, name = place.partition(":")
+    made: Callable[[Any], Answer] = getattr(importlib.import_module(module), name)
+    return made(result)
+
+
+def _title(result: Any) -> str:
+    name = result.name if isinstance(result, Study) else type(result).__name__
+    return str(name).replace("_", " ")
+
+
+def _fields(result: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(result, Mapping):
+        yield from result.items()
+    elif dataclasses.is_dataclass(result):
+        yield from ((one.name, getattr(result, one.name)) for one in dataclasses.fields(result))
+
+
+def _plain(result: Any) -> Iterator[tuple[str, object]]:
+    """Texts, numbers and paths of a result."""
+    for name, value in _fields(result):
+        if isinstance(value, str | int | float) or hasattr(value, "__fspath__"):
+            yield name, str(value) if hasattr(value, "__fspath__") else value
+
+
+def _frames(result: Any) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The frames of a result, each with the place where it is."""
+    for name, value in _fields(result):
+        if isinstance(value, pl.DataFrame):
+            yield f".{name}", value
+        elif isinstance(value, Mapping):
+            for key, one in value.items():
+                if isinstance(one, pl.DataFrame):
+                    yield f".{name}[{key!r}]", one
+
+
+def _rest(result: Any) -> list[str]:
+    return [f"{name}: {amount(frame.height, 'rows')} rows" for name, frame in _frames(result)]
+
+
+def _cell(value: object) -> str:
+    plain = value is None or isinstance(value, str | int | float)
+    return (amount(value, "") if plain else str(value)) or "-"  # type: ignore[arg-type]
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(value: object) -> str:
+    number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    side = "right" if number else "left"
+    return f"<td style='text-align:{side}'>{escape(_cell(value))}</td>"
