@@ -3,8 +3,6 @@
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json
-from tracekit.report.sentences import document
-from tracekit.report.terminal import answer_lines
 
 PANEL = Panel.whole
 
@@ -19,6 +17,9 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     Example: tracekit run synth:small --out demo
     """
+    from tracekit.report.sentences import document
+    from tracekit.report.terminal import answer_lines
+
     summary = asked()
     if json:
         parts = {name: value for name, value in vars(summary).items() if name != "answer"}

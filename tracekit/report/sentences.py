@@ -11,7 +11,6 @@ from typing import Any
 
 from tracekit.answer.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
 from tracekit.replay.measures import find_measure, title_of
-from tracekit.replay.policy.titles import title_of_policy
 from tracekit.shell import quoted
 from tracekit.sizing.measures import MEASURES
 from tracekit.units import duration, memory, percent
@@ -183,6 +182,8 @@ class _Text(str):
 
     def __format__(self, spec: str) -> str:
         if spec == "policy":
+            from tracekit.replay.policy.titles import title_of_policy  # loads every policy
+
             return title_of_policy(str(self.given))
         if spec == "measure":
             return _measure(str(self.given))
