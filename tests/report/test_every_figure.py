@@ -14,8 +14,8 @@ from tracekit.answer.facts import Answer
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data
-from tracekit.report.drawing.draw import drawn
 from tracekit.report.drawing.palette import color
+from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure, all_figures
 from tracekit.sqlfiles import all_queries
 

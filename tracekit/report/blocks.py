@@ -10,10 +10,10 @@ import polars as pl
 
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
-from tracekit.report.drawing.draw import drawn
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawing.plot import DIGITS, evenly
 from tracekit.report.drawing.script import script_json
+from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure
 from tracekit.report.tables import Table, table
 from tracekit.sqlfiles import all_queries, get_query

@@ -1,6 +1,6 @@
 """Figures of the report, declared: what is read, which rows of it, and by which marks.
 
-``tracekit.report.drawing.draw`` draws every one of them, for wide windows and for narrow ones.
+``tracekit.report.drawn`` draws every one of them, for wide windows and for narrow ones.
 """
 
 import functools

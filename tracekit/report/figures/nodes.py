@@ -132,8 +132,8 @@ nodes_curve = Figure(
     how_to_read="Read from right to left: the fewer nodes stay, the fuller the fullest gets. A line"
     " is the highest that any node came to with so many nodes or more, in any order of arrival: CPU"
     " for all but 1 % of the time, memory at any time. A ring is a count with which a limit breaks:"
-    " a node gets above the ceiling, or containers find no node. The upright line is a proven bound:"
-    " no placement gets by with fewer.",
+    " a node gets above the ceiling, or containers find no node. The upright line is a proven"
+    " bound: no placement gets by with fewer.",
     absent="Nodes were not counted: tracekit nodes counts them.",
     reads=("fewest_nodes/sizes", "fewest-recommended/sizes", FACTS),
     rows=_curve,

@@ -105,8 +105,8 @@ policy_tradeoff = Figure(
 load_of_nodes = Figure(
     title="Nodes by their mean use, in production and under the policy",
     question="Does the policy even out the load, or move it?",
-    how_to_read="A line counts the nodes in every range of mean use, five points wide. A narrow hill"
-    " is an even load; nodes far to the left could be emptied.",
+    how_to_read="A line counts the nodes in every range of mean use, five points wide. A narrow"
+    " hill is an even load; nodes far to the left could be emptied.",
     absent="The run does not say how full each node was.",
     reads=("replay/nodes", FACTS),
     rows=_counted,

@@ -4,12 +4,18 @@ import polars as pl
 
 from tracekit.report.drawing.plot import evenly
 from tracekit.report.figures import Axis, Figure, Layer
-from tracekit.report.zones import all_zones, limit, zone_label
+from tracekit.sqlfiles import default_of
 
-_COLORS = {
-    zone.label: f"zone-{name.lower().replace('_', '-')}" for name, zone in all_zones().items()
+#: Correlation zones: what legends call them, and the colours.
+_ZONES = {
+    "A": ("A: apart", "zone-a"),
+    "B": ("B: unrelated", "zone-b"),
+    "C": ("C: together", "zone-c"),
+    "U": ("U: undefined", "zone-u"),
+    "too_short": ("too short", "zone-too-short"),
 }
-_ZONE = pl.col("zone").map_elements(zone_label, pl.String)
+_COLORS = dict(_ZONES.values())
+_ZONE = pl.col("zone").replace({name: label for name, (label, _) in _ZONES.items()})
 
 
 def _ranked(profile: pl.DataFrame) -> pl.DataFrame:
@@ -17,7 +23,8 @@ def _ranked(profile: pl.DataFrame) -> pl.DataFrame:
     ranked = known.select(
         pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("rank"), "node", _ZONE, "pearson_r"
     )
-    return evenly(ranked).with_columns(low_limit=pl.lit(-limit()), high_limit=pl.lit(limit()))
+    limit = default_of("usage/node_profile", "zone_limit")
+    return evenly(ranked).with_columns(low_limit=pl.lit(-limit), high_limit=pl.lit(limit))
 
 
 node_use = Figure(

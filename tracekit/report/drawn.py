@@ -59,8 +59,8 @@ class _Panel:
     def draw(self, domain: list[float]) -> None:
         self._axes(domain)
         if self.figure.diagonal:
-            self.plot.add_shape(type="line", x0=0, x1=100, y0=0, y1=100, layer="below",
-                                line={"color": color("muted"), "width": 1, "dash": "dash"})  # fmt: skip
+            line = {"color": color("muted"), "width": 1, "dash": "dash"}
+            self.plot.add_shape(type="line", x0=0, x1=100, y0=0, y1=100, layer="below", line=line)
         for layer in self.figure.layers:
             for name, shade, part in self._each(layer):
                 {"levels": self._levels, "stems": self._stems}.get(layer.mark, self._marks)(
