@@ -86,7 +86,7 @@ def _notes(run: Any, found: Any, out: Path) -> list[str]:
     from tracekit.replay.runs.run_folder import notes_of
     from tracekit.replay.runs.waiting_in_short import waiting_in_short
 
-    where = f"{out / 'manifest.json'}, and the page Policies compared of its report"
+    where = f"{out / 'manifest.json'}, and the page Policies of its report"
     return [
         *notes_of(found.manifest["policies"]),
         *_lost(run, found.most_orders),
