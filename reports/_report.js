@@ -48,68 +48,12 @@
     return value;
   }
 
-  // Text in lines of so many characters at most.
-  function wrapped(text, most) {
-    const lines = [""];
-    for (const word of text.split(" ")) {
-      const last = lines[lines.length - 1];
-      if (last && last.length + word.length >= most) lines.push(word);
-      else lines[lines.length - 1] = last ? `${last} ${word}` : word;
-    }
-    return lines.join("<br>");
-  }
-
-  // The form for a narrow window: titles of axes stand above and below, not beside, in short lines.
-  function narrowed(figure, widthPx) {
-    const { layout } = figure;
-    const most = Math.floor(widthPx / 11);
-    const axes = (letter) =>
-      Object.keys(layout).filter((key) => new RegExp(`^${letter}axis\\d*$`).test(key));
-    const titled = axes("y").filter((name) => layout[name].title?.text);
-    layout.font.size = 12;
-    const annotations = (layout.annotations || []).map((one) => ({
-      ...one, font: { ...one.font, size: 11 },
-    }));
-    for (const name of axes("y")) layout[name].automargin = true;
-    const right = (name) => layout[name].side === "right";
-    // two axes of one panel share the line above it
-    const room = titled.some(right) ? Math.floor(most / 2) : most;
-    const same = titled.length > 1 && annotations.length > 0
-      && new Set(titled.map((name) => layout[name].title.text)).size === 1;
-    let lines = 0;
-    for (const name of titled) {
-      const text = wrapped(layout[name].title.text, room);
-      layout[name].title.text = "";
-      // panels that say the same of their own headings: once above them all
-      if (same && name !== titled[0]) continue;
-      const top = layout[name].domain ? layout[name].domain[1] : 1;
-      if (top > 0.99) lines = Math.max(lines, text.split("<br>").length);
-      annotations.push({ text, xref: "paper", yref: "paper", y: top, yanchor: "bottom", yshift: same ? 20 : 4,
-        x: right(name) ? 1 : 0, xanchor: right(name) ? "right" : "left", showarrow: false,
-        font: { size: 12 }, align: right(name) ? "right" : "left" });
-    }
-    const above = lines ? 12 + 16 * lines + (same ? 16 : 0) : 8;
-    Object.assign(layout.margin, { l: 8, r: 12, t: Math.max(layout.margin.t, above) });
-    layout.annotations = annotations;
-    for (const name of axes("x")) {
-      layout[name].nticks ??= 5;
-      if (layout[name].title?.text) layout[name].title.text = wrapped(layout[name].title.text, most);
-      // names of rows may leave the axis less room than its title needs: both end at one place
-      if (layout.yaxis?.type !== "category" || !layout[name].title?.text) continue;
-      annotations.push({ text: layout[name].title.text, xref: "paper", yref: "paper", x: 1,
-        xanchor: "right", y: 0, yanchor: "top", yshift: -24, showarrow: false, font: { size: 12 },
-        align: "right" });
-      layout[name].title.text = "";
-    }
-    return figure;
-  }
-
   function draw(plot, widthPx = plot.element.clientWidth) {
     if (!window.Plotly || !widthPx) return;
     const both = JSON.parse(plot.text);
     const narrow = widthPx < NARROW_PX;
-    const chosen = narrow ? both.narrow || narrowed(both, widthPx) : both;
-    const figure = resolved({ data: chosen.data, layout: chosen.layout }, getComputedStyle(root));
+    const layout = narrow ? both.narrow : both.layout;
+    const figure = resolved({ data: both.data, layout }, getComputedStyle(root));
     figure.layout.font.family = getComputedStyle(document.body).fontFamily;
     figure.layout.width = widthPx;
     // a finger on a figure scrolls the page

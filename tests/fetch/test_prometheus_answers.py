@@ -78,6 +78,39 @@ def test_an_address_that_leads_nowhere_is_told_its_path(tmp_path: Path) -> None:
     assert "give the address with the path that stands before /api/v1" in (told.value.hint or "")
 
 
+def _in_200(**members: object) -> Reply:
+    return lambda query: (200, json.dumps({**json.loads(some(query)[1]), **members}).encode())
+
+
+def _nested(code: int, begins: str, times: int) -> Reply:
+    return lambda _: (code, (begins * times).encode())
+
+
+WRONG: dict[str, Reply] = {
+    "an error in a 200": _in_200(status="error", error="boom"),
+    "a vector": _in_200(data={"resultType": "vector", "result": []}),
+    "a scalar": _in_200(data={"resultType": "scalar", "result": [1, "1"]}),
+    "no status": _in_200(status=None),
+    "data in data": _nested(200, '{"data":', 20_000),
+    "an error in an error": _nested(400, '{"error":', 3_000),
+    "a count without end": lambda _: (200, b'{"status": "success", "data": "' + b"x" * (6 << 20)),
+}
+
+
+@pytest.mark.parametrize("reply", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("at", ["count", "answer"])
+def test_what_is_no_answer_is_an_error_and_none_is_here(
+    tmp_path: Path, reply: Reply, at: str
+) -> None:
+    def served(query: str) -> tuple[int, bytes]:
+        return reply(query) if query.startswith("count(") == (at == "count") else some(query)
+
+    with serving(Made(replies=[served] * 400)) as made, pytest.raises(TracekitError) as told:
+        fetched(made.url, tmp_path)
+    assert len(told.value.what) < 1_000
+    assert list(tmp_path.glob("*.gz")) == []
+
+
 @pytest.mark.parametrize("page", ["/graph", "/graph?g0.expr=up", "/query", "/api/v1", "/"])
 def test_the_address_of_a_page_is_that_of_its_server(page: str) -> None:
     assert address(f"http://host:9090/prom{page}") == "http://host:9090/prom"

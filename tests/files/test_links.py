@@ -141,3 +141,18 @@ def test_a_manifest_names_tables_by_plain_words(
     path.write_bytes(_sealed(json.dumps(document).removesuffix("}").encode()))
     with pytest.raises(TracekitError):
         read_manifest(store)
+
+
+@pytest.mark.parametrize("link", [".synth-partial", "truth", ".lock"])
+def test_a_made_up_trace_is_written_through_no_link(
+    victim: Path, tmp_path: Path, link: str
+) -> None:
+    out = tmp_path / "out"
+    words = ["synth", str(out), "--preset", "tiny", "--tables", "node", "--parts", "0"]
+    assert run(words) == 0
+    if (out / link).exists():
+        (out / link).rename(victim / link)
+    (out / link).symlink_to(victim / {"truth": link, ".lock": "file.txt"}.get(link, ""))
+    before = {one: one.read_bytes() for one in victim.rglob("*") if one.is_file()}
+    assert run(words) == 2
+    assert {one: one.read_bytes() for one in victim.rglob("*") if one.is_file()} == before

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser_support import BROWSER, Windows
+from report_answers_support import widest_answer
 from report_queries_support import STEP_MS
 from report_runs_support import HOSTILE
 from report_support import made_up
@@ -60,5 +61,7 @@ def windows(browser: Any) -> Windows:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of all that there may be."""
     path = tmp_path_factory.mktemp("browser") / "report.html"
-    path.write_text(render_data(made_up()), encoding="utf-8")
+    data = made_up()
+    data.answer = widest_answer()
+    path.write_text(render_data(data), encoding="utf-8")
     return path

@@ -6,28 +6,21 @@ import functools
 import json
 import re
 
+import polars as pl
 import pytest
 from report_support import made_up
 
+from tracekit.answer.facts import Answer
 from tracekit.replay.runs.run_folder import FRAMES
-from tracekit.report.blocks import COMMANDS, block
+from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import MOST_LINE_POINTS
-from tracekit.report.figures import all_figures
+from tracekit.report.drawn import drawn
+from tracekit.report.figures import FACTS, Figure, all_figures
 from tracekit.sqlfiles import all_queries
 
-SIZES = {"one row": (1, 1, 1), "some rows": (40, 50, 50), "many rows": (3000, 5000, 5000)}
+SIZES = {"few rows": (3, 3, 3), "many rows": (3000, 5000, 5000)}
 FIGURES = sorted(all_figures())
-#: Figures of counted nodes, whose rows are no samples of them.
-COUNTED = {
-    "util_diff",
-    "fewest_nodes",
-    "node_distribution",
-    "replay_tradeoff",
-    "requested_capacity",
-    "waiting_tradeoff",
-}
 _UNIT = re.compile(r"\[[^\]]+\]$")
 
 
@@ -37,91 +30,97 @@ def made_of(size: str) -> Data:
     return made_up(*SIZES[size])
 
 
+def _columns(figure: Figure) -> set[str]:
+    layers = [one for layer in figure.layers for one in (layer.x, layer.y, layer.by, layer.low)]
+    return {one for one in (*layers, figure.label, figure.beside, figure.panel) if one}
+
+
 @pytest.mark.parametrize("name", FIGURES)
-def test_it_is_documented(name: str) -> None:
+def test_it_is_declared_whole(name: str) -> None:
     figure = all_figures()[name]
     assert figure.question.endswith("?")
-    for sentence in (figure.how_to_read, figure.absent):
-        assert sentence[0].isupper()
-        assert sentence.endswith(".")
     for source in figure.reads:
         subject, _, frame = source.partition("/")
-        assert (
-            frame in FRAMES
-            if subject == "replay"
-            else source in all_queries() or subject in COMMANDS
-        )
+        known = source in all_queries() or subject in COMMANDS or source == FACTS
+        assert frame in FRAMES if subject == "replay" else known
+    for shade in (*(layer.color for layer in figure.layers), *figure.colors.values()):
+        assert color(shade)
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_without_data_a_sentence_stands_in_its_place(name: str) -> None:
-    figure = all_figures()[name]
-    shown = block(name, figure, Data())
-    assert shown.takeaway == figure.absent
+def test_without_data_it_says_what_is_lacking(name: str) -> None:
+    shown = block(name, all_figures()[name], Data(answer=Answer(facts=(), next=())))
+    assert shown.absent
     assert (shown.json, shown.csv_uri, shown.table) == ("", "", None)
 
 
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", FIGURES)
-def test_an_empty_frame_can_still_be_drawn(name: str) -> None:
+def test_what_is_drawn_is_what_its_rows_say(name: str, size: str) -> None:
     figure = all_figures()[name]
-    assert figure.draw(figure.prepare(Data())).layout.height > 0
+    frame = rows_of(figure, made_of(size))
+    assert _columns(figure) <= set(frame.columns)
+    wide, narrow = (drawn(figure, frame, narrow=one).to_plotly_json() for one in (False, True))
+    # the page carries the marks once
+    assert json.dumps(wide["data"]) == json.dumps(narrow["data"])
+    marks = [one for one in wide["data"] if one["x"] != [None]]
+    assert marks
+    assert all(len(one["x"]) == len(one["y"]) > 0 for one in marks)
+    held = {
+        round(100 * float(value), 3) if figure.x.percent else round(float(value), 3)
+        for column in {one.x for one in figure.layers if one.mark != "levels"}
+        for value in frame[column].drop_nulls()
+    }
+    for mark in marks:
+        for value in mark["x"]:
+            assert (
+                any(abs(value - one) <= 1e-3 + 1e-4 * abs(one) for one in held)
+                or size != "few rows"
+            )
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", FIGURES)
-def test_the_takeaway_is_one_sentence_with_a_number(name: str, size: str) -> None:
-    figure = all_figures()[name]
-    said = figure.takeaway(figure.prepare(made_of(size)))
-    assert said.endswith(".")
-    assert re.search(r"\d", said)
-    assert not re.search(r"\bnan\b|None|\binf\b", said)
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", FIGURES)
-def test_axes_carry_units_and_every_trace_has_points(name: str, size: str) -> None:
-    figure = all_figures()[name]
-    drawn = figure.draw(figure.prepare(made_of(size))).to_plotly_json()
-    axes = [value for key, value in drawn["layout"].items() if re.match(r"[xy]axis\d*$", key)]
-    titles = [axis["title"]["text"] for axis in axes if axis["title"]["text"]]
-    # where names stand on an axis it needs no title
-    assert titles
-    assert all(_UNIT.search(title) for title in titles), titles
-    assert drawn["data"]
-    assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in drawn["data"])
-    if figure.narrow is not None:
-        narrow = figure.narrow(figure.prepare(made_of(size))).to_plotly_json()
-        assert len(narrow["data"]) >= 1
-        # without texts of their own, ticks at rows would be numbered by row
-        for key, value in narrow["layout"].items():
-            if re.match(r"yaxis\d*$", key) and value.get("tickmode") == "array":
-                assert len(value["ticktext"]) == len(value["tickvals"])
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", FIGURES)
-def test_table_and_download_say_the_same(name: str, size: str) -> None:
+def test_axes_have_units_and_colours_are_of_the_palette(name: str, size: str) -> None:
     shown = block(name, all_figures()[name], made_of(size))
-    assert shown.table is not None
-    assert 1 <= len(shown.table.rows) <= 40
-    assert shown.csv_uri.count("%0A") == shown.csv_rows + 1
-    assert shown.csv_rows <= max(MOST_LINE_POINTS, 2000) * 1.1
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_colours_come_from_the_palette(name: str) -> None:
-    drawn = json.loads(block(name, all_figures()[name], made_of("some rows")).json)
-    used = set(re.findall(r"var\(--([\w-]+)\)", json.dumps(drawn)))
+    whole = json.loads(shown.json)
+    for layout in (whole["layout"], whole["narrow"]):
+        axes = [value for key, value in layout.items() if re.match(r"[xy]axis\d*$", key)]
+        titles = [one["title"]["text"] for one in axes if one["title"]["text"]]
+        assert titles
+        assert all(_UNIT.search(title) for title in titles), titles
+    used = set(re.findall(r"var\(--([\w-]+)\)", shown.json))
     assert used
     assert all(color(one) for one in used)
-    assert not re.search(r'"#[0-9a-f]{3,8}"', json.dumps(drawn))
+    assert not re.search(r'"#[0-9a-f]{3,8}"', shown.json)
 
 
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", FIGURES)
-def test_thinning_is_told(name: str) -> None:
+def test_table_and_download_are_of_the_rows_that_are_drawn(name: str, size: str) -> None:
     figure = all_figures()[name]
-    frame = figure.prepare(made_of("many rows"))
-    if {"samples", "nodes"} & set(frame.columns) and name not in COUNTED:
-        assert re.search(r"[\d,]+ of [\d,]+ \w+ are drawn", figure.note(frame))
-    line = "Above the dashed line a policy overloads more than is allowed on average."
-    assert figure.note(figure.prepare(made_of("one row"))).removeprefix(line) == ""
+    shown, frame = block(name, figure, made_of(size)), rows_of(figure, made_of(size))
+    assert shown.table is not None
+    assert len(shown.table.rows) == min(frame.height, 40)
+    assert shown.csv_uri.count("%0A") == frame.height + 1
+    assert frame.height <= 2500
+    assert [one.name for one in shown.sources] == [one for one in figure.reads if one != FACTS]
+
+
+def test_the_curve_has_the_numbers_of_the_search_and_of_the_answer() -> None:
+    """Production, both counts and the bound as facts have them; the highest CPU of all orders."""
+    frame = rows_of(all_figures()["nodes_curve"], made_of("few rows"))
+    points = {row["mark"]: (row["nodes"], row["value"]) for row in frame.to_dicts()}
+    assert points["today"] == (10, 0.5)
+    assert points["recorded"] == (6, 0.78)
+    assert points["recommended"] == (5, 0.75)
+    assert points["bound"] == (4, 1.0)
+    line = frame.filter(
+        pl.col("mark") == "cpu_p99_over_time_fraction", pl.col("requests") == "requests as they are"
+    )
+    assert dict(line.select("nodes", "value").iter_rows()) == {10: 0.6, 8: 0.7, 6: 0.78, 5: 0.86}
+    assert line.filter(~pl.col("holds"))["nodes"].to_list() == [5]
+    assert frame.filter(mark="cost_per_hour").sort("nodes")["value"].to_list() == [
+        5.0, 6.0, 8.0, 10.0
+    ]  # fmt: skip
+    assert frame.filter(mark="ceiling")["value"].to_list() == [0.8]

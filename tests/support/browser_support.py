@@ -12,7 +12,7 @@ import pytest
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next((found for name in _NAMES if (found := shutil.which(name))), None)
-WIDTHS = (390, 768, 1440)
+WIDTHS = (390, 768, 1024, 1280, 1440)
 #: Of tests that need it: skipped where no Chromium is installed.
 IN_BROWSER = [
     pytest.mark.slow,

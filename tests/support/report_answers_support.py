@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from html.parser import HTMLParser
 
-from answer_support import five_cases
+from answer_support import count_of, five_cases
 
 from tracekit.answer.facts import Answer
 from tracekit.answer.run_facts import answer_run
@@ -27,6 +28,19 @@ def report_of(case: str) -> tuple[Answer, str]:
     found = evidence.results
     data = Data(answer=answer, run=dict(found.manifest), run_frames={"summary": found.summary})
     return answer, render_data(data)
+
+
+def widest_answer() -> Answer:
+    """An answer whose table has every column, and a row for each case that a run may have."""
+    usual = five_cases()["requests_below_use"]
+    counts = {
+        "recorded": count_of("recorded", 1_180, of=12_345, cost_per_hour=12_345.67),
+        "recommended": count_of("recommended", 1_064, of=12_345, cost_per_hour=11_049.2),
+        "no_more_often": count_of("no_more_often", 1_091, of=12_345, cost_per_hour=11_349.2),
+    }
+    return answer_run(
+        dataclasses.replace(usual, counts=counts, broken=("node-1",), cost_per_hour=123_456.78)
+    )
 
 
 class Pages(HTMLParser):

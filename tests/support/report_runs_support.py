@@ -22,6 +22,7 @@ def summary_frame(rows: Mapping[str, tuple[float, float, int]]) -> pl.DataFrame:
             "pending": pending,
             "imbalance_mean": z,
             "cpu_max_fraction": cpu,
+            "cpu_p99_over_time_fraction": cpu,
             "overloaded_node_steps": None if policy == "bound" else 3,
             "nodes_used_mean": 4.0,
             "pending_container_steps": pending,

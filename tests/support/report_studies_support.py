@@ -1,20 +1,24 @@
-"""Studies for reports: two small ones that are run, two made up."""
+"""Studies for reports, made up, and the answer of one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 from plain_requests import random_use
 
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
+from tracekit.answer.facts import Answer, Fact, answer_of
 from tracekit.sizing.requests.study import requests_of
 from tracekit.study import Study
 
 
 def studies() -> Mapping[str, Study]:
     """A small study of each kind that a page shows."""
-    return {study.name: study for study in (comparison(), varied(), fewest(), requested())}
+    again = replace(fewest(), frames={**fewest().frames, "sizes": sizes(less=1)})
+    made = (comparison(), varied(), fewest(), requested())
+    return {**{study.name: study for study in made}, "fewest-recommended": again}
 
 
 #: Why a policy is barred under a changed assumption.
@@ -104,6 +108,7 @@ def fewest() -> Study:
             "place": range(1, 11),
             "requested_fraction": [0.5] * 10,
             "kept": [at < 6 for at in range(10)],
+            "cpu_p99_over_time_fraction": [0.74, 0.7, 0.6, 0.5, 0.4, 0.3, *[None] * 4],
             "cpu_max_fraction": [0.76, 0.7, 0.6, 0.5, 0.4, 0.3, *[None] * 4],
             "memory_max_fraction": [0.5] * 6 + [None] * 4,
             "cpu_cores": [64.0] * 8 + [32.0] * 2,
@@ -149,8 +154,42 @@ def fewest() -> Study:
             },
         },
     }
-    frames = {"policies": policies, "nodes": nodes, "orders": orders}
+    frames = {"policies": policies, "nodes": nodes, "orders": orders, "sizes": sizes()}
     return Study(name="fewest_nodes", about=about, frames=frames)
+
+
+def sizes(less: int = 0) -> pl.DataFrame:
+    """Replays of the search on so many nodes, in two orders of arrival at the count it came to."""
+    return pl.DataFrame(
+        {
+            "policy": ["lra"] * 5 + ["bra"],
+            "repeat": [0, 0, 0, 1, 0, 0],
+            "nodes": [10, 8, 6 - less, 6 - less, 5 - less, 10],
+            "holds": [True, True, True, True, False, True],
+            "cpu_p99_over_time_fraction": [0.6, 0.7, 0.68, 0.78, 0.86, 0.1],
+            "memory_max_fraction": [0.3, 0.4, 0.45, 0.5, 0.55, 0.1],
+            "cost_kept_per_hour": [10.0, 8.0, 6.0, 6.0, 5.0, 10.0],
+        }
+    )
+
+
+def counted() -> Answer:
+    """The facts of these counts, of production, and of a ceiling."""
+    cpu = "cpu_p99_over_time_fraction"
+    high = {"today": 0.5, "recorded": 0.78, "recommended": 0.75}
+    own = {case: {"case": case, "of": 10} for case in high}
+    needed = [
+        Fact(kind="nodes_needed", subject="lra", value=value, about=own[case])
+        for case, value in (("recorded", 6), ("recommended", 5))
+    ]
+    fullest = [
+        Fact(kind="fullest_node", measure=cpu, value=value, about=own[case])
+        for case, value in high.items()
+    ]
+    bound = Fact(kind="lower_bound", value=4, about={"case": "bound", "requests": "recommended"})
+    return answer_of(
+        [*needed, *fullest, bound, Fact(kind="ceiling", measure=cpu, value=0.8, unit="fraction")]
+    )
 
 
 def requested() -> Study:

@@ -12,7 +12,7 @@ from report_runs_support import (
     steps_frame,
     summary_frame,
 )
-from report_studies_support import studies
+from report_studies_support import counted, studies
 
 from tracekit.report.data import Data
 
@@ -34,6 +34,7 @@ def made_up(nodes: int = 40, samples: int = 50, steps: int = 50, more: int = 0) 
         run=manifest(policies),
         results=lambda name: made.get(name, pl.DataFrame()),
         studies=studies(),
+        answer=counted(),
         run_frames={
             "summary": summary_frame({**rows, "bound": (0.05, 0.7, 0)}),
             "steps": steps_frame([*policies, "bound"], steps),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tracekit.answer.facts import Answer, Fact, answer_of
+from tracekit.callgraph.run import CallGraphs
 
 #: Tables whose time is that of the record, the first that has rows.
 _TIMED = ("container_usage", "node_usage", "container_amount", "service_rate", "call", "container")
@@ -61,3 +62,32 @@ def facts_of_ledger(rows: Iterable[Mapping[str, Any]]) -> Iterator[Fact]:
                 "action": row["action"],
             },
         )
+
+
+def answer_of_call_graphs(graphs: CallGraphs) -> Answer:
+    """How many call graphs there are, how many are whole, and what their records lack."""
+    counts = graphs.counts
+    traces = max(counts["traces"], 1)
+    first = Fact(
+        kind="call_graphs",
+        subject="traces",
+        value=counts["traces"],
+        rank=1,
+        about={
+            "broken_fraction": counts["with_missing_calls"] / traces,
+            "whole_fraction": counts["connected"] / traces,
+            **counts,
+        },
+    )
+    lacks = (
+        Fact(
+            kind="defect",
+            subject=row["defect"],
+            value=row["count"],
+            unit="events",
+            because="calls",
+            about={"table": "call", "action": row["action"], "traces": row["traces"]},
+        )
+        for row in graphs.ledger.to_dicts()
+    )
+    return answer_of([first, *lacks])

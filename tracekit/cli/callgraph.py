@@ -50,6 +50,7 @@ def command(
 
 
 def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
+    from tracekit.answer.trace import answer_of_call_graphs
     from tracekit.callgraph.totals import summary
 
     return {
@@ -62,6 +63,7 @@ def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
         "edges": result.edges.height,
         "services": result.services.head(_BUSIEST).to_dicts(),
         "files": list(result.files),
+        "facts": [one.document() for one in answer_of_call_graphs(result).facts],
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import print_json, print_lines, print_sentence, print_table
 from tracekit.words import counted
 
 if TYPE_CHECKING:
@@ -25,13 +25,19 @@ def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = Fals
 
     Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
     """
+    from tracekit.answer.interference import answer_of_fit
     from tracekit.fit.folder import document
+    from tracekit.report.terminal import facts_in_full
 
     found = asked()
+    answer = answer_of_fit(found)
     if json:
         services = found.fitted.services.to_dicts()
-        print_json({**document(found), "store": str(store), "services": services})
+        facts = [one.document() for one in answer.facts]
+        parts = {**document(found), "store": str(store), "services": services}
+        print_json({**parts, "facts": facts})
         return
+    print_lines(facts_in_full(answer.facts))
     _print(found)
     if out:
         print(f"all of it: {out}")

@@ -26,6 +26,8 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
     Example: tracekit placement-bench --out placements
     """
+    from tracekit.answer.claims import answer_of_placement
+
     found = asked()
     if json:
         names = ("summary", "claims", "statements", "ranges", "use", "quality")
@@ -34,6 +36,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
                 "schema": "tracekit/placement-bench/1",
                 **found.about,
                 **{name: found.frames[name].to_dicts() for name in names},
+                "facts": [one.document() for one in answer_of_placement(found).facts],
             }
         )
         return

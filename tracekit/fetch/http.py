@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlsplit
 
 from tracekit._version import VERSION
@@ -32,6 +33,8 @@ _HINTS = {
 CHUNK_BYTES = 1 << 18
 #: So much of an answer is read for its reason.
 _LONGEST_REASON = 1 << 16
+#: So much of a reason is repeated.
+SHOWN_CHARACTERS = 400
 _LOCAL = re.compile(r"localhost|127(\.\d+){3}|::1")
 
 
@@ -144,9 +147,16 @@ def request(
 
 def _opener(url: str) -> urllib.request.OpenerDirector:
     """Proxies are for the world, not for a mirror on this machine."""
-    if _LOCAL.fullmatch(urlsplit(url).hostname or ""):
-        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    return urllib.request.build_opener()
+    local = _LOCAL.fullmatch(urlsplit(url).hostname or "")
+    proxies = [urllib.request.ProxyHandler({})] if local else []
+    return urllib.request.build_opener(_NoFtp, *proxies)
+
+
+class _NoFtp(urllib.request.FTPHandler):
+    """A redirect leads to http and https only."""
+
+    def ftp_open(self, req: urllib.request.Request) -> Any:
+        raise urllib.error.URLError(f"a redirect leads to {urlsplit(req.full_url).scheme}")
 
 
 @contextmanager
@@ -168,9 +178,9 @@ def _said(error: urllib.error.HTTPError) -> str:
     """What an API says in its answer, in JSON; else the status in words."""
     try:
         reason = json.loads(error.read(_LONGEST_REASON))["error"]
-    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError):
         return str(error.reason)
-    return " ".join(str(reason).split())
+    return " ".join(str(reason).split())[:SHOWN_CHARACTERS]
 
 
 def _from_status(error: urllib.error.HTTPError, url: str, said: str) -> FetchError:

@@ -229,4 +229,5 @@ def _counted(part: Path, server: Server) -> tuple[int, int, tuple[str, ...]]:
         if isinstance(item.value, dict) and "values" in item.value:
             series += 1
             samples += len(item.value["values"])
+    server.check_answer(beside[0] if beside else {})
     return series, samples, warnings_of(beside)

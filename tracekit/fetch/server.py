@@ -1,6 +1,7 @@
 """A server that answers PromQL: one question, tried again as long as that may help."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 
 from tracekit.errors import TracekitError
-from tracekit.fetch.http import CHUNK_BYTES, ClosedPortError, request
+from tracekit.fetch.http import CHUNK_BYTES, SHOWN_CHARACTERS, ClosedPortError, request
 from tracekit.fetch.retry import GO_ON, FetchError, Retries
 
 #: What servers say when less should be asked for at once: Prometheus, Thanos, Mimir.
@@ -25,6 +26,8 @@ _ONE_QUERY = re.compile(r"HTTP (400|422)")
 _NOWHERE = re.compile(r"HTTP 404")
 #: Pages of Prometheus' own that are copied out of a browser.
 _PAGES = re.compile(r"/(api/v1(/query(_range)?)?|graph|query|targets|alerts|classic/graph)$")
+#: No answer of single values is longer.
+_SMALL_BYTES = 4 << 20
 T = TypeVar("T")
 
 
@@ -93,14 +96,29 @@ class Server:
 
     def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
         """All values of an answer that is small."""
-        answer = b"".join(self.asked(promql, start_s, end_s, step_s))
+        answer = b""
+        for chunk in self.asked(promql, start_s, end_s, step_s):
+            answer += chunk
+            if len(answer) > _SMALL_BYTES:
+                raise self.strange(answer)
         try:
-            result = json.loads(answer)["data"]["result"]
-            return [float(value) for series in result for _, value in series["values"]]
-        except (ValueError, LookupError, TypeError) as error:
+            document = json.loads(answer)
+            self.check_answer({**document, **document["data"]})
+            result = document["data"]["result"]
+            values = [float(value) for series in result for _, value in series["values"]]
+            return [value for value in values if math.isfinite(value)]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             # an answer that begins well was cut off, by a server that does not say how long it is
             begun = isinstance(error, ValueError) and answer.startswith(b'{"status"')
             raise (self.cut() if begun else self.strange(answer)) from None
+
+    def check_answer(self, members: Mapping[str, object]) -> None:
+        """Raise FetchError for an answer that is an error, or no series over time."""
+        if members.get("status") != "success":
+            said = str(members.get("error", members.get("status")))[:SHOWN_CHARACTERS]
+            raise FetchError(f"{self.url} answers: {said}")
+        if members.get("resultType") != "matrix":
+            raise self.strange(f"resultType {members.get('resultType')}".encode())
 
     def cut(self) -> FetchError:
         """The error for an answer that ends too early."""

@@ -11,12 +11,24 @@ import polars as pl
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
-from tracekit.report.drawing.plot import DIGITS
+from tracekit.report.drawing.plot import DIGITS, evenly
 from tracekit.report.drawing.script import script_json
-from tracekit.report.figures import Figure
+from tracekit.report.drawn import drawn
+from tracekit.report.figures import FACTS, Figure
 from tracekit.report.tables import Table, table
 from tracekit.sqlfiles import all_queries, get_query
 
+#: Most rows of the table beneath a figure.
+MOST_ROWS = 40
+_FACT = {
+    "kind": pl.String,
+    "subject": pl.String,
+    "measure": pl.String,
+    "value": pl.Float64,
+    "case": pl.String,
+    "requests": pl.String,
+    "of": pl.Int64,
+}
 #: What is filled with the card's own colour is an outline.
 _CARD = color("card")
 _RUN_PREFIX = "replay/"
@@ -31,6 +43,7 @@ COMMANDS = {
     "assumptions": "tracekit sensitivity --out",
     "comparison": "tracekit compare --out",
     "fewest_nodes": "tracekit nodes --out",
+    "fewest-recommended": "tracekit run --out",
     "requests_to_change": "tracekit requests --out",
     "search_functions": "tracekit optimize-bench --out",
     "search_placement": "tracekit placement-bench --out",
@@ -70,79 +83,71 @@ class LegendItem:
     hollow: bool = False
 
 
-#: A title of more letters fills a narrow window: its first sentence is the title then.
-_TITLE_LETTERS = 120
-
-
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A figure ready for a template; ``json`` is empty when there is nothing to draw."""
+    """A figure ready for a template; ``json`` is empty when there is nothing to draw.
+
+    Parameters
+    ----------
+    absent : str
+        What is lacking in its place then, one plain line; else empty.
+    json : str
+        The figure for plotly: ``data`` and ``layout``, and ``narrow``, the layout for a narrow
+        window.
+    """
 
     name: str
     figure: Figure
-    takeaway: str
-    note: str
-    json: str
-    height_px: int
-    legend: Sequence[LegendItem]
-    csv_uri: str
-    csv_rows: int
-    table: Table | None
-    sources: Sequence[Source]
-
-    @property
-    def head(self) -> str:
-        """The title: all that it takes to know, where that is short, else the first sentence."""
-        return self._parts[0]
-
-    @property
-    def more(self) -> str:
-        """What of the title stands below it; empty where it is short."""
-        return self._parts[1]
-
-    @property
-    def _parts(self) -> tuple[str, str]:
-        first, end, rest = self.takeaway.partition(". ")
-        if len(self.takeaway) <= _TITLE_LETTERS or not rest:
-            return self.takeaway, ""
-        return f"{first}{end.rstrip()}", rest
+    absent: str
+    json: str = ""
+    height_px: int = 0
+    legend: Sequence[LegendItem] = ()
+    csv_uri: str = ""
+    csv_rows: int = 0
+    table: Table | None = None
+    sources: Sequence[Source] = ()
 
 
 def block(name: str, figure: Figure, data: Data) -> Block:
     """A figure with everything around it."""
-    frame = figure.prepare(data)
-    if frame.is_empty():
-        return Block(
-            name=name,
-            figure=figure,
-            takeaway=figure.why_absent(data) or figure.absent,
-            note="",
-            json="",
-            height_px=0,
-            legend=(),
-            csv_uri="",
-            csv_rows=0,
-            table=None,
-            sources=sources(figure, data),
-        )
-    wide = figure.draw(frame)
-    drawn = _plain(wide)
-    if figure.narrow is not None:
-        drawn["narrow"] = _plain(figure.narrow(frame))
-    short = figure.table(frame)
+    frame = rows_of(figure, data)
+    if frame.height < figure.fewest:
+        return Block(name=name, figure=figure, absent=figure.absent)
+    wide = drawn(figure, frame)
+    plain, narrow = _plain(wide), _plain(drawn(figure, frame, narrow=True))
+    caption = f"The same in numbers: {figure.title}"
     return Block(
         name=name,
         figure=figure,
-        takeaway=figure.takeaway(frame),
-        note=figure.note(frame),
-        json=script_json(drawn),
-        height_px=int(drawn["layout"]["height"]),
+        absent="",
+        json=script_json({**plain, "narrow": narrow["layout"]}),
+        height_px=int(plain["layout"]["height"]),
         legend=legend(wide),
-        csv_uri=csv_uri(frame.select(figure.csv or frame.columns)),
+        csv_uri=csv_uri(frame),
         csv_rows=frame.height,
-        table=table(short, f"The same in numbers: {figure.title}", query=_query_of(figure)),
+        table=table(evenly(frame, MOST_ROWS), caption, query=_query_of(figure)),
         sources=sources(figure, data),
     )
+
+
+def rows_of(figure: Figure, data: Data) -> pl.DataFrame:
+    """What a figure draws; a frame without rows where the first that it reads has none."""
+    frames = [read(name, data) for name in figure.reads]
+    return pl.DataFrame() if frames[0].is_empty() else figure.rows(*frames)
+
+
+def read(name: str, data: Data) -> pl.DataFrame:
+    """A frame that a figure reads; facts are a row each, with numbers alone as values."""
+    if name != FACTS:
+        return data.frame(name)
+    facts = () if data.answer is None else data.answer.facts
+    rows = [
+        {"kind": one.kind, "subject": one.subject, "measure": one.measure,
+         "value": one.value if isinstance(one.value, int | float) else None,
+         **{name: one.about.get(name) for name in ("case", "requests", "of")}}
+        for one in facts
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=_FACT, strict=False)
 
 
 def _plain(figure: go.Figure) -> dict[str, Any]:
@@ -181,9 +186,9 @@ def _query_of(figure: Figure) -> str:
 
 
 def sources(figure: Figure, data: Data) -> list[Source]:
-    """The SQL behind a figure: what gives its numbers, else all rows of each thing it reads."""
-    own = figure.sql(data) or [(name, _sql(name, data)) for name in figure.reads]
-    return [Source(name=name, sql=sql) for name, sql in own]
+    """The SQL behind a figure: all rows of each frame that it reads."""
+    frames = [name for name in figure.reads if name != FACTS]
+    return [Source(name=name, sql=_sql(name, data)) for name in frames]
 
 
 def _sql(name: str, data: Data) -> str:

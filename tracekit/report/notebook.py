@@ -21,6 +21,10 @@ ROWS, COLUMNS = 15, 10
 _ANSWERS = {
     "comparison": "tracekit.answer.comparison.facts:answer_of_comparison",
     "requests": "tracekit.answer.requests:answer_of_requests",
+    "search_placement": "tracekit.answer.claims:answer_of_placement",
+    "CallGraphs": "tracekit.answer.trace:answer_of_call_graphs",
+    "Fit": "tracekit.answer.interference:answer_of_fit",
+    "VcpuRun": "tracekit.answer.interference:answer_of_binding",
     "StoreInfo": "tracekit.answer.trace:answer_of_trace",
     "StoreCheck": "tracekit.answer.trace:answer_of_trace",
 }

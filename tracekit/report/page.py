@@ -107,15 +107,23 @@ class Printer:
     ) -> Markup:
         """A frame by its name as a table: these columns of it, or all; the largest first.
 
-        With ``-`` before the column to sort by, the least first.
+        With ``-`` before the column to sort by, the least first. Of a study that is about one of
+        several policies, without the column ``policy``, the rows of that one.
         """
-        frame = self.data.frame(name)
+        frame = self._of_subject(name, columns)
         column = sort.removeprefix("-")
         if column in frame.columns:
             largest = sort == column
             frame = frame.sort(column, descending=largest, nulls_last=True, maintain_order=True)
         frame = frame.drop(without.split(), strict=False)
         return self.frame(frame, caption, columns, query=name)
+
+    def _of_subject(self, name: str, columns: str) -> pl.DataFrame:
+        frame, study = self.data.frame(name), self.data.study(name.partition("/")[0])
+        subject = None if study is None else study.about.get("subject")
+        if not subject or not columns or "policy" in columns or "policy" not in frame.columns:
+            return frame
+        return frame.filter(policy=subject)
 
     def frame(
         self, frame: pl.DataFrame, caption: str, columns: str = "", query: str = ""

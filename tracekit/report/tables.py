@@ -122,7 +122,7 @@ class Table:
     def file_name(self) -> str:
         """What it is called as a file: its caption in plain letters."""
         plain = "".join(one if one.isalnum() else " " for one in self.caption.lower())
-        return "-".join(plain.split()[:6]) or "table"
+        return "-".join(plain.split()[:5]) or "table"
 
 
 def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[str] = ()) -> Table:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.files.links import check_no_link
 from tracekit.files.lock import LOCK, held
 from tracekit.opened import read_text
 from tracekit.planted import MANIFEST, SCHEMA, TRUTH
@@ -33,6 +34,7 @@ def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
     out.mkdir(parents=True, exist_ok=True)
     partial = out / _PARTIAL
     with held(out / LOCK, busy=f"{out} is being written"):
+        check_no_link((partial, *(out / part for part in parts)))
         empty_folder(partial)
         try:
             yield partial

@@ -81,6 +81,25 @@ def test_a_node_without_use_stays_where_others_have_some() -> None:
     assert special_nodes(dataclasses.replace(load, background=background)) == {}
 
 
+def test_a_node_stays_whose_container_may_not_be_evicted() -> None:
+    """Production runs the first container on n30, and the second, which has no owner, on n31."""
+    where = np.arange(20)
+    where[:2] = 30, 31
+    services = ("s", PLAIN.container_ids[1], *["s"] * 18)
+    never = np.arange(20) == 0
+    load = dataclasses.replace(PLAIN, recorded_node=where, services=services, never_evicted=never)
+    assert special_nodes(load) == {30: "pinned", 31: "pinned"}
+    assert special_nodes(load, ("pinned",)) == {}
+    # daemons go with their node, and who has departed is on none
+    daemon = dataclasses.replace(load, daemon=np.arange(20) < 2)
+    assert special_nodes(daemon) == {}
+    gone = np.where(np.arange(20) < 2, 2000, load.departure_ms)
+    assert special_nodes(dataclasses.replace(load, departure_ms=gone)) == {}
+    # where no owner is recorded at all, nothing tells a container without one
+    bare = dataclasses.replace(load, services=load.container_ids, never_evicted=None)
+    assert special_nodes(bare) == {}
+
+
 def test_an_unknown_class_is_refused() -> None:
     with pytest.raises(TracekitError):
         shrunk(PLAIN, may_remove=["gpus"])

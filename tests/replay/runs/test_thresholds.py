@@ -57,6 +57,12 @@ def test_a_limit_holds_in_each_order_and_has_no_worst() -> None:
     assert told.value.hint == "write cpu_max_fraction instead of worst(cpu_max_fraction)"
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", f"1{'0' * 400}", "True"])
+def test_a_number_without_end_is_no_limit(number: str) -> None:
+    with pytest.raises(TracekitError):
+        parse_threshold(f"pending > {number}")
+
+
 @pytest.mark.parametrize("joined", ["and", "or"])
 @pytest.mark.parametrize("option", ["--fail-if", "--limit"])
 def test_two_comparisons_are_two_thresholds(option: str, joined: str) -> None:

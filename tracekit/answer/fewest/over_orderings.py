@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracekit.answer.fewest.bisection import fewest, fewest_around, fewest_from
+from tracekit.answer.fewest.bisection import (
+    fewest,
+    fewest_around,
+    fewest_from,
+)
 from tracekit.answer.fewest.bound import least_cost, least_nodes
 from tracekit.answer.fewest.by_kind import lighter
 from tracekit.answer.fewest.found import COST, Found
@@ -158,10 +162,15 @@ class Search:
 
     def joint(self, place: IntArray, most: int) -> tuple[tuple[int, ...], int]:
         """The fewest in each order of arrival by itself, and in all; ``most`` are enough."""
-        first = fewest(functools.partial(self._holds, place, self.tried.orders[0]), self.low, most)
+        given, grid = self.tried.orders[0], [n for n in self.grid(len(place)) if n < most]
+        self.tried.replay(given, [place[:nodes] for nodes in grid])
+        held = functools.partial(self._holds, place, given)
+        below = next((at for at, nodes in enumerate(grid) if held(nodes)), len(grid))
+        low = grid[below - 1] + 1 if below else self.low
+        first = fewest(held, low, [*grid, most][below])
 
         def search(order: int) -> int:
-            if order == self.tried.orders[0]:
+            if order == given:
                 return first
             holds = functools.partial(self._holds, place, order)
             return fewest_around(holds, first, self.low, most) or most
@@ -176,7 +185,7 @@ class Search:
             joint -= 1
         load, tried = self.tried.load, self.tried
         fewer = () if joint <= self.low else _until_broken(tried, place[: joint - 1])
-        for nodes in np.unique(np.linspace(self.low, len(place), GRID).round().astype(int)):
+        for nodes in self.grid(len(place)):
             tried.trial(tried.orders[0], place[:nodes])
         return Found(
             nodes=joint,
@@ -192,6 +201,11 @@ class Search:
             fewer=fewer,
             seen=tried.seen(place),
         )
+
+    def grid(self, every: int) -> list[int]:
+        """The counts of the curve, from the fewest that may hold to all nodes."""
+        counts = np.linspace(self.low, every, GRID).round().astype(np.int64)
+        return [int(one) for one in np.unique(counts)]
 
     def _holds(self, place: IntArray, order: int, nodes: int) -> bool:
         return self.tried.holds(order, place[:nodes])

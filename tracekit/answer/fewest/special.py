@@ -19,6 +19,8 @@ CLASSES = (GPU, TAINTED, PINNED)
 FEW = 0.05
 #: Use counts as recorded where so many nodes have some.
 _MOST = 0.9
+#: Where more containers than this share have no owner, owners are not recorded.
+_BARE = 0.1
 #: Resources that every node is expected to have.
 _ORDINARY = (*BASE, DISK, DISK_IO, NET, PODS)
 
@@ -85,7 +87,7 @@ def _reasons(load: Workload) -> list[tuple[str, BoolArray]]:
     ]
     few = [*resources, *((TAINTED, one) for one in _of_their_own(load))]
     found = [(reason, those) for reason, those in few if 0 < those.sum() < FEW * load.nodes]
-    return [*found, (NO_USE, _without_use(load))]
+    return [*found, (PINNED, _pinned(load)), (NO_USE, _without_use(load))]
 
 
 def _of_their_own(load: Workload) -> list[BoolArray]:
@@ -102,6 +104,20 @@ def _of_their_own(load: Workload) -> list[BoolArray]:
             usual = open_[np.bincount(part.of + 1, minlength=len(open_)).argmax() - 1]
             found.append(~usual if load.cordoned is None else ~usual & ~load.cordoned)
     return found
+
+
+def _pinned(load: Workload) -> BoolArray:
+    """Nodes that run a container at the end which may not be evicted, or which nothing restarts.
+
+    The second are those without an owner: a source that records owners calls no other service by
+    the name of its one container. Where it records none, all are alike, and none counts.
+    """
+    stays = load.present_but_daemons(-1) & (load.recorded_node >= 0)
+    named = np.array([one == of for one, of in zip(load.container_ids, load.services, strict=True)])
+    bare = stays & named
+    alone = bare if bare.sum() <= _BARE * stays.sum() else np.zeros_like(bare)
+    held = alone if load.never_evicted is None else alone | (stays & load.never_evicted)
+    return np.bincount(load.recorded_node[held], minlength=load.nodes) > 0
 
 
 def _without_use(load: Workload) -> BoolArray:

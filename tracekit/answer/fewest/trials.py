@@ -14,6 +14,7 @@ from tracekit.answer.fewest.limits import Limits, Margin
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.workload.workload import Workload
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -70,6 +71,10 @@ class Trials:
             self._came[key] = self.ask(order, None if every else stay)
         return self._came[key]
 
+    def replay(self, order: int, sets: Sequence[IntArray]) -> None:
+        """Replay on several sets of nodes, as many at a time as may be under way."""
+        self._at_once(lambda kept: self.came(order, kept), sets)
+
     def trial(self, order: int, kept: IntArray) -> Trial:
         """The same, held to the limits, and among what was ``seen``."""
         stay = np.sort(kept)
@@ -120,12 +125,12 @@ class Trials:
         """What a search gives in each order of arrival."""
         return self._at_once(search, self.orders)
 
-    def _at_once(self, search: Callable[[int], T], orders: Sequence[int]) -> list[T]:
-        """The same of some orders; several are under way at a time where others replay."""
-        if self.beside == 1 or len(orders) == 1:
-            return [search(order) for order in orders]
-        with ThreadPoolExecutor(len(orders)) as pool:
-            return list(pool.map(search, orders))
+    def _at_once(self, search: Callable[[S], T], those: Sequence[S]) -> list[T]:
+        """The same of some things; several are under way at a time where others replay."""
+        if self.beside == 1 or len(those) < 2:
+            return [search(one) for one in those]
+        with ThreadPoolExecutor(len(those)) as pool:
+            return list(pool.map(search, those))
 
     def base(self, order: int) -> dict[str, Any]:
         """The row of the policy on all nodes."""

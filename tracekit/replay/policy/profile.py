@@ -8,7 +8,6 @@ NormalizeScore of kube-scheduler's plugins may do.
 """
 
 import functools
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,18 +33,23 @@ _ENDINGS = {"of_hundred": " of 100", "tenths": " of 10", "as_is": ""}
 How = Literal["of_hundred", "tenths", "as_is"]
 
 
+#: With weights up to here sums of whole scores are exact.
+_HEAVIEST = 1e9
+
+
 @dataclass(frozen=True)
 class Part:
-    """A policy with its weight, which is finite and above 0."""
+    """A policy with its weight, which is above 0 and at most a thousand million."""
 
     weight: float
     policy: PlacementPolicy
     how: How = "of_hundred"
 
     def __post_init__(self) -> None:
-        if not 0 < self.weight < math.inf:
+        if not 0 < self.weight <= _HEAVIEST:
             raise TracekitError(
-                f"weight {self.weight:g} of {self.policy} must be finite and above 0",
+                f"weight {self.weight:g} of {self.policy} must be above 0 and at most"
+                f" {_HEAVIEST:,.0f}",
                 hint=EXAMPLE,
             )
 

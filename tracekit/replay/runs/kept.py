@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
+from tracekit.files.links import check_no_link
 from tracekit.opened import read_bytes
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.one import Replayed, layout
@@ -74,6 +75,7 @@ class Kept:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(policy, seed, repeat)
         made = path.with_suffix(".new")
+        check_no_link((self._folder, made))
         made.write_bytes(_encoded(replayed, _place(path)))
         made.replace(path)
 

@@ -14,6 +14,7 @@ in each order, base is the same policy on all nodes, and ``observed`` what produ
 
 import ast
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -282,9 +283,16 @@ def _policy_and_expression(text: str) -> tuple[str | None, str]:
     return None, text
 
 
+def _is_number(value: object) -> bool:
+    """Whether this is a number with an end: nothing is held to another."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value <= sys.float_info.max
+
+
 def _allowed(node: ast.AST, others: tuple[str, ...]) -> bool:
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+        return _is_number(node.value)
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         return type(node.op) in {*ARITHMETIC, ast.USub}
     if isinstance(node, ast.Attribute):

@@ -85,7 +85,13 @@ def _with_ceiling(load: Workload, own: Mapping[str, str]) -> Workload:
     given = {name: own[full] for full, name in names.items() if full in own}
     if not given:
         return load
-    ceiling: Ceiling = parameters.build(Ceiling, "the ceiling", given)
+    try:
+        ceiling: Ceiling = parameters.build(Ceiling, "the ceiling", given)
+    except parameters.ParameterError as error:
+        name = f"{CEILING_PREFIX}{error.field}"
+        raise TracekitError(
+            f"{name} is {own[name]}, expected a share from 0.01 to 1", hint=f"--assume {name}=0.8"
+        ) from error
     told = {f"{CEILING_PREFIX}{name}": value for name, value in dataclasses.asdict(ceiling).items()}
     return dataclasses.replace(load, ceiling=ceiling, assumptions={**load.assumptions, **told})
 

@@ -89,6 +89,8 @@ class Workload:
         same.
     evicts_nobody : bool, shape (containers,), optional
         Who waits where others would evict. None: nobody does.
+    never_evicted : bool, shape (containers,), optional
+        Who says that nobody may evict it to take its node away. None: nobody does.
     budgets : Budgets, optional
         Who is under which budget of disruption. None: nobody is.
     preemption : bool, optional
@@ -168,6 +170,7 @@ class Workload:
     daemon: BoolArray | None = None
     priority: IntArray | None = None
     evicts_nobody: BoolArray | None = None
+    never_evicted: BoolArray | None = None
     budgets: Budgets | None = None
     preemption: bool | None = None
     gang_wait_ms: int = 0
@@ -215,6 +218,7 @@ class Workload:
             "priority",
             "exchangeable",
             "evicts_nobody",
+            "never_evicted",
             "budgets",
         )
         found = {name: getattr(self, name) for name in names}

@@ -9,16 +9,12 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.drawing.palette import color
-from tracekit.units import EPOCH_FROM_MS
 
 HEIGHT_PX = 380
 #: Significant digits of a figure's data: more than a screen can show.
 DIGITS = 5
 #: From so many powers of ten on a logarithmic axis has one label for each.
 _MANY_POWERS = 2.6
-
-#: The title of an axis of time, in hours.
-SINCE_START = "Time since the start of the trace [h]"
 
 
 def blank(height_px: int = HEIGHT_PX) -> go.Figure:
@@ -83,22 +79,6 @@ def numbers(values: Iterable[Any]) -> list[Any]:
     return [float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in values]
 
 
-def percents(values: Iterable[float | None]) -> list[float | None]:
-    """Fractions as percentages."""
-    return numbers(None if value is None else 100.0 * value for value in values)
-
-
-def hours(values_ms: Iterable[int], start_ms: int = 0) -> list[float | None]:
-    """Milliseconds since trace start, which is ``start_ms``, as hours."""
-    return numbers((value - start_ms) / 3_600_000 for value in values_ms)
-
-
-def began(times_ms: pl.Series) -> int:
-    """When the trace began: at 0, or at its first time where times count from 1970."""
-    first = times_ms.min()
-    return first if isinstance(first, int) and first >= EPOCH_FROM_MS else 0
-
-
 def rows_axis(
     count: float,
     first: float,
@@ -143,9 +123,6 @@ def above(at: float, name: str, lift: float = 0.42, **more: Any) -> dict[str, An
 
 #: More dots than this only make the file larger.
 MOST_POINTS = 2000
-#: All lines of a figure together; more of them have fewer points each.
-MOST_LINE_POINTS = 4000
-_MOST_PER_LINE, _FEWEST_PER_LINE = 720, 60
 
 
 def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
@@ -154,33 +131,6 @@ def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
         return frame
     kept = np.linspace(0, frame.height - 1, most).round().astype(np.int64)
     return frame[kept]
-
-
-def lines(frame: pl.DataFrame, group: str, values: Sequence[str]) -> pl.DataFrame:
-    """Lines of a figure, one per group: of each stretch of rows the lowest and the highest.
-
-    So a peak stays however short it is. Groups stand in the order they first appear, rows within
-    one in their own; a value that is not there is neither lowest nor highest.
-    """
-    parts = frame.partition_by(group, maintain_order=True)
-    if not parts:
-        return frame
-    most = MOST_LINE_POINTS // len(parts)
-    most = max(min(_MOST_PER_LINE, most), _FEWEST_PER_LINE)
-    return pl.concat([_extremes(part, values, most) for part in parts])
-
-
-def _extremes(part: pl.DataFrame, values: Sequence[str], most: int) -> pl.DataFrame:
-    if part.height <= most:
-        return part
-    stretches = most // (2 * len(values))
-    at = pl.int_range(pl.len(), dtype=pl.Int64)
-    numbered = part.with_columns(at.alias("_at"), (at * stretches // pl.len()).alias("_stretch"))
-    ends = [pl.col("_at").get(pl.col(v).arg_min()).alias(f"_low_{v}") for v in values]
-    ends += [pl.col("_at").get(pl.col(v).arg_max()).alias(f"_high_{v}") for v in values]
-    found = numbered.group_by("_stretch", maintain_order=True).agg(ends).drop("_stretch")
-    kept = np.unique(found.unpivot()["value"].drop_nulls().to_numpy())
-    return part[np.unique([0, *kept, part.height - 1])]
 
 
 def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFrame:
@@ -192,17 +142,6 @@ def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFr
     return kept.drop("_stretch")
 
 
-def drawn_of(frame: pl.DataFrame, group: str) -> str:
-    """How many of the samples of each group are drawn, as a sentence; empty when all are."""
-    samples = frame.group_by(group).agg(pl.col("samples").first())["samples"].sum()
-    if samples <= frame.height:
-        return ""
-    return (
-        f"{frame.height:,} of {samples:,} samples are drawn: the lowest and the highest of each"
-        " stretch of time."
-    )
-
-
 def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
     """Intervals of marks as thin lines; none where a mark has none."""
     return {
@@ -211,19 +150,4 @@ def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
         "arrayminus": numbers(down.fill_null(0)),
         "thickness": 1,
         "width": 3,
-    }
-
-
-def whisker(mean: float | None, low: float | None, high: float | None) -> dict[str, object] | None:
-    """An interval as a line across; None where there is none, or it has no width."""
-    if mean is None or low is None or high is None or low == high:
-        return None
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": numbers([high - mean]),
-        "arrayminus": numbers([mean - low]),
-        "color": color("ink"),
-        "thickness": 1.4,
-        "width": 4,
     }

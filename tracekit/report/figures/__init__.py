@@ -1,76 +1,142 @@
-"""Figures of the report: one file each, found by its name."""
+"""Figures of the report, declared: what is read, which rows of it, and by which marks.
+
+``tracekit.report.drawn`` draws every one of them, for wide windows and for narrow ones.
+"""
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import polars as pl
 
 from tracekit import registry
-from tracekit.report.data import Data
+
+#: Points and lines are placed by two columns. Stems stand on the axis across, levels lie over it.
+Mark = Literal["points", "lines", "steps", "bars", "stems", "levels"]
+#: What a figure reads for the facts of the answer: see ``tracekit.report.blocks.read``.
+FACTS = "answer/facts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """An axis: ``title [unit]``; ``{panel}`` in them is the value of the figure's panel.
+
+    Parameters
+    ----------
+    percent : bool
+        Whether fractions are drawn as percentages.
+    log, zero : bool
+        Whether it is logarithmic, and whether it begins at 0.
+    span : pair of float, optional
+        From where to where it reaches at least.
+    """
+
+    title: str
+    unit: str
+    percent: bool = False
+    log: bool = False
+    zero: bool = False
+    span: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """Marks of one look.
+
+    Parameters
+    ----------
+    x, y : str
+        Columns. Where rows have names, ``y`` is left out.
+    name : str
+        What the legend calls it; none where it is empty.
+    where : expression, optional
+        The rows that have such a mark; all without it.
+    by : str
+        A column, each value of which is a mark of its own with its name and its colour.
+    low, high : str
+        Columns of an interval.
+    second : bool
+        Whether it goes by the second upright axis.
+    """
+
+    mark: Mark
+    x: str
+    y: str = ""
+    name: str = ""
+    where: pl.Expr | None = None
+    by: str = ""
+    color: str = "policy-1"
+    low: str = ""
+    high: str = ""
+    symbol: str = "circle"
+    size: float = 7
+    width: float = 2
+    opacity: float = 1.0
+    dash: str = "solid"
+    second: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure; its name is its file's name.
+    """A figure; its name is that of its variable.
 
     Parameters
     ----------
     title : str
         What is drawn.
     question : str
-        What it answers, ends with a question mark.
+        What it answers, and so decides; ends with a question mark.
     how_to_read : str
         For somebody who sees such a figure for the first time.
-    reads : tuple of str
-        Queries (``usage/node_profile``) or frames of the run folder (``replay/steps``).
-    prepare : callable
-        ``Data`` to the frame that is drawn, thinned to what a page can carry; without rows when
-        there is nothing to draw.
-    draw : callable
-        That frame to a plotly figure. Axis titles carry units.
-    takeaway : callable
-        That frame, with at least one row, to one sentence with the number that matters.
-    table : callable
-        That frame to a short one that says the same to those who do not see the figure.
     absent : str
-        The sentence that stands in the figure's place when there is nothing to draw.
-    csv : tuple of str
-        The frame's columns that the download has; all when empty.
-    narrow : callable, optional
-        That frame to the plotly figure for a narrow window. Without it the wide one is laid out
-        anew there: titles of axes above, fewer ticks.
-    note : callable, optional
-        That frame to a sentence about what was left out or thinned, or an empty one.
-    why_absent : callable, optional
-        ``Data`` to the sentence that stands for ``absent`` where more is known, or an empty one.
-    sql : callable, optional
-        ``Data`` to the statements that give the figure's numbers, each with the name of what it
-        reads; where there are none, all rows of what the figure reads are.
+        What is lacking where there is nothing to draw.
+    reads : tuple of str
+        Queries (``usage/node_profile``), frames of the run folder (``replay/steps``), of studies,
+        or facts. The first has to be there.
+    rows : callable
+        The frames that it reads, in that order, to the one that is drawn, downloaded and, in part,
+        in the table. Frames that are not there have no columns.
+    x, y, second : Axis
+        Without ``y`` each row has a line of its own, named by ``label``.
+    label : str
+        The column that says what a mark is.
+    beside : str
+        The column of the names that stand beside marks; null where none does.
+    panel : str
+        The column each value of which has a panel of its own.
+    colors : mapping of str to str
+        Of the values of ``by``; another one has the next colour of the palette.
+    diagonal : bool
+        Whether a dashed line marks where both axes are equal.
+    fewest : int
+        With fewer rows there is nothing to draw.
     """
 
     title: str
     question: str
     how_to_read: str
-    reads: tuple[str, ...]
-    prepare: Callable[[Data], pl.DataFrame]
-    draw: Callable[[pl.DataFrame], Any]
-    takeaway: Callable[[pl.DataFrame], str]
-    table: Callable[[pl.DataFrame], pl.DataFrame]
     absent: str
-    csv: tuple[str, ...] = ()
-    narrow: Callable[[pl.DataFrame], Any] | None = None
-    note: Callable[[pl.DataFrame], str] = lambda _: ""
-    why_absent: Callable[[Data], str] = lambda _: ""
-    sql: Callable[[Data], Sequence[tuple[str, str]]] = lambda _: ()
+    reads: tuple[str, ...]
+    rows: Callable[..., pl.DataFrame]
+    layers: tuple[Layer, ...]
+    x: Axis
+    y: Axis | None = None
+    second: Axis | None = None
+    label: str
+    beside: str = ""
+    panel: str = ""
+    colors: Mapping[str, str] = field(default_factory=dict)
+    diagonal: bool = False
+    fewest: int = 1
+    height_px: int = 380
 
 
 @functools.cache
 def all_figures() -> dict[str, Figure]:
     """Every figure, by name."""
-    return registry.instances(sys.modules[__name__], Figure)
+    return registry.named(sys.modules[__name__], Figure)
 
 
 def get_figure(name: str) -> Figure:

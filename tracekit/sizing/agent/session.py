@@ -12,6 +12,7 @@ from typing import Any
 
 from tracekit import parameters
 from tracekit.arrays import Float32Array
+from tracekit.files.links import check_no_link
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import PRETRAINING, Epoch, Trainer
@@ -57,6 +58,7 @@ def save_checkpoint(trainer: Trainer, log: list[Epoch], path: Path, mark: str) -
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_name(f"{path.name}.part")
+    check_no_link((made,))
     torch.save(document, made)
     made.replace(path)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tracekit.arrays import Float32Array
 from tracekit.errors import TracekitError
+from tracekit.files.links import check_no_link
 
 SCHEMA = "tracekit/sizing-model/1"
 #: Channels of the five convolutions, kernel 3, and widths of the two dense layers; widths ours.
@@ -65,6 +66,7 @@ def save_model(model: Model, path: Path) -> None:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_name(f".{path.name}.part")
+    check_no_link((made,))
     with made.open("wb") as file:
         np.savez(file, allow_pickle=False, **{"head": np.array(json.dumps(head)), **model.layers})
     made.replace(path)

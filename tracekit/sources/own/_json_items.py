@@ -241,7 +241,7 @@ class _Walk:
             if key in _LISTS and begins == "[":
                 listed = True
                 yield from self._list(around)
-            elif key == _AROUND and begins == "{":
+            elif key == _AROUND and begins == "{" and not nested:
                 listed = True
                 self.inside = True
                 yield from self._object(around)

@@ -279,7 +279,13 @@ def test_who_evicts_nobody_and_who_is_under_a_budget_is_kept(tmp_path: Path) -> 
         node("n1"),
         budget,
         pod("web-1", meta={"labels": {"app": "web"}}, nodeName="n1", priority=5),
-        pod("job-1", nodeName="n1", priority=9, preemptionPolicy="Never"),
+        pod(
+            "job-1",
+            meta={"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}},
+            nodeName="n1",
+            priority=9,
+            preemptionPolicy="Never",
+        ),
     )
     assert ingest(written(tmp_path / "cluster.json", listing), store).doubts == ()
     load = workload_from_sizes(open_store(store), sized_assumptions([]), stream(0, "test"))
@@ -288,6 +294,8 @@ def test_who_evicts_nobody_and_who_is_under_a_budget_is_kept(tmp_path: Path) -> 
     assert load.budgets.of.tolist() == [[0] if "web" in one else [-1] for one in load.container_ids]
     never = dict(zip(load.container_ids, load.evicts_nobody.tolist(), strict=True))
     assert never == {"default/web-1": False, "default/job-1": True}
+    assert load.never_evicted is not None
+    assert load.never_evicted.tolist() == load.evicts_nobody.tolist()
     assert load.told == (
         (
             "1 container is under a PodDisruptionBudget (default/web): rebalancing holds it,"

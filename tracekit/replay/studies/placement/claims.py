@@ -82,31 +82,31 @@ def statements_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame
         "here_high": pl.Float64,
         "verdict": pl.String,
     }
-    said: list[tuple[str, FloatArray]] = []
+    said: list[tuple[str, float, FloatArray]] = []
     if OWN in results:
         curve = _curves(results, OWN)
         last = max(round(INITIAL_SHARE * curve.shape[1]), 2) - 1
         if curve.shape[1] > last:
-            said.append(("imbalance of tbesk falls at first", curve[:, last] / curve[:, 0] - 1.0))
+            change = curve[:, last] / curve[:, 0] - 1.0
+            said.append(("imbalance of tbesk falls at first", 0.0, change))
     trio = [name for name in (OWN, "lra", "bra") if name in results]
     if len(trio) == 3:
         for resource in ("cpu", "memory"):
             widths = np.stack([_widths(results, name, resource) for name in trio])
-            said.append(
-                (f"{resource} of nodes hardly differs between the three", np.ptp(widths, axis=0))
-            )
+            text = f"{resource} of nodes hardly differs between the three"
+            said.append((text, HARDLY, np.ptp(widths, axis=0)))
     if not said:
         return pl.DataFrame(schema=schema)
-    found = mean_interval(np.stack([values for _, values in said], axis=1), rng)
+    found = mean_interval(np.stack([values for *_, values in said], axis=1), rng)
     rows = [
         {
             "statement": text,
             "here": float(found.mean[at]),
             "here_low": float(found.low[at]),
             "here_high": float(found.high[at]),
-            "verdict": _said(text, float(found.low[at]), float(found.high[at])),
+            "verdict": _said(edge, float(found.low[at]), float(found.high[at])),
         }
-        for at, (text, _) in enumerate(said)
+        for at, (text, edge, _) in enumerate(said)
     ]
     return pl.DataFrame(rows, schema=schema)
 
@@ -115,10 +115,9 @@ def statements_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame
 HARDLY = 0.1
 
 
-def _said(text: str, low: float, high: float) -> str:
-    if "falls" in text:
-        return "agrees" if high < 0 else "the opposite" if low > 0 else "not seen"
-    return "agrees" if high < HARDLY else "the opposite" if low > HARDLY else "not told"
+def _said(edge: float, low: float, high: float) -> str:
+    """The verdict of an interval on a statement that a number is below an edge."""
+    return "agrees" if high < edge else "the opposite" if low > edge else "not told"
 
 
 def _curves(results: Results, name: str) -> FloatArray:

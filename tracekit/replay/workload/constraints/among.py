@@ -22,6 +22,8 @@ from tracekit.sources.own._kubernetes.rules import BUDGET
 Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]
 #: The rule of who evicts nobody; it is about no other container.
 NEVER_PREEMPTS = "preemptionPolicy"
+#: The kind of a rule that nobody may evict a container.
+NEVER_EVICTED = "safe-to-evict"
 #: The rule of who is under a budget of disruption; it closes no node either.
 _KINDS = ("podAntiAffinity", "podAffinity", "topologySpread")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -78,7 +80,7 @@ def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
 
 def _of_eviction(row: object) -> bool:
     """Whether a rule is about who is evicted, and says nothing of nodes."""
-    return isinstance(row, Mapping) and row.get("kind") in (NEVER_PREEMPTS, BUDGET)
+    return isinstance(row, Mapping) and row.get("kind") in (NEVER_PREEMPTS, NEVER_EVICTED, BUDGET)
 
 
 def _rule(row: object, namespace: str) -> Rule:

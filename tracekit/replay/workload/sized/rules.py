@@ -8,7 +8,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.node_labels import INSTANCE_TYPES
-from tracekit.replay.workload.constraints.among import NEVER_PREEMPTS
+from tracekit.replay.workload.constraints.among import NEVER_EVICTED, NEVER_PREEMPTS
 from tracekit.replay.workload.constraints.build import constraints_of
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.labels import Labels
@@ -106,15 +106,23 @@ def priority_of(recorded: pl.Series) -> IntArray | None:
 
 def evicts_nobody_of(stated: pl.Series) -> BoolArray | None:
     """Containers that never evict others, by the column ``rules``; None where all may."""
-    texts = [one for one in stated.drop_nulls().unique() if NEVER_PREEMPTS in one]
-    never = [
+    return _stating(stated, NEVER_PREEMPTS, "Never")
+
+
+def never_evicted_of(stated: pl.Series) -> BoolArray | None:
+    """Containers that may not be evicted, by the column ``rules``; None where all may."""
+    return _stating(stated, NEVER_EVICTED, "false")
+
+
+def _stating(stated: pl.Series, kind: str, value: str) -> BoolArray | None:
+    """Containers with a rule of this kind and value; None where there are none."""
+    texts = [one for one in stated.drop_nulls().unique() if kind in one]
+    said = [
         text
         for text in texts
-        if any(row == {"kind": NEVER_PREEMPTS, "value": "Never"} for row in json.loads(text))
+        if any(row == {"kind": kind, "value": value} for row in json.loads(text))
     ]
-    if not never:
-        return None
-    return np.asarray(stated.is_in(never).fill_null(value=False).to_numpy())
+    return np.asarray(stated.is_in(said).fill_null(value=False).to_numpy()) if said else None
 
 
 def _held_rules(

@@ -36,6 +36,7 @@ from tracekit.replay.workload.sized.rules import (
     control_plane_of,
     cordoned_of,
     evicts_nobody_of,
+    never_evicted_of,
     rules_of,
     short_gangs,
 )
@@ -95,6 +96,7 @@ def workload_from_sizes(
         pinned=pinned,
         **vars(rules),
         evicts_nobody=evicts_nobody_of(rows["rules"]),
+        never_evicted=never_evicted_of(rows["rules"]),
         budgets=budgets,
         stays=control_plane_of(who.found.nodes),
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),

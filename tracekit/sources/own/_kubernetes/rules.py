@@ -23,6 +23,10 @@ _GROUP_LABELS = (
 _GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 
+#: By this annotation a pod says that nobody may evict it to take its node away.
+_EVICTABLE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+
 def gang(meta: Mapping[str, Any]) -> str | None:
     """The group whose pods run all or none, by what a scheduler for gangs puts on them."""
     labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
@@ -117,7 +121,8 @@ def among(
     """What the pod requires of other pods, as JSON: affinity, anti-affinity, spread; None: nothing.
 
     Preferences are left out, and constraints on spread that say ScheduleAnyway. A pod that evicts
-    nobody whatever its priority says so here too, and so do the budgets of disruption it is under.
+    nobody whatever its priority says so here too, and so do one that may not be evicted and the
+    budgets of disruption it is under.
     """
     spec = pod["spec"]
     found = [
@@ -130,6 +135,8 @@ def among(
     found += [_spread(one, labels) for one in _unyielding(spec)]
     if spec.get("preemptionPolicy") == "Never":
         found.append({"kind": "preemptionPolicy", "value": "Never"})
+    if (pod["metadata"].get("annotations") or {}).get(_EVICTABLE) == "false":
+        found.append({"kind": "safe-to-evict", "value": "false"})
     for name, limit in budgets:
         amount = _amount(limit)
         if amount:

@@ -1,0 +1,109 @@
+"""What is requested, beside what is used and what there is."""
+
+import polars as pl
+
+from tracekit.report.figures import Axis, Figure, Layer
+from tracekit.words import short_ids
+
+_SERVICES, _RESOURCES = 12, {"cpu": "CPU"}
+
+
+def _changes(services: pl.DataFrame) -> pl.DataFrame:
+    """CPU of the services that change most under the first policy that recommends something."""
+    judged = services.filter(resource="cpu").drop_nulls("recommended")
+    ours = judged.filter(pl.col("policy") == pl.col("policy").first())
+    if "kept_at_risk" in ours.columns:
+        kept = pl.when("kept_at_risk").then("request_now").otherwise("recommended")
+        ours = ours.with_columns(recommended=kept)
+    most = ours.sort(pl.col("freed").abs(), "service", descending=[True, False]).head(_SERVICES)
+    return most.select(
+        pl.Series("service", short_ids(most["service"].to_list()), dtype=pl.String),
+        pl.col("request_now", "recommended", "use_p95", "use_max", "freed").name.suffix("_cores"),
+    )
+
+
+def _beside_use(asked: pl.DataFrame) -> pl.DataFrame:
+    """CPU and memory of the services that leave the most unused, a panel each."""
+    parts = []
+    for words, stem, unit in (("CPU", "cpu", "cores"), ("Memory", "memory", "gib")):
+        known = asked.drop_nulls([f"{stem}_requested_{unit}", f"{stem}_used_{unit}"])
+        order = [f"{stem}_unused_{unit}", "service"]
+        most = known.sort(order, descending=[True, False]).head(_SERVICES - 2)
+        parts.append(
+            most.select(
+                pl.Series("service", short_ids(most["service"].to_list()), dtype=pl.String),
+                "containers",
+                resource=pl.lit(f"{words} [{'GiB' if unit == 'gib' else unit}]"),
+                requested=f"{stem}_requested_{unit}",
+                used=f"{stem}_used_{unit}",
+            )
+        )
+    return pl.concat(parts)
+
+
+def _scarcest(found: pl.DataFrame) -> pl.DataFrame:
+    order = ["at_once_share", "in_all_share", "resource"]
+    ranked = found.sort(order, descending=[True, True, False])
+    return ranked.select(
+        pl.col("resource").replace(_RESOURCES).str.replace_all("_", " "),
+        "at_once_share", "in_all_share", "nodes", "containers",
+    )  # fmt: skip
+
+
+requests_to_change = Figure(
+    title="CPU requests now and as recommended",
+    question="Which services change most, and how near do they come to their use?",
+    how_to_read="A row is a service: what one of its containers requests now, what is recommended,"
+    " and what it uses. A recommendation left of the highest use is exceeded at times. A service"
+    " at risk keeps what it has.",
+    absent="Requests were not judged: tracekit requests judges them.",
+    reads=("requests_to_change/services",),
+    rows=_changes,
+    layers=(
+        Layer(mark="points", x="use_max_cores", name="highest use", color="bound",
+              symbol="x-thin-open", size=10),
+        Layer(mark="points", x="use_p95_cores", name="use, 95 % of the time", color="cpu",
+              symbol="line-ns-open", size=12),
+        Layer(mark="points", x="request_now_cores", name="requested now", color="observed",
+              symbol="circle-open", size=11),
+        Layer(mark="points", x="recommended_cores", name="recommended", size=10),
+    ),
+    x=Axis(title="CPU of one container", unit="cores", zero=True),
+    label="service",
+)  # fmt: skip
+
+request_use = Figure(
+    title="What services request and use, as means over time",
+    question="Which services hold much more than they use?",
+    how_to_read="The pale bar is what the containers of a service request together, the full bar in"
+    " it what they use. The service that leaves the most unused is on top.",
+    absent="The trace does not say both what containers request and what they use.",
+    reads=("services/requests",),
+    rows=_beside_use,
+    layers=(
+        Layer(mark="bars", x="requested", name="requested", color="cpu", opacity=0.3, width=0.5),
+        Layer(mark="bars", x="used", name="used", color="cpu", width=0.26),
+    ),
+    x=Axis(title="{panel}", unit="", zero=True),
+    label="service",
+    panel="resource",
+)
+
+requested_capacity = Figure(
+    title="Requests against what all nodes have, by resource",
+    question="Which resource is scarcest?",
+    how_to_read="The narrow bar is the most that is requested at any one time; the pale one behind"
+    " it is what all containers of the trace request, as if none departed. Beyond 100 % not all of"
+    " them have room at once.",
+    absent="The trace does not say both what nodes have and what containers request.",
+    reads=("usage/requested_capacity",),
+    rows=_scarcest,
+    layers=(
+        Layer(mark="bars", x="in_all_share", name="all containers together", color="cpu",
+              opacity=0.3, width=0.5),
+        Layer(mark="bars", x="at_once_share", name="the most at any one time", color="cpu",
+              width=0.26),
+    ),
+    x=Axis(title="Requested", unit="% of what all nodes have", percent=True, zero=True),
+    label="resource",
+)  # fmt: skip

@@ -1,0 +1,71 @@
+"""What services need, and which calls take long."""
+
+import polars as pl
+
+from tracekit.report.drawing.plot import evenly
+from tracekit.report.figures import Axis, Figure, Layer
+from tracekit.words import short_ids
+
+_MOST, _EDGES = 800, 12
+#: Response times are recorded to the millisecond: what is not longer tells nothing.
+_FINEST_MS = 1.0
+
+
+def _slow(edges: pl.DataFrame) -> pl.DataFrame:
+    """The edges that calls spend most time on, of those whose times can be told from nothing."""
+    known = edges.filter(pl.col("response_time_p95_ms") > _FINEST_MS).drop_nulls(
+        "response_time_p50_ms"
+    )
+    spent = pl.col("calls") * pl.col("response_time_p50_ms")
+    order = [spent, pl.col("upstream"), pl.col("downstream"), pl.col("rpc_type")]
+    most = known.sort(order, descending=[True, False, False, False]).head(_EDGES)
+    ids = sorted({*most["upstream"].drop_nulls(), *most["downstream"].drop_nulls()})
+    short = dict(zip(ids, short_ids(ids), strict=True))
+    ends = [pl.col(one).cast(pl.String).replace(short).fill_null("unknown") for one in
+            ("upstream", "downstream")]  # fmt: skip
+    kind = pl.col("rpc_type").cast(pl.String).fill_null("?")
+    return most.select(
+        pl.format("{} \u2192 {} ({})", *ends, kind).alias("edge"),
+        pl.col("calls").cast(pl.Int64),
+        pl.col("response_time_p50_ms", "response_time_p95_ms").cast(pl.Float64).clip(_FINEST_MS),
+    )
+
+
+service_demand = Figure(
+    title="How well calls explain CPU, against the rate of calls",
+    question="Can a service be sized by its expected calls?",
+    how_to_read="Each dot is one service: to the right the more calls per second, upwards the"
+    " better a straight line through calls and CPU of its containers fits. Services high up can be"
+    " sized by their calls; low ones do something else with their CPU.",
+    absent="Of no service are both calls and use recorded over the same minutes.",
+    reads=("services/demand",),
+    rows=lambda found: evenly(
+        found.filter(pl.col("r_squared").is_not_null() & (pl.col("rate_mean") > 0))
+        .sort("rate_mean", "service")
+        .select("service", "rate_mean", "r_squared", "cpu_per_call", "minutes"),
+        _MOST,
+    ),
+    layers=(Layer(mark="points", x="rate_mean", y="r_squared", opacity=0.75),),
+    x=Axis(title="Calls of the service", unit="calls/s", log=True),
+    y=Axis(title="CPU explained", unit="%", percent=True, span=(0, 1)),
+    label="service",
+    fewest=2,
+)
+
+call_edges = Figure(
+    title="The edges between services that calls spend most time on",
+    question="Between which services is time lost?",
+    how_to_read="A row is one pair of services and one kind of call, that with the most time spent"
+    " in all its calls on top. The dots are the response times of the middle call and of the"
+    " slowest twentieth; the farther apart, the less can be relied on.",
+    absent="No calls have response times that can be told from nothing.",
+    reads=("callgraph/edges",),
+    rows=_slow,
+    layers=(
+        Layer(mark="points", x="response_time_p50_ms", name="half of the calls", size=9),
+        Layer(mark="points", x="response_time_p95_ms", name="slowest twentieth", size=9,
+              color="policy-2"),
+    ),
+    x=Axis(title="Response time", unit="ms", log=True),
+    label="edge",
+)  # fmt: skip
