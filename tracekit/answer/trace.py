@@ -8,6 +8,9 @@ from tracekit.callgraph.run import CallGraphs
 
 #: Tables whose time is that of the record, the first that has rows.
 _TIMED = ("container_usage", "node_usage", "container_amount", "service_rate", "call", "container")
+#: So many defects, those of the most rows, are of a fact's usual rank; others are behind them.
+_LARGEST = 5
+_BEHIND = 3
 
 
 def answer_of_trace(document: Mapping[str, Any]) -> Answer:
@@ -22,7 +25,7 @@ def answer_of_trace(document: Mapping[str, Any]) -> Answer:
 
 
 def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
-    """The span of the record, and the rows of each table."""
+    """The span of the record, and the rows of each table; a table of which none was kept first."""
     timed = next((tables[one] for one in _TIMED if tables.get(one, {}).get("span_ms")), None)
     if timed is not None:
         many = {
@@ -32,11 +35,14 @@ def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
         span = int(timed["span_ms"] or 0) + int(timed.get("step_ms") or 0)
         yield Fact(kind="span", subject="trace", value=span, unit="ms", about=many)
     for name, one in tables.items():
+        lost = not one.get("rows") and bool(one.get("rejected"))
         yield Fact(
             kind="records",
             subject=name,
             value=one.get("rows"),
             unit="rows",
+            because="none_kept" if lost else "",
+            rank=1 if lost else None,
             about={part: one.get(part) for part in ("rejected", "duplicates_dropped", "step_ms")},
         )
 
@@ -48,13 +54,15 @@ def facts_of_quantities(known: Mapping[str, str]) -> Iterator[Fact]:
 
 
 def facts_of_ledger(rows: Iterable[Mapping[str, Any]]) -> Iterator[Fact]:
-    """The defects of a store: rows, and what was done about them."""
-    for row in rows:
+    """The defects of a store, most rows first: rows, and what was done about them."""
+    ranked = sorted(rows, key=lambda row: -row["rows"])
+    for place, row in enumerate(ranked):
         yield Fact(
             kind="defect",
             subject=row["defect"],
             value=row["rows"],
             unit="rows",
+            rank=None if place < _LARGEST else _BEHIND,
             about={
                 "table": row["table"],
                 "column": row.get("column") or None,

@@ -40,7 +40,8 @@ def _page(store: Path, document: Mapping[str, Any], answer: Answer) -> Iterator[
     """Tables, how each quantity is known, doubts, and the next command."""
     from tracekit.report.terminal import facts_in_full, item, table, typed
 
-    yield from facts_in_full(answer.of("span"))
+    lost = [one for one in answer.of("records") if one.because == "none_kept"]
+    yield from facts_in_full([*answer.of("span"), *lost])
     heads: list[str | Column] = ["table", "rows", *right("span", "step"), "entities"]
     yield from table([_row(name, one) for name, one in document["tables"].items()], heads)
     yield ""

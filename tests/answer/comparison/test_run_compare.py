@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -329,6 +330,19 @@ def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None
     replay(None, ["bra"], out=other, workload=SMALL)
     with pytest.raises(TracekitError, match="no policy in common"):
         compare_runs(runs["base"], other)
+
+
+@pytest.mark.parametrize("frame", ["summary", "steps"])
+def test_a_frame_without_rows_is_not_the_same_as_another(
+    runs: dict[str, Path], tmp_path: Path, frame: str
+) -> None:
+    emptied = tmp_path / "emptied"
+    shutil.copytree(runs["base"], emptied)
+    path = emptied / f"{frame}.parquet"
+    pl.read_parquet(path).clear().write_parquet(path)
+    for pair in ((runs["base"], emptied), (emptied, runs["base"])):
+        with pytest.raises(TracekitError, match=f"{frame}.parquet"):
+            compare_runs(*pair)
 
 
 def test_where_no_policy_is_in_both_runs_that_is_the_verdict(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tracekit.answer.comparison.compared_run import (
 )
 from tracekit.answer.comparison.held_to import SAME_POLICIES, check, outcomes
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import row_count
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.chance.student import paired as pairwise
@@ -34,6 +35,8 @@ from tracekit.study import Study
 NAME = "comparison"
 #: Values that differ by a smaller part of themselves are alike.
 _LEAST = 0.001
+#: Frames that have rows in every run.
+_NEVER_EMPTY = ("summary", "steps")
 
 CHANGES_SCHEMA = {
     "policy": pl.String,
@@ -78,11 +81,13 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     Raises
     ------
     TracekitError
-        For a folder that is no run, no policy in common, or a threshold that makes no sense or
-        would be held to nothing: production is the same in both runs.
+        For a folder that is no run, a run without rows, no policy in common, or a threshold that
+        makes no sense or would be held to nothing: production is the same in both runs.
     """
     thresholds = [parse_threshold(text) for text in fail_if]
     before, after = compared_run(base), compared_run(new)
+    for one in (before, after):
+        _check_rows(one.folder)
     common = [name for name in before.rows() if name in after.rows()]
     if not common:
         raise TracekitError(
@@ -114,6 +119,17 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             ),
         },
     )
+
+
+def _check_rows(folder: Path) -> None:
+    """A run whose frames have no rows differs from nothing, and is the same as nothing."""
+    for name in _NEVER_EMPTY:
+        path = folder / f"{name}.parquet"
+        if path.is_file() and not row_count(path):
+            raise TracekitError(
+                f"{path} has no rows; a run has one for every policy at the least",
+                hint="make the run anew: tracekit replay STORE --out RUN",
+            )
 
 
 def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> pl.DataFrame:
