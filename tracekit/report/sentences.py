@@ -182,7 +182,7 @@ class _Text(str):
 
     def __format__(self, spec: str) -> str:
         if spec == "policy":
-            from tracekit.replay.policy.titles import title_of_policy  # loads every policy
+            from tracekit.replay.policy.titles import title_of_policy  # noqa: PLC0415 - loads all
 
             return title_of_policy(str(self.given))
         if spec == "measure":
