@@ -1,14 +1,11 @@
 """What to do next, given the folder one stands in: printed by ``tracekit`` alone."""
 
 import itertools
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.files.result_folder import MANIFEST
-from tracekit.opened import read_bytes
+from tracekit.files import result_folder
 from tracekit.store.manifest import is_store
 from tracekit.words import agreeing
 
@@ -71,14 +68,8 @@ def kind_of(folder: Path) -> str | None:
         return "study"
     if is_store(folder):
         return "store"
-    try:
-        manifest = json.loads(read_bytes(folder / MANIFEST))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(manifest, dict):
-        return None
-    found = re.fullmatch(r"tracekit/(\w+)/\d+", str(manifest.get("schema", "")))
-    return {"replay": "run"}.get(found[1], found[1]) if found else None
+    made_by = result_folder.kind_of(folder)
+    return {"replay": "run", "": None}.get(made_by, made_by)
 
 
 def advice(found: Found) -> list[tuple[str, str]]:

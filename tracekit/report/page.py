@@ -51,7 +51,6 @@ class Printer:
         self.shown = 0
         self._forms: Any = environment.get_template("_blocks.html").module
         self._printed: set[int] = set()
-        self._figures = iter(range(1, 1000))
 
     def turn(self) -> None:
         """Begin a page: nothing stands on it."""
@@ -154,7 +153,7 @@ class Printer:
         if shown is None or not shown.json:
             return Markup()
         self.shown += 1
-        return Markup(self._forms.figure(shown, next(self._figures)))  # noqa: S704 - as above
+        return Markup(self._forms.figure(shown))  # noqa: S704 - as above
 
     def following(self) -> Markup:
         """What to do next: at most three questions, each with the command that answers it."""

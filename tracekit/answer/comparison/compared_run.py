@@ -1,7 +1,6 @@
 """The parts of a run folder that are compared with another's."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,12 @@ from tracekit.answer.facts import Scalar
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
-from tracekit.files.result_folder import MANIFEST
-from tracekit.opened import read_bytes
+from tracekit.files.result_folder import kind_of
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.replay.runs.threshold_values import worst_key
+from tracekit.store.manifest import is_store
 from tracekit.study import STUDY_FOLDER
 
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
@@ -131,20 +130,12 @@ def _no_run(folder: Path) -> TracekitError:
             " folder",
             hint=f"its page: tracekit report {folder} --out REPORT.html",
         )
-    try:
-        document = json.loads(read_bytes(folder / MANIFEST))
-    except (OSError, ValueError):
-        document = None
-    found = (
-        re.fullmatch(r"tracekit/(\w+)/\d+", str(document.get("schema", "")))
-        if (isinstance(document, dict))
-        else None
-    )
-    if found is None:
-        kind = "a store, not" if isinstance(document, dict) and "sources" in document else "not"
-        return TracekitError(f"{folder} is {kind} a run folder", hint=make)
+    kind = kind_of(folder)
+    if not kind:
+        what = "a store, not" if is_store(folder) else "not"
+        return TracekitError(f"{folder} is {what} a run folder", hint=make)
     return TracekitError(
-        f"{folder} is what tracekit {found[1]} wrote; compare takes runs of tracekit replay, and"
+        f"{folder} is what tracekit {kind} wrote; compare takes runs of tracekit replay, and"
         " it is not a run folder",
         hint=f"its numbers are in the report of the store; {make}",
     )
