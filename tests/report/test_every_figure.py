@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
+from report_studies_support import fewest
 from report_support import made_up
 
-from tracekit.answer.facts import Answer
+from tracekit.answer.facts import Answer, Fact, answer_of
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data
@@ -104,7 +106,8 @@ def test_table_and_download_are_of_the_rows_that_are_drawn(name: str, size: str)
     assert len(shown.table.rows) == min(frame.height, 40)
     assert shown.csv_uri.count("%0A") == frame.height + 1
     assert frame.height <= 2500
-    assert [one.name for one in shown.sources] == [one for one in figure.reads if one != FACTS]
+    assert shown.sources
+    assert {one.name for one in shown.sources} <= set(figure.reads)
 
 
 def test_the_curve_has_the_numbers_of_the_search_and_of_the_answer() -> None:
@@ -124,3 +127,25 @@ def test_the_curve_has_the_numbers_of_the_search_and_of_the_answer() -> None:
         5.0, 6.0, 8.0, 10.0
     ]  # fmt: skip
     assert frame.filter(mark="ceiling")["value"].to_list() == [0.8]
+
+
+def test_production_above_the_ceiling_has_a_curve_too() -> None:
+    """Nothing holds at the ceiling then; what was counted as in production is drawn."""
+    base = fewest()
+    frames = {
+        "sizes_as_production": base.frames["sizes"],
+        "nodes_as_production": base.frames["nodes"],
+    }
+    about = {"case": "no_more_often", "requests": "recorded", "of": 10}
+    cpu = "cpu_p99_over_time_fraction"
+    answer = answer_of(
+        [
+            Fact(kind="nodes_needed", subject="bra", value=10, about=about),
+            Fact(kind="fullest_node", measure=cpu, value=0.1, about=about),
+        ]
+    )
+    data = Data(studies={"fewest": replace(base, frames=frames)}, answer=answer)
+    frame = rows_of(all_figures()["nodes_curve"], data)
+    assert frame.filter(mark=cpu).select("nodes", "value").rows() == [(10, 0.1)]
+    assert frame.filter(mark="recorded").select("nodes", "value").rows() == [(10, 0.1)]
+    assert block("nodes_curve", all_figures()["nodes_curve"], data).sources

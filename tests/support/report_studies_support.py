@@ -177,7 +177,10 @@ def counted() -> Answer:
     """The facts of these counts, of production, and of a ceiling."""
     cpu = "cpu_p99_over_time_fraction"
     high = {"today": 0.5, "recorded": 0.78, "recommended": 0.75}
-    own = {case: {"case": case, "of": 10} for case in high}
+    own = {
+        case: {"case": case, "requests": case.replace("today", "recorded"), "of": 10}
+        for case in high
+    }
     needed = [
         Fact(kind="nodes_needed", subject="lra", value=value, about=own[case])
         for case, value in (("recorded", 6), ("recommended", 5))
@@ -187,8 +190,18 @@ def counted() -> Answer:
         for case, value in high.items()
     ]
     bound = Fact(kind="lower_bound", value=4, about={"case": "bound", "requests": "recommended"})
+    verdict = Fact(
+        kind="verdict", subject="lra", value=5, unit="nodes", because="fewer_nodes",
+        about={"of": 10, "case": "recommended", "requests": "recommended"},
+    )  # fmt: skip
     return answer_of(
-        [*needed, *fullest, bound, Fact(kind="ceiling", measure=cpu, value=0.8, unit="fraction")]
+        [
+            verdict,
+            *needed,
+            *fullest,
+            bound,
+            Fact(kind="ceiling", measure=cpu, value=0.8, unit="fraction"),
+        ]
     )
 
 

@@ -131,9 +131,10 @@ def block(name: str, figure: Figure, data: Data) -> Block:
 
 
 def rows_of(figure: Figure, data: Data) -> pl.DataFrame:
-    """What a figure draws; a frame without rows where the first that it reads has none."""
-    frames = [read(name, data) for name in figure.reads]
-    return pl.DataFrame() if frames[0].is_empty() else figure.rows(*frames)
+    """What a figure draws; a frame without rows where none that it reads has some."""
+    frames = {name: read(name, data) for name in figure.reads}
+    lacks = all(frame.is_empty() for name, frame in frames.items() if name != FACTS)
+    return pl.DataFrame() if lacks else figure.rows(*frames.values())
 
 
 def read(name: str, data: Data) -> pl.DataFrame:
@@ -187,7 +188,7 @@ def _query_of(figure: Figure) -> str:
 
 def sources(figure: Figure, data: Data) -> list[Source]:
     """The SQL behind a figure: all rows of each frame that it reads."""
-    frames = [name for name in figure.reads if name != FACTS]
+    frames = [name for name in figure.reads if name != FACTS and not read(name, data).is_empty()]
     return [Source(name=name, sql=_sql(name, data)) for name in frames]
 
 

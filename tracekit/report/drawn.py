@@ -27,7 +27,8 @@ def drawn(figure: Figure, frame: pl.DataFrame, *, narrow: bool = False) -> go.Fi
     """A figure of the rows that it drew out of its data."""
     panels = frame.partition_by(figure.panel, maintain_order=True) if figure.panel else [frame]
     high = [_ROW_PX * one.height if figure.y is None else figure.height_px for one in panels]
-    inner = sum(high) + _GAP_PX * (len(panels) - 1)
+    gap = _GAP_PX + (_ABOVE_PX if narrow and figure.y is not None else 0)
+    inner = sum(high) + gap * (len(panels) - 1)
     top_px = _TOP_PX + (_ABOVE_PX if narrow and figure.y is not None else 0)
     plot = blank(inner + top_px + _BOTTOM_PX)
     left = 8 if narrow or figure.y is None else 62
@@ -36,7 +37,7 @@ def drawn(figure: Figure, frame: pl.DataFrame, *, narrow: bool = False) -> go.Fi
     for at, (part, own) in enumerate(zip(panels, high, strict=True)):
         domain = [max(top - own, 0.0) / inner, top / inner]
         _Panel(plot, figure, part, at, narrow).draw(domain)
-        top -= own + _GAP_PX
+        top -= own + gap
     return plot
 
 
@@ -104,7 +105,7 @@ class _Panel:
             "showlegend": bool(name) and self.at == 0,
             "hovertemplate": f"{hover}<extra>{name}</extra>",
             "xaxis": f"x{self.number}", "yaxis": "y2" if layer.second else f"y{self.number}",
-            **_interval(layer, part, across if up is None else up, rows=up is None),
+            **_interval(layer, shade, part, across if up is None else up, rows=up is None),
         }  # fmt: skip
         if layer.mark == "bars":
             self.plot.add_bar(**own, orientation="h", width=layer.width if layer.width < 1 else 0.4,
@@ -166,10 +167,18 @@ class _Panel:
         self.plot.update_layout({f"xaxis{number}": {**x, "anchor": f"y{number}"},
                                  f"yaxis{number}": up})  # fmt: skip
         if self.second is not None:
-            other = _axis(self.second, panel, pl.Series([], dtype=pl.Float64), None, narrow=False)
+            other = _axis(
+                self.second, panel, pl.Series([], dtype=pl.Float64), self._high(), narrow=False
+            )
             other |= self._title_above(other, domain[1], right=True)
             self.plot.update_layout(yaxis2={**other, "side": "right", "overlaying": "y",
-                                            "showgrid": False, "nticks": 5})  # fmt: skip
+                                            "showgrid": False, "nticks": 5,
+                                            "tickmode": "auto"})  # fmt: skip
+
+    def _high(self) -> tuple[float, float]:
+        """From where to where the second upright axis reaches."""
+        every = [self._rows(one)[one.y].max() for one in self.figure.layers if one.second]
+        return 0.0, (1 + _BEYOND) * max(float(one) for one in every if isinstance(one, float))
 
     def _title_above(self, up: dict[str, Any], top: float, *, right: bool) -> dict[str, Any]:
         """In a narrow window the upright title stands above its axis."""
@@ -178,7 +187,7 @@ class _Panel:
         self.plot.add_annotation(
             text=up["title"]["text"], xref="paper", yref="paper", x=1.0 if right else 0.0, y=top,
             xanchor="right" if right else "left", yanchor="bottom", yshift=6, showarrow=False,
-            font={"size": 12},
+            xshift=16 if right else -32, font={"size": 12},
         )  # fmt: skip
         return {"title": {"text": ""}}
 
@@ -264,13 +273,16 @@ def _line(layer: Layer, shade: str) -> dict[str, Any]:
     return {"color": color(shade), "width": layer.width, "dash": layer.dash}
 
 
-def _interval(layer: Layer, part: pl.DataFrame, own: Axis, *, rows: bool) -> dict[str, Any]:
+def _interval(
+    layer: Layer, shade: str, part: pl.DataFrame, own: Axis, *, rows: bool
+) -> dict[str, Any]:
     if not layer.low or part[layer.low].null_count() == part.height:
         return {}
     value = part[layer.x if rows else layer.y]
     scale = 100.0 if own.percent else 1.0
     up, down = scale * (part[layer.high] - value), scale * (value - part[layer.low])
-    look = {**whiskers(up, down), "color": color("ink" if rows else "muted")}
+    look = {**whiskers(up, down), "color": color("ink" if rows else shade)}
+    look["width"] = 4 if rows else 0
     return {"error_x" if rows else "error_y": look}
 
 

@@ -19,7 +19,7 @@ from tracekit.replay.policy.titles import title_of_policy
 from tracekit.report import again, cases, sentences, tables
 from tracekit.report.blocks import block
 from tracekit.report.data import Data
-from tracekit.report.figures import all_figures
+from tracekit.report.figures import get_figure
 from tracekit.report.held import facts_of_store, next_of_store
 
 _BETTER = {"low": "lower", "high": "higher", None: ""}
@@ -51,6 +51,7 @@ class Printer:
         self.shown = 0
         self._forms: Any = environment.get_template("_blocks.html").module
         self._printed: set[int] = set()
+        self._drawn: set[str] = set()
 
     def turn(self) -> None:
         """Begin a page: nothing stands on it."""
@@ -147,12 +148,14 @@ class Printer:
         return Markup(self._forms.table(shown))  # noqa: S704 - escaped by the macro
 
     def figure(self, name: str) -> Markup:
-        """A figure by its name; nothing where there is nothing to draw."""
-        figure = all_figures().get(name)
-        shown = None if figure is None else block(name, figure, self.data)
-        if shown is None or not shown.json:
+        """A figure by its name, once; nothing where there is nothing to draw."""
+        if name in self._drawn:
+            return Markup()
+        shown = block(name, get_figure(name), self.data)
+        if not shown.json:
             return Markup()
         self.shown += 1
+        self._drawn.add(name)
         return Markup(self._forms.figure(shown))  # noqa: S704 - as above
 
     def following(self) -> Markup:

@@ -94,7 +94,7 @@ class Figure:
         What is lacking where there is nothing to draw.
     reads : tuple of str
         Queries (``usage/node_profile``), frames of the run folder (``replay/steps``), of studies,
-        or facts. The first has to be there.
+        or facts. One beside facts has to be there.
     rows : callable
         The frames that it reads, in that order, to the one that is drawn, downloaded and, in part,
         in the table. Frames that are not there have no columns.

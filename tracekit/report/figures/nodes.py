@@ -7,11 +7,13 @@ from tracekit.report.figures import FACTS, Axis, Figure, Layer
 CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
 #: The lines of the curve: the case, the measure, what the legend says, and its look.
 _CASES = {"recorded": "requests as they are", "recommended": "requests as recommended"}
-_MEASURES = {CPU: "CPU", MEMORY: "memory"}
+#: The cases of counts, and with which requests they were counted.
+_COUNTED = {"recorded": "recorded", "no_more_often": "recorded", "recommended": "recommended"}
+_MEASURES = (CPU, MEMORY)
 _LOOKS = {"recorded": "policy-1", "recommended": "policy-3"}
 #: Shares that are marked; the ceiling itself is among the facts.
 _MARKED, _CEILING = (0.7, 0.8, 0.9), 0.8
-_COST = "cost_per_hour"
+_COST, _KEPT = "cost_per_hour", "cost_kept_per_hour"
 _CURVE = {
     "mark": pl.String,
     "requests": pl.String,
@@ -22,25 +24,56 @@ _CURVE = {
 }
 
 
-def _curve(recorded: pl.DataFrame, recommended: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+def _read(frame: str) -> tuple[str, ...]:
+    """Of the counts with requests as they are, and as recommended; and what was concluded."""
+    usual = f"fewest_nodes/{frame}_as_production"
+    return f"fewest_nodes/{frame}", usual, f"fewest-recommended/{frame}", FACTS
+
+
+def _curve(
+    recorded: pl.DataFrame, usual: pl.DataFrame, recommended: pl.DataFrame, facts: pl.DataFrame
+) -> pl.DataFrame:
     """Lines of both cases, what nodes cost, and the points that were concluded."""
-    sizes = {"recorded": recorded, "recommended": recommended}
+    sizes = {"recorded": _joined(recorded, usual), "recommended": recommended}
     lines = [_lines(frame, case, facts) for case, frame in sizes.items() if not frame.is_empty()]
-    return pl.concat([*lines, _ceilings(facts), _points(facts, sizes)])
+    return pl.concat([*lines, _ceilings(facts), _points(facts)])
 
 
 def _lines(frame: pl.DataFrame, case: str, facts: pl.DataFrame) -> pl.DataFrame:
     """The highest that a node came to with so many nodes or more, in any order of arrival."""
-    counted = facts.filter(kind="nodes_needed", case=case)["subject"].to_list()
-    policy = next((one for one in counted if one in frame["policy"]), frame["policy"][0])
-    at = frame.filter(policy=policy).group_by("nodes").agg(
-        pl.col("holds").all(), pl.col(CPU, MEMORY).max(),
-        pl.col("cost_kept_per_hour").max().alias(_COST),
+    cost = pl.col(_KEPT) if _KEPT in frame.columns else pl.lit(None, pl.Float64)
+    at = _counted(frame, case, facts).group_by("nodes").agg(
+        pl.col("holds").all(), pl.col(CPU, MEMORY).max(), cost.max().alias(_COST)
     ).sort("nodes", descending=True)  # fmt: skip
     at = at.with_columns(pl.col(CPU, MEMORY).cum_max().forward_fill())
     shown = [*_MEASURES, *([_COST] if case == "recorded" else [])]
     long = at.unpivot(shown, index=["nodes", "holds"], variable_name="mark").drop_nulls("value")
     return _fitted(long.with_columns(requests=pl.lit(_CASES[case]))).sort("mark", "nodes")
+
+
+def _counted(frame: pl.DataFrame, case: str, facts: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the policy that was counted with, else of the first."""
+    counted = facts.filter(kind="nodes_needed", requests=case)["subject"].to_list()
+    policy = next((one for one in counted if one in frame["policy"]), frame["policy"][0])
+    return frame.filter(policy=policy)
+
+
+def _joined(*frames: pl.DataFrame) -> pl.DataFrame:
+    """Counts at the ceiling, and those that are above it no more often than production."""
+    found = [one for one in frames if not one.is_empty()]
+    return pl.concat(found, how="diagonal_relaxed") if found else pl.DataFrame()
+
+
+def _stay(
+    recorded: pl.DataFrame, usual: pl.DataFrame, recommended: pl.DataFrame, facts: pl.DataFrame
+) -> pl.DataFrame:
+    """The nodes that stay, in the case of the verdict; else in the first that was counted."""
+    cases = {"recorded": recorded, "no_more_often": usual, "recommended": recommended}
+    there = [case for case, frame in cases.items() if not frame.is_empty()]
+    ours = [case for case in facts.filter(kind="verdict")["case"] if case in there] or there
+    requests = "recommended" if ours[0] == "recommended" else "recorded"
+    kept = _counted(cases[ours[0]], requests, facts).filter("kept").sort("place")
+    return kept.select("node", "place", CPU, MEMORY, ceiling=pl.lit(_CEILING))
 
 
 def _fitted(frame: pl.DataFrame) -> pl.DataFrame:
@@ -55,17 +88,17 @@ def _ceilings(facts: pl.DataFrame) -> pl.DataFrame:
     return _fitted(pl.DataFrame({"mark": list(marks.values()), "value": list(marks)}))
 
 
-def _points(facts: pl.DataFrame, sizes: dict[str, pl.DataFrame]) -> pl.DataFrame:
+def _points(facts: pl.DataFrame) -> pl.DataFrame:
     """Production, the counts that are enough, and the lower bound."""
     kept = facts.filter(kind="fullest_node", measure=CPU)
     high = dict(kept.select("case", "value").iter_rows())
     count = dict(facts.filter(kind="nodes_needed").select("case", "value").iter_rows())
     every = facts["of"].drop_nulls().to_list()
     rows = [
-        {"mark": case, "requests": words, "nodes": count[case], "value": high[case],
+        {"mark": requests, "requests": _CASES[requests], "nodes": count[case], "value": high[case],
          "name": f"enough: {count[case]:,.0f}"}
-        for case, words in _CASES.items()
-        if case in sizes and count.get(case) is not None and case in high
+        for case, requests in _COUNTED.items()
+        if count.get(case) is not None and case in high
     ]  # fmt: skip
     if "today" in high and every:
         rows += [{"mark": "today", "nodes": every[0], "value": high["today"],
@@ -82,7 +115,8 @@ def _line(case: str, measure: str) -> Layer:
         mark="lines",
         x="nodes",
         y="value",
-        name=f"{_MEASURES[measure]}, {_CASES[case]}",
+        # the legend has memory once: its lines have the colours of those of CPU
+        name=f"CPU, {_CASES[case]}" if measure == CPU else "memory" if case == "recorded" else "",
         where=(pl.col("mark") == measure) & (pl.col("requests") == _CASES[case]),
         color=_LOOKS[case],
         width=3 if measure == CPU else 1.5,
@@ -135,7 +169,7 @@ nodes_curve = Figure(
     " a node gets above the ceiling, or containers find no node. The upright line is a proven"
     " bound: no placement gets by with fewer.",
     absent="Nodes were not counted: tracekit nodes counts them.",
-    reads=("fewest_nodes/sizes", "fewest-recommended/sizes", FACTS),
+    reads=_read("sizes"),
     rows=_curve,
     layers=(
         _level("marked", "bound", 1),
@@ -156,10 +190,10 @@ nodes_curve = Figure(
     ),
     x=Axis(title="Nodes kept", unit="nodes"),
     y=Axis(title="Fullest node", unit="% of it", percent=True, zero=True, span=(0, 1)),
-    second=Axis(title="Cost of the nodes", unit="per hour", zero=True),
+    second=Axis(title="Cost", unit="per hour", zero=True),
     label="requests",
     beside="name",
-    height_px=400,
+    height_px=420,
 )  # fmt: skip
 
 
@@ -190,10 +224,8 @@ nodes_that_stay = Figure(
     " the CPU that it stays below for 99 % of the time, and its highest memory, in the worst order"
     " of arrival. The dashed line is 80 %.",
     absent="Nodes were not counted: tracekit nodes counts them.",
-    reads=("fewest_nodes/nodes",),
-    rows=lambda found: found.filter(
-        (pl.col("policy") == pl.col("policy").first()) & pl.col("kept")
-    ).select("node", "place", CPU, MEMORY, ceiling=pl.lit(_CEILING)),
+    reads=_read("nodes"),
+    rows=_stay,
     layers=(
         Layer(mark="levels", x="place", y="ceiling", color="warn", dash="dash"),
         Layer(mark="points", x="place", y=CPU, name="CPU", color="cpu"),

@@ -2,10 +2,11 @@
 
 import polars as pl
 
+from tracekit.replay.measures import words_of
 from tracekit.report.figures import Axis, Figure, Layer
 from tracekit.words import short_ids
 
-_SERVICES, _RESOURCES = 12, {"cpu": "CPU"}
+_SERVICES = 12
 
 
 def _changes(services: pl.DataFrame) -> pl.DataFrame:
@@ -45,7 +46,7 @@ def _scarcest(found: pl.DataFrame) -> pl.DataFrame:
     order = ["at_once_share", "in_all_share", "resource"]
     ranked = found.sort(order, descending=[True, True, False])
     return ranked.select(
-        pl.col("resource").replace(_RESOURCES).str.replace_all("_", " "),
+        pl.col("resource").map_elements(words_of, pl.String),
         "at_once_share", "in_all_share", "nodes", "containers",
     )  # fmt: skip
 
@@ -75,13 +76,13 @@ requests_to_change = Figure(
 request_use = Figure(
     title="What services request and use, as means over time",
     question="Which services hold much more than they use?",
-    how_to_read="The pale bar is what the containers of a service request together, the full bar in"
+    how_to_read="The wide bar is what the containers of a service request together, the full bar in"
     " it what they use. The service that leaves the most unused is on top.",
     absent="The trace does not say both what containers request and what they use.",
     reads=("services/requests",),
     rows=_beside_use,
     layers=(
-        Layer(mark="bars", x="requested", name="requested", color="cpu", opacity=0.3, width=0.5),
+        Layer(mark="bars", x="requested", name="requested", color="other", opacity=0.5, width=0.5),
         Layer(mark="bars", x="used", name="used", color="cpu", width=0.26),
     ),
     x=Axis(title="{panel}", unit="", zero=True),
@@ -92,15 +93,15 @@ request_use = Figure(
 requested_capacity = Figure(
     title="Requests against what all nodes have, by resource",
     question="Which resource is scarcest?",
-    how_to_read="The narrow bar is the most that is requested at any one time; the pale one behind"
+    how_to_read="The narrow bar is the most that is requested at any one time; the wide one behind"
     " it is what all containers of the trace request, as if none departed. Beyond 100 % not all of"
     " them have room at once.",
     absent="The trace does not say both what nodes have and what containers request.",
     reads=("usage/requested_capacity",),
     rows=_scarcest,
     layers=(
-        Layer(mark="bars", x="in_all_share", name="all containers together", color="cpu",
-              opacity=0.3, width=0.5),
+        Layer(mark="bars", x="in_all_share", name="all containers together", color="other",
+              opacity=0.5, width=0.5),
         Layer(mark="bars", x="at_once_share", name="the most at any one time", color="cpu",
               width=0.26),
     ),
