@@ -94,6 +94,7 @@ _ALONE = [
     "BEGIN",
     "SELECT 1; SELECT 2",
     "SELEC 1 FROM x",
+    "SELECT '\udce9' AS a",
 ]
 
 
@@ -140,7 +141,7 @@ def test_what_does_more_than_read_is_refused(
     )
     assert _CONTENT not in printed.err.replace(text, "").replace(str(folder), "")
     assert _files(folder) == before
-    (folder / "own.sql").write_text(text)
+    (folder / "own.sql").write_text(text, errors="surrogateescape")
     assert run(["query", "store", "own.sql"]) == 2
     (folder / "own.sql").unlink()
     assert _files(folder) == before

@@ -125,7 +125,8 @@ def _named_too(path: str | Path, target: str | Path) -> None:
 
 def put_back(folder: Path) -> None:
     """Bring back a folder that a killed process had put aside."""
-    if not os.path.lexists(folder) and _aside(folder).is_dir():
+    on_this_machine = isinstance(folder, Path)  # what lies on an object store is never put aside
+    if on_this_machine and not os.path.lexists(folder) and _aside(folder).is_dir():
         with contextlib.suppress(OSError):
             _aside(folder).rename(folder)
 

@@ -56,9 +56,14 @@ _MORE = "a file of your own is a table by --read NAME=FILE; to do more: tracekit
 def check_only_reads(sql: str, *, on_spark: bool = False) -> None:
     """Raise TracekitError unless this is one statement, which only reads tables of a store."""
     try:
+        sql.encode()
         kinds = [one.type for one in duckdb.extract_statements(sql)]
     except duckdb.Error as error:
         raise as_error(error) from error
+    except UnicodeEncodeError:
+        raise TracekitError(
+            "the SQL is no text in UTF-8", hint="set the locale to UTF-8: LC_ALL=C.UTF-8"
+        ) from None
     except ValueError:  # a statement that the Python package has no name for
         raise _refused(sql.strip()[:60]) from None
     if len(kinds) != 1:
