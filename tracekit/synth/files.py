@@ -1,29 +1,22 @@
 """Files beside the archives of a made-up trace: nodes, sizes, and the truth."""
 
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
+from tracekit.node_labels import INSTANCE_TYPE
 from tracekit.planted import TRUTH
 from tracekit.sizes import STEP_MS
 from tracekit.synth.node_usage import NodeBlock, NodePlan, block_rows
-from tracekit.synth.sizes import (
-    CPU,
-    DOMAIN_NODES,
-    MEMORY,
-    NODE_SHAPES,
-    PRICE_PER_CORE_HOUR,
-    PRICE_PER_GIB_HOUR,
-    RACK_NODES,
-    RESOURCES,
-)
+from tracekit.synth.room import Planted
+from tracekit.synth.sizes import DOMAIN_NODES, RACK_NODES, RESOURCES, NodeShape
 from tracekit.synth.table_file import Receipt, TableFile
 from tracekit.synth.world import World
-from tracekit.units import BYTES_PER_GIB
 
 #: The first real row stands at 35,820,000 ms of 43,200,000, all others of the head near 0.
 FIRST_ROW_PLACE = 0.829
@@ -108,18 +101,31 @@ def _write(folder: Path, table: str, rows: pl.DataFrame) -> Receipt:
 def node_table(world: World) -> pl.DataFrame:
     """Nodes: what they have, where they stand, what they cost."""
     sizes, at = world.node_sizes, np.arange(world.preset.nodes)
-    cores, memory_gib = sizes.capacity[:, CPU] / 1000, sizes.capacity[:, MEMORY] / BYTES_PER_GIB
-    price = cores * PRICE_PER_CORE_HOUR + memory_gib * PRICE_PER_GIB_HOUR
+    kinds = [sizes.kinds[shape] for shape in sizes.shape]
     return pl.DataFrame(
         {
             "node": world.nodes.ids,
             **dict(zip(RESOURCES, sizes.capacity.T, strict=True)),
             "rack": [f"rack-{number}" for number in at // RACK_NODES],
             "domain": [f"domain-{number}" for number in at // DOMAIN_NODES],
-            "platform": [NODE_SHAPES[shape].name for shape in sizes.shape],
-            "price_per_hour": price.round(4),
+            "platform": [kind.name for kind in kinds],
+            "price_per_hour": [kind.price_per_hour for kind in kinds],
+            **({} if world.planted is None else _special(kinds)),
         }
     )
+
+
+def _special(kinds: Sequence[NodeShape]) -> dict[str, Sequence[object]]:
+    """The columns of a cluster with room: the type that a node is sold as, GPUs, taints."""
+    taints = [
+        json.dumps([{"key": kind.taint, "value": "", "effect": "NoSchedule"}] if kind.taint else [])
+        for kind in kinds
+    ]
+    return {
+        INSTANCE_TYPE: [kind.name for kind in kinds],
+        "gpu": [kind.gpus for kind in kinds],
+        "taints": taints,
+    }
 
 
 def container_table(world: World) -> pl.DataFrame:
@@ -133,8 +139,22 @@ def container_table(world: World) -> pl.DataFrame:
             "arrival_ms": containers.first_step * STEP_MS,
             **dict(zip(RESOURCES, sizes.request[containers.service].T, strict=True)),
             **dict(zip(_LIMITS, sizes.limit[containers.service].T, strict=False)),
+            **({} if world.planted is None else _bound(world, world.planted)),
         }
     )
+
+
+def _bound(world: World, planted: Planted) -> dict[str, Sequence[object]]:
+    """What containers ask for that only special nodes have."""
+    kinds = world.node_sizes.kinds
+    bound = [None if at < 0 else kinds[at] for at in planted.bound_to[world.containers.service]]
+    tolerated = [
+        json.dumps([{"key": kind.taint, "operator": "Exists", "effect": "NoSchedule"}])
+        if kind and kind.taint
+        else None
+        for kind in bound
+    ]
+    return {"gpu": [kind.gpus if kind else 0 for kind in bound], "tolerations": tolerated}
 
 
 _PIECES = ".pieces"

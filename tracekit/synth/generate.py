@@ -16,6 +16,7 @@ from tracekit.synth import layout
 from tracekit.synth.calls.records import trace_starts
 from tracekit.synth.container_usage import noise_states
 from tracekit.synth.crew import run_all
+from tracekit.synth.decision import decision_tables
 from tracekit.synth.files import FOLDER as SIZES
 from tracekit.synth.files import join_pieces, write_nodes, write_rows, write_sizes, write_truth
 from tracekit.synth.interference import (
@@ -162,6 +163,8 @@ class _Writer:
         join_pieces(self._folder)
         write_truth(self._folder, "service", service_table(self._world))
         self._write_interference()
+        for name, table in decision_tables(self._world):
+            write_truth(self._folder, name, table)
         self._write_sizes()
         defects = (defect for receipt in self._receipts for defect in receipt.defects)
         write_truth(self._folder, "defect", defect_table(defects))

@@ -19,10 +19,40 @@ ZONE_SHARES = {"A": 0.16, "B": 0.35, "C": 0.46, "U": 0.03}
 ZONE_RANGES = {"A": (-0.90, -0.35), "B": (-0.25, 0.25), "C": (0.35, 0.95)}
 #: Nodes whose r lies within 0.02 of an edge, where a wrong sign of < shows.
 NEAR_EDGE_SHARE = 0.05
-NOISE_SD, NOISE_KEEP = 0.060, 0.68
-DAILY_SWING = 0.035
 #: Nodes with one sample above the whole of their capacity, as a share; at least three.
 ABOVE_ONE_SHARE = 0.002
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """How the use of what runs beside containers varies over time.
+
+    Parameters
+    ----------
+    sd : float
+        Noise of CPU.
+    keep : float
+        What is left of it a step later.
+    bound : float
+        Standard deviations that it stays within.
+    memory_sd : float
+        Usual spread of memory.
+    swing : float
+        Height of the daily curve.
+    """
+
+    sd: float
+    keep: float
+    bound: float
+    memory_sd: float
+    swing: float
+
+
+FREE = _Noise(0.060, 0.68, shapes.BOUND, 0.0009, 0.035)
+#: Where nodes stay below the ceiling: the median step from sample to sample is the same.
+BOUNDED = _Noise(0.056, 0.0, 1.0, 0.0004, 0.010)
+#: What runs beside containers gives way below the ceiling; special nodes are busy before.
+GIVES_WAY, BUSY_STEPS, BUSY = 0.795, 236, (0.83, 0.86)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +143,8 @@ def node_blocks(
         cpu = _cpu(world, plan, rng, members, cpu_below[members])
         level = np.maximum(world.nodes.memory_level[members], 1.2 * memory_below[members] + 0.01)
         room = np.minimum(level - memory_below[members], 1 - level)
-        memory = level[:, None] + _memory_swing(rng, plan.pearson_r[members], cpu, room)
+        usual = (FREE if world.planted is None else BOUNDED).memory_sd
+        memory = level[:, None] + _memory_swing(rng, plan.pearson_r[members], cpu, room, usual)
         yield NodeBlock(members=members, cpu_fraction=cpu, memory_fraction=memory)
 
 
@@ -126,16 +157,28 @@ def _cpu(
     steps = below.shape[1]
     hour = shapes.START_HOUR + np.arange(steps) / STEPS_PER_HOUR
     calm = np.clip((1 - level) / 0.3, 0.2, 1.2)
-    noise = shapes.bounded(shapes.autoregressive(rng, len(members), steps, NOISE_KEEP))
-    swing = DAILY_SWING * rng.uniform(0.5, 1.5, (len(members), 1)) * shapes.daily(hour)
-    cpu = below + others[:, None] * (1 + calm[:, None] * (swing + NOISE_SD * noise))
+    kind = BOUNDED if world.planted is not None else FREE
+    noise = shapes.bounded(shapes.autoregressive(rng, len(members), steps, kind.keep), kind.bound)
+    swing = kind.swing * rng.uniform(0.5, 1.5, (len(members), 1)) * shapes.daily(hour)
+    cpu = below + others[:, None] * (1 + calm[:, None] * (swing + kind.sd * noise))
+    if world.planted is not None:
+        _keep_below_ceiling(world, rng, members, below, cpu)
     planted = np.flatnonzero(plan.above_one_step[members] >= 0)
     cpu[planted, plan.above_one_step[members[planted]]] = 1 + rng.uniform(0.01, 0.08, len(planted))
     return np.asarray(cpu)
 
 
+def _keep_below_ceiling(
+    world: World, rng: np.random.Generator, members: IntArray, below: FloatArray, cpu: FloatArray
+) -> None:
+    """Bend CPU so that what runs beside containers yields; special nodes are busy at first."""
+    np.minimum(cpu, np.maximum(below * 1.01, GIVES_WAY), out=cpu)
+    special = np.flatnonzero(world.node_sizes.special[members])
+    cpu[special, :BUSY_STEPS] = rng.uniform(*BUSY, (len(special), BUSY_STEPS))
+
+
 def _memory_swing(
-    rng: np.random.Generator, pearson_r: FloatArray, cpu: FloatArray, room: FloatArray
+    rng: np.random.Generator, pearson_r: FloatArray, cpu: FloatArray, room: FloatArray, usual: float
 ) -> FloatArray:
     """Memory around its mean whose sample correlation with ``cpu`` is the planted r, to rounding.
 
@@ -147,7 +190,7 @@ def _memory_swing(
     drift = _standardised(shapes.autoregressive(rng, cpu.shape[0], cpu.shape[1], 0.998))
     across = _standardised(drift - (drift * along).mean(axis=1, keepdims=True) * along)
     shape = r * along + np.sqrt(1 - r**2) * across
-    spread = np.exp(np.log(0.0009) + 0.6 * rng.standard_normal(len(cpu)))
+    spread = np.exp(np.log(usual) + 0.6 * rng.standard_normal(len(cpu)))
     spread = np.minimum(spread, 0.9 * room / np.abs(shape).max(axis=1))
     return np.asarray(np.where(np.isnan(pearson_r), 0.0, spread)[:, None] * shape)
 

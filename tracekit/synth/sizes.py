@@ -21,11 +21,12 @@ for is so much per core, by what kind of service it is.
 Usage in the trace is a fraction of a container's limit, and of a node's capacity.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
@@ -38,24 +39,26 @@ CPU, MEMORY = 0, 1
 
 @dataclass(frozen=True)
 class NodeShape:
-    """A kind of machine, and how many of 12,583 are of it."""
+    """A kind of machine, and how many of 12,583 are of it; its price, GPUs, and taint."""
 
     name: str
     machines: int
     cpu_cores: int
     memory_gib: int
+    price_per_hour: float
+    gpus: int = 0
+    taint: str = ""
 
 
 NODE_SHAPES = (
-    NodeShape("standard", 6_732, 64, 256),
-    NodeShape("low-memory", 3_863, 64, 128),
-    NodeShape("high-memory", 1_001, 64, 384),
-    NodeShape("large", 795, 128, 512),
-    NodeShape("small", 126, 32, 128),
+    NodeShape("standard", 6_732, 64, 256, 3.0976),
+    NodeShape("low-memory", 3_863, 64, 128, 2.56),
+    NodeShape("high-memory", 1_001, 64, 384, 3.6352),
+    NodeShape("large", 795, 128, 512, 6.1952),
+    NodeShape("small", 126, 32, 128, 1.5488),
 )
 DISK_GIB_PER_CORE = 32
 NET_KBIT_PER_CORE = 468_750
-PRICE_PER_CORE_HOUR, PRICE_PER_GIB_HOUR = 0.0316, 0.0042
 #: Nodes of a rack and of a fault domain: 4,034 machines in 292 and in 21 (Alibaba's trace of 2018).
 RACK_NODES, DOMAIN_NODES = 14, 192
 
@@ -74,13 +77,20 @@ class NodeSizes:
 
     Parameters
     ----------
+    kinds : tuple of NodeShape
     shape : int64, shape (nodes,)
-        Position in ``NODE_SHAPES``.
+        Position in ``kinds``.
     capacity : int64, shape (nodes, resources)
     """
 
+    kinds: tuple[NodeShape, ...]
     shape: IntArray
     capacity: IntArray
+
+    @property
+    def special(self) -> BoolArray:
+        """The nodes with a GPU or a taint, shape (nodes,)."""
+        return np.array([bool(kind.gpus or kind.taint) for kind in self.kinds])[self.shape]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +106,12 @@ def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
     shares = np.array([shape.machines for shape in NODE_SHAPES], dtype=np.float64)
     drawn = shapes.strata(seeds.stream("node shapes"), preset.nodes)
     shape = _at(drawn, shares)
-    sizes = np.array(
+    return NodeSizes(kinds=NODE_SHAPES, shape=shape, capacity=capacities(NODE_SHAPES)[shape])
+
+
+def capacities(kinds: Sequence[NodeShape]) -> IntArray:
+    """What a node of each kind has, int64, shape (kinds, resources)."""
+    return np.array(
         [
             (
                 kind.cpu_cores * 1000,
@@ -104,11 +119,10 @@ def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
                 kind.cpu_cores * DISK_GIB_PER_CORE * BYTES_PER_GIB,
                 kind.cpu_cores * NET_KBIT_PER_CORE,
             )
-            for kind in NODE_SHAPES
+            for kind in kinds
         ],
         dtype=np.int64,
     )
-    return NodeSizes(shape=shape, capacity=sizes[shape])
 
 
 def service_sizes(seeds: Seeds, containers: IntArray, kinds: list[str]) -> ServiceSizes:
@@ -125,12 +139,12 @@ def service_sizes(seeds: Seeds, containers: IntArray, kinds: list[str]) -> Servi
     first, second, third = rng.standard_normal((3, len(containers)))
     memory_score = _mixed(first, second, CPU_AND_MEMORY)
     disk_score = _mixed(memory_score, third, MEMORY_AND_DISK)
-    cores = _drawn(first, containers, CPU_CORES)
+    cores = drawn(first, containers, CPU_CORES)
     limit = np.stack(
         [
             cores * 1000,
-            _drawn(memory_score, containers, MEMORY_GIB) * BYTES_PER_GIB,
-            _drawn(disk_score, containers, DISK_GIB) * BYTES_PER_GIB,
+            drawn(memory_score, containers, MEMORY_GIB) * BYTES_PER_GIB,
+            drawn(disk_score, containers, DISK_GIB) * BYTES_PER_GIB,
             cores * np.array([KIND_KBIT_PER_CORE[kind] for kind in kinds], dtype=np.int64),
         ],
         axis=1,
@@ -145,7 +159,8 @@ def _mixed(score: FloatArray, other: FloatArray, agreement: float) -> FloatArray
     return np.asarray(agreement * score + np.sqrt(1 - agreement**2) * other)
 
 
-def _drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> IntArray:
+def drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> IntArray:
+    """Sizes of services by the rank of their score, so that containers come in the shares."""
     ranks = shapes.weighted_ranks(score, containers)
     return np.array(list(shares), dtype=np.int64)[_at(ranks, np.array(list(shares.values())))]
 

@@ -9,6 +9,7 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.ids import hashes
 from tracekit.synth.presets import Preset
+from tracekit.synth.room import Planted, make_room
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.services import NOISE_SD, Services, make_services
 from tracekit.synth.sizes import NodeSizes, ServiceSizes, node_sizes, service_sizes
@@ -153,6 +154,8 @@ class World:
         Call rate of a service, relative to its mean over the trace.
     cpu_signal : float64, shape (services,)
         Part of a service's CPU use that follows the call rate; negative for some services.
+    planted : Planted, optional
+        The decision that is planted, where the cluster has room.
     """
 
     preset: Preset
@@ -164,6 +167,7 @@ class World:
     service_sizes: ServiceSizes
     activity: FloatArray
     cpu_signal: FloatArray
+    planted: Planted | None = None
 
     def node_share(self, resource: int) -> FloatArray:
         """The largest share of its node that each container may use, shape (containers,)."""
@@ -179,26 +183,39 @@ class World:
 def make_world(preset: Preset, seeds: Seeds) -> World:
     """Draw the entities of a trace; the same seed gives the same world."""
     services = make_services(preset, seeds)
-    nodes = _make_nodes(preset, seeds)
-    have = node_sizes(preset, seeds)
-    asked = service_sizes(seeds, services.sizes, services.kind_names)
     activity = service_activity(preset, seeds, steady=services.negative)
+    cpu_signal = _cpu_signal(services, activity)
+    planted = None
+    if preset.room:
+        found = make_room(preset, seeds, services, activity, cpu_signal)
+        have, asked, planted = found.node_sizes, found.service_sizes, found.planted
+        nodes = _nodes(preset, seeds, *found.level.T)
+        placed = found.service, found.node
+    else:
+        nodes = _nodes(preset, seeds, *_node_levels(preset, seeds))
+        have = node_sizes(preset, seeds)
+        asked = service_sizes(seeds, services.sizes, services.kind_names)
+        placed = _placed(preset, seeds, services, nodes, Room(have.capacity, asked.request))
     return World(
         preset=preset,
         seeds=seeds,
         services=services,
-        containers=_make_containers(
-            preset, seeds, services, nodes, Room(have.capacity, asked.request)
-        ),
+        containers=_make_containers(preset, seeds, services, *placed),
         nodes=nodes,
         node_sizes=have,
         service_sizes=asked,
         activity=activity,
-        cpu_signal=_cpu_signal(services, activity),
+        cpu_signal=cpu_signal,
+        planted=planted,
     )
 
 
-def _make_nodes(preset: Preset, seeds: Seeds) -> Nodes:
+def _nodes(preset: Preset, seeds: Seeds, cpu: FloatArray, memory: FloatArray) -> Nodes:
+    ids = hashes(seeds.stream("node ids"), preset.nodes)
+    return Nodes(ids=ids, cpu_level=cpu, memory_level=memory)
+
+
+def _node_levels(preset: Preset, seeds: Seeds) -> tuple[FloatArray, FloatArray]:
     rng = seeds.stream("node levels")
     count = preset.nodes
     idle = max(1, round(shapes.NODE_IDLE_SHARE * count))
@@ -213,19 +230,25 @@ def _make_nodes(preset: Preset, seeds: Seeds) -> Nodes:
     memory[idle:] = np.interp(
         _ranks(mixed), shapes.NODE_PROBABILITIES, shapes.NODE_MEMORY_QUANTILES
     )
-    return Nodes(ids=hashes(seeds.stream("node ids"), count), cpu_level=cpu, memory_level=memory)
+    return cpu, memory
 
 
 def _ranks(score: FloatArray) -> FloatArray:
     return (np.argsort(np.argsort(score)) + 0.5) / len(score)
 
 
-def _make_containers(
+def _placed(
     preset: Preset, seeds: Seeds, services: Services, nodes: Nodes, room: Room
-) -> Containers:
+) -> tuple[IntArray, IntArray]:
+    """Service and node of each container."""
     rng = seeds.stream("placement")
     wanted = wanted_containers(rng, nodes.cpu_level, preset.containers / preset.nodes)
-    service, node = place(rng, services.sizes, wanted, room)
+    return place(rng, services.sizes, wanted, room)
+
+
+def _make_containers(
+    preset: Preset, seeds: Seeds, services: Services, service: IntArray, node: IntArray
+) -> Containers:
     spread = seeds.stream("container levels")
     count = preset.containers
     wobble = shapes.bounded(spread.standard_normal((3, count)))

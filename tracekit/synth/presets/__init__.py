@@ -38,6 +38,8 @@ class Preset:
         Traces that are made at a time, which bounds the memory.
     truth_traces : int
         The truth about single calls is kept for one trace in so many.
+    room : bool
+        Whether a decision is planted: ``tracekit.synth.room``.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Preset:
     calls_on: float = 0.50
     batch_traces: int = 8_000
     truth_traces: int = 1
+    room: bool = False
 
     @property
     def steps(self) -> int:

@@ -1,4 +1,4 @@
-"""A hundredth of the real trace, all 12 hours of it."""
+"""A hundredth of the real trace, all 12 hours of it, on a cluster that has room."""
 
 from tracekit.synth.presets import Preset
 
@@ -10,4 +10,5 @@ PRESET = Preset(
     hours=12,
     traces=20_000,
     call_minutes_per_file=60,
+    room=True,
 )
