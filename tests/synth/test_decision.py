@@ -1,0 +1,157 @@
+"""The decision that is planted in the demo's cluster, against replays of its store."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tracekit
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.sampling import add_up
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.over_time import rank_of
+from tracekit.replay.workload.changed.on_nodes import on_nodes
+from tracekit.replay.workload.source import source_of
+from tracekit.replay.workload.workload import Workload
+from tracekit.synth import write
+from tracekit.synth.presets import get_preset
+from tracekit.synth.room.nodes import GPU, TAINTED
+from tracekit.synth.seeds import Seeds
+from tracekit.synth.world import make_world
+
+
+class Demo(NamedTuple):
+    """The store of the demo, its requests as recommended, and the truth."""
+
+    store: Path
+    sized: Path
+    truth: dict[str, pl.DataFrame]
+
+    def load(self, *, recommended: bool = False, order: int = 0) -> Workload:
+        assume = [f"requests=sized:{self.sized}"] if recommended else []
+        return source_of(self.store, None, assume=assume, seed=order).load()
+
+    def row(self) -> dict[str, float]:
+        return self.truth["decision"].row(0, named=True)
+
+    def kept(self, load: Workload) -> IntArray:
+        """The positions of nodes that are not spare."""
+        spare = dict(self.truth["decision_node"].select("node_id", "spare").iter_rows())
+        return np.flatnonzero([not spare[node] for node in load.node_ids])
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    out = tmp_path_factory.mktemp("demo")
+    write(out / "trace", tables=["node", "resource", "size"])
+    tracekit.ingest(out / "trace", out / "store")
+    tracekit.requests(out / "store", out=out / "sized", by="use")
+    truth = {
+        path.stem: pl.read_parquet(path) for path in (out / "trace" / "truth").glob("d*.parquet")
+    }
+    return Demo(out / "store", out / "sized", truth)
+
+
+def fullest(load: Workload, node: IntArray, steps: IntArray) -> tuple[FloatArray, FloatArray]:
+    """CPU as 99th percentile over these steps, and the highest memory, of each node."""
+    everyone = np.arange(load.containers)
+    # who comes late uses nothing before
+    load = dataclasses.replace(load, usage=np.nan_to_num(load.usage))
+    use = add_up(load, everyone, node, range(len(load.times_ms)))[steps] / load.capacity[:, :2]
+    return np.sort(use[..., 0], axis=0)[rank_of(len(steps))], use[..., 1].max(axis=0)
+
+
+def test_production_is_below_the_ceiling(demo: Demo) -> None:
+    load, row = demo.load(), demo.row()
+    settled = np.flatnonzero(load.times_ms >= load.settled_ms)
+    cpu, memory = fullest(load, load.recorded_node, settled)
+    assert cpu.max() <= row["ceiling_cpu_fraction"]
+    assert memory.max() <= row["ceiling_memory_fraction"]
+    # special nodes are busy before the replay is judged; all others never
+    whole, _ = fullest(load, load.recorded_node, np.arange(len(load.times_ms)))
+    special = dict(demo.truth["decision_node"].select("node_id", "special").iter_rows())
+    full = {load.node_ids[at] for at in np.flatnonzero(whole > row["ceiling_cpu_fraction"])}
+    assert full == {node for node, why in special.items() if why is not None}
+    assert len(full) == row["special_nodes"]
+
+
+def test_less_than_half_of_what_is_requested_is_used(demo: Demo) -> None:
+    load = demo.load()
+    used = sum(float(np.nansum(load.use_at(step)[0])) for step in range(0, len(load.times_ms), 60))
+    assert used / len(range(0, len(load.times_ms), 60)) < 0.25 * load.request[:, 0].sum()
+
+
+def test_services_with_over_stated_requests_are_the_planted_ones(demo: Demo) -> None:
+    rows = pl.read_parquet(demo.sized / "services.parquet")
+    cpu = rows.filter(pl.col("resource") == "cpu", pl.col("policy") == "percentile_request")
+    both = demo.truth["decision_service"].join(cpu, left_on="service_id", right_on="service")
+    assert both.height == 64
+    assert 0.3 < both["over_stated"].mean() < 0.9
+    ratio = (both["recommended"] / both["right_cpu_cores"]).to_numpy()
+    assert np.quantile(ratio, [0.1, 0.5, 0.9]) == pytest.approx([1, 1, 1], abs=0.3)
+    cut = both["recommended"] < both["asked_cpu_cores"] / 1.4
+    assert (cut == both["over_stated"]).mean() > 0.9
+
+
+def test_the_planted_homes_hold_the_ceiling(demo: Demo) -> None:
+    load, row = demo.load(recommended=True), demo.row()
+    few = on_nodes(load, demo.kept(load))
+    assert few.nodes == row["enough_nodes"]
+    at = {node: number for number, node in enumerate(few.node_ids)}
+    home = dict(demo.truth["decision_container"].iter_rows())
+    node = np.array([at[home[container]] for container in few.container_ids])
+    cpu, memory = fullest(few, node, np.flatnonzero(few.times_ms >= few.settled_ms))
+    assert cpu.max() <= row["ceiling_cpu_fraction"]
+    assert memory.max() <= row["ceiling_memory_fraction"]
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_requests_decide_whether_the_planted_count_is_enough(demo: Demo, order: int) -> None:
+    """Of the scheduler in use: it places by request, so requests come first."""
+    row, scheduler = demo.row(), parse_policy("default_scheduler")
+    fullest_of = {}
+    for recommended in (False, True):
+        load = demo.load(recommended=recommended, order=order)
+        for name, nodes in (("all", np.arange(load.nodes)), ("few", demo.kept(load))):
+            some = on_nodes(load, nodes)
+            found = Engine(some, scheduler, np.random.default_rng(order)).run()
+            fullest_of[recommended, name] = found.over_time.cpu_p99.max()
+    ceiling = row["ceiling_cpu_fraction"]
+    assert fullest_of[False, "few"] > ceiling >= fullest_of[False, "all"]
+    assert ceiling >= fullest_of[True, "few"]
+
+
+def test_prices_and_what_is_saved(demo: Demo) -> None:
+    load, row = demo.load(), demo.row()
+    assert load.price_per_hour is not None
+    assert load.price_per_hour.sum() == pytest.approx(row["hourly_price"])
+    saved = load.price_per_hour.sum() - load.price_per_hour[demo.kept(load)].sum()
+    assert saved == pytest.approx(row["hourly_saving"])
+    sold = demo.truth["decision_node"].filter(pl.col("special").is_null())
+    assert sold["sold_as"].n_unique() == sold["hourly_price"].n_unique() == 2
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_what_is_planted_obeys_the_rules(seed: int) -> None:
+    """Requests fit, and nobody has a home that is spare, lacks a GPU or has a foreign taint."""
+    world = make_world(get_preset("small"), Seeds(seed))
+    planted, kind = world.planted, world.node_sizes.shape
+    assert planted is not None
+    service = world.containers.service
+    used = np.zeros_like(world.node_sizes.capacity)
+    np.add.at(used, world.containers.node, world.service_sizes.request[service])
+    assert (used <= world.node_sizes.capacity).all()
+    assert 0.75 < used[:, 0].sum() / world.node_sizes.capacity[:, 0].sum() < 0.9
+    assert not planted.spare[planted.home].any()
+    assert not (planted.spare & world.node_sizes.special).any()
+    bound = planted.bound_to[service]
+    for node in (world.containers.node, planted.home):
+        assert (kind[node][bound >= 0] == bound[bound >= 0]).all()
+        assert (kind[node][bound < 0] != TAINTED).all()
+    assert set(bound) == {-1, GPU, TAINTED}
