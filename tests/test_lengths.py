@@ -25,7 +25,6 @@ _REGISTRIES = {
     "cli": "subcommands",
     "replay/measures": "measures",
     "replay/placement": "policies",
-    "report/figures": "figures",
     "sources/released": "sources",
     "verbs": "verbs",
 }

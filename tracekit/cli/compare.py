@@ -10,12 +10,6 @@ import typer
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines
-from tracekit.cli._pipelines import (
-    write_junit,
-    write_junit_error,
-    write_markdown,
-    write_markdown_error,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +49,7 @@ def command(
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
     from tracekit.answer.comparison.facts import answer_of_comparison
+    from tracekit.cli import _pipelines
     from tracekit.errors import CheckFailedError, TracekitError
     from tracekit.report.sentences import long
 
@@ -63,9 +58,9 @@ def command(
     except TracekitError as error:
         # a pipeline that shows a list of tests, or a page, is to show there why there is none
         if junit is not None:
-            write_junit_error(error, junit)
+            _pipelines.write_junit_error(error, junit)
         if markdown is not None:
-            write_markdown_error(error, markdown)
+            _pipelines.write_markdown_error(error, markdown)
         raise
     answer = answer_of_comparison(found)
     failed = [one for one in answer.of("check") if one.verdict == "does_not_hold"]
@@ -83,9 +78,9 @@ def command(
     else:
         print_lines(_page(answer, every=all_measures))
     if junit is not None:
-        write_junit(found, answer, junit)
+        _pipelines.write_junit(found, answer, junit)
     if markdown is not None:
-        write_markdown(found, answer, markdown)
+        _pipelines.write_markdown(found, answer, markdown)
     if failed:
         more = f", and {len(failed) - 1} more" if failed[1:] else ""
         raise CheckFailedError(f"{long(failed[0])}{more}")

@@ -1,1 +1,1 @@
-"""The report: one self-contained HTML file about a store or a run, and the words of facts."""
+"""The printers: terminal, notebook and page; the report is one self-contained HTML file."""

@@ -3,11 +3,13 @@
 Results of all rooms mix in ``tracekit.shown.Shown``, which calls this printer.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -15,12 +17,18 @@ from tracekit.answer.facts import Answer
 from tracekit.report.sentences import amount, label, short
 from tracekit.study import Study
 
+if TYPE_CHECKING:
+    from tracekit.replay.runs.run import Run
+
 #: Rows and columns of a table that are shown.
 ROWS, COLUMNS = 15, 10
 #: What concludes from a result: by the name of a study, or that of the result's class.
 _ANSWERS = {
     "comparison": "tracekit.answer.comparison.facts:answer_of_comparison",
     "requests": "tracekit.answer.requests:answer_of_requests",
+    "fewest_nodes": "tracekit.answer.nodes:answer_of_nodes",
+    "assumptions": "tracekit.answer.sensitivity.study:answer_of_sensitivity",
+    "Run": "tracekit.report.notebook:_answer_of_run",
     "search_placement": "tracekit.answer.claims:answer_of_placement",
     "CallGraphs": "tracekit.answer.trace:answer_of_call_graphs",
     "Fit": "tracekit.answer.interference:answer_of_fit",
@@ -89,6 +97,16 @@ def _answer(result: Any) -> Answer | None:
     module, _, name = place.partition(":")
     made: Callable[[Any], Answer] = getattr(importlib.import_module(module), name)
     return made(result)
+
+
+def _answer_of_run(run: Run) -> Answer:
+    """What replays alone conclude."""
+    from tracekit.answer.decide import choose  # noqa: PLC0415 - slow to import
+    from tracekit.answer.run_facts import answer_replays  # noqa: PLC0415 - as above
+    from tracekit.replay.runs.results import results  # noqa: PLC0415 - as above
+
+    found = results(run)
+    return answer_replays(found, choose(found))
 
 
 def _title(result: Any) -> str:

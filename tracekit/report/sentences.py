@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracekit.answer.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
-from tracekit.replay.measures import find_measure, title_of
 from tracekit.shell import quoted
-from tracekit.sizing.measures import MEASURES
 from tracekit.units import duration, memory, percent
 from tracekit.words import plural
 
@@ -196,6 +194,9 @@ class _Text(str):
 
 def _measure(name: str) -> str:
     """What a measure is called, of a replay or of a comparison of sizing policies."""
+    from tracekit.replay.measures import title_of  # noqa: PLC0415 - loads all
+    from tracekit.sizing.measures import MEASURES  # noqa: PLC0415 - loads all
+
     known = MEASURES.get(name)
     return title_of(name) if known is None else known.title
 
@@ -229,6 +230,8 @@ def _unit_of(fact: Fact) -> str:
     """The unit of its values: its own, else that of its measure."""
     if fact.unit or not fact.measure:
         return fact.unit
+    from tracekit.replay.measures import find_measure  # noqa: PLC0415 - loads all
+
     measure = find_measure(fact.measure)
     return "fraction" if measure is not None and measure.share else ""
 
