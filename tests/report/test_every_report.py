@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from report_queries_support import queries
 from report_runs_support import HOSTILE
-from report_studies_support import fewest
+from report_studies_support import comparison, fewest, requested
 from report_support import made_up
 
 from tracekit.errors import TracekitError
@@ -24,6 +24,7 @@ from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.data import Data
 from tracekit.report.pages import all_pages
 from tracekit.report.render import render, render_data
+from tracekit.study import Study
 
 BUDGET_BYTES = 12_000_000
 PACKED = "application/gzip"
@@ -221,10 +222,14 @@ def test_an_empty_store_has_no_page_about_rows() -> None:
     assert pages == ["/answer", "/words", "/again"]
 
 
-def test_a_study_alone_has_its_page() -> None:
-    study = fewest()
-    parsed = Parsed(render_data(Data(studies={"fewest": study})))
-    assert "/nodes" in [attrs["id"] for attrs, _ in parsed.all("section")]
+@pytest.mark.parametrize(
+    ("study", "page"),
+    [(fewest(), "/nodes"), (comparison(), "/policies"), (requested(), "/requests")],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_a_study_alone_has_its_page(study: Study, page: str) -> None:
+    parsed = Parsed(render_data(Data(studies={"one": study})))
+    assert page in [attrs["id"] for attrs, _ in parsed.all("section")]
 
 
 def test_every_assumption_is_listed(page: Parsed) -> None:

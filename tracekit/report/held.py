@@ -1,11 +1,22 @@
-"""What a store holds, as facts: computed from its document and its queries."""
+"""Facts of what a report is made of where no run concluded them: a store, a binding, a study."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from tracekit.answer.facts import Fact, Followup
+from tracekit.answer.claims import answer_of_placement
+from tracekit.answer.comparison.facts import answer_of_comparison
+from tracekit.answer.facts import Answer, Fact, Followup, answer_of
+from tracekit.answer.interference import facts_of_binding
+from tracekit.answer.requests import answer_of_requests
 from tracekit.answer.trace import facts_of_ledger, facts_of_tables
 from tracekit.report.data import Data
+from tracekit.study import Study
 
+#: What a study that is shown alone comes to, by its name.
+_STUDIES: Mapping[str, Callable[[Study], Answer]] = {
+    "comparison": answer_of_comparison,
+    "requests_to_change": answer_of_requests,
+    "search_placement": answer_of_placement,
+}
 #: Zones that have a correlation.
 _ZONES = ("A", "B", "C")
 
@@ -31,7 +42,34 @@ def facts_of_store(data: Data) -> Iterator[Fact]:
     yield from facts_of_ledger(data.query("quality/ledger").iter_rows(named=True))
 
 
-def next_of_store(data: Data) -> Iterator[Followup]:
+def answer_shown(data: Data) -> Answer:
+    """The answer that was concluded, with facts of the kinds that it lacks; else a study's own."""
+    own = [*facts_of_store(data), *_bound(data)]
+    given = data.answer or _answer_of_study(data)
+    if given is None:
+        return answer_of(own, _next_of_store(data))
+    stated = {one.kind for one in given.facts}
+    return Answer(
+        facts=(*given.facts, *(one for one in own if one.kind not in stated)), next=given.next
+    )
+
+
+def _bound(data: Data) -> Iterator[Fact]:
+    """What ways to bind to vCPUs save."""
+    differences, summary = data.result("bind/differences"), data.result("bind/summary")
+    if not differences.is_empty() and not summary.is_empty():
+        facts = facts_of_binding(differences, summary)
+        yield from (one for one in facts if one.kind == "binding")
+
+
+def _answer_of_study(data: Data) -> Answer | None:
+    if data.run is not None or data.has_store:
+        return None
+    known = [one for one in data.studies.values() if one.name in _STUDIES]
+    return _STUDIES[known[0].name](known[0]) if known else None
+
+
+def _next_of_store(data: Data) -> Iterator[Followup]:
     """What to do with a store, or with a replay of it, that nothing was decided on."""
     if data.has_store:
         yield Followup(

@@ -12,7 +12,7 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
-from tracekit.answer.facts import Answer, Fact, answer_of, kinds
+from tracekit.answer.facts import Fact, kinds
 from tracekit.replay.measures import RESOURCES, all_measures, resources_in
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.titles import title_of_policy
@@ -20,7 +20,7 @@ from tracekit.report import again, cases, sentences, tables
 from tracekit.report.blocks import block
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
-from tracekit.report.held import facts_of_store, next_of_store
+from tracekit.report.held import answer_shown
 
 _BETTER = {"low": "lower", "high": "higher", None: ""}
 #: At most so many commands stand on the first page.
@@ -39,15 +39,7 @@ class Printer:
 
     def __init__(self, data: Data, environment: jinja2.Environment) -> None:
         self.data = data
-        own = tuple(facts_of_store(data))
-        given = data.answer
-        stated = set() if given is None else {one.kind for one in given.facts}
-        more = [one for one in own if one.kind not in stated]
-        self.answer: Answer = (
-            answer_of(own, next_of_store(data))
-            if given is None
-            else Answer(facts=(*given.facts, *more), next=given.next)
-        )
+        self.answer = answer_shown(data)
         self.shown = 0
         self._forms: Any = environment.get_template("_blocks.html").module
         self._printed: set[int] = set()
