@@ -1,6 +1,7 @@
 """Facts of what a report is made of where no run concluded them: a store, a binding, a study."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from tracekit.answer.claims import answer_of_placement
 from tracekit.answer.comparison.facts import answer_of_comparison
@@ -49,9 +50,9 @@ def answer_shown(data: Data) -> Answer:
     if given is None:
         return answer_of(own, _next_of_store(data))
     stated = {one.kind for one in given.facts}
-    return Answer(
-        facts=(*given.facts, *(one for one in own if one.kind not in stated)), next=given.next
-    )
+    # what others concluded is for their pages, and no part of the decision
+    more = (replace(one, rank=max(2, one.weight)) for one in own if one.kind not in stated)
+    return Answer(facts=(*given.facts, *more), next=given.next)
 
 
 def _bound(data: Data) -> Iterator[Fact]:

@@ -12,7 +12,7 @@ from typing import Any
 from tracekit.answer.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
 from tracekit.shell import quoted
 from tracekit.units import duration, memory, percent
-from tracekit.words import plural
+from tracekit.words import plural, short_hash
 
 #: Units whose values are counts of things, with the noun of one.
 _NOUNS = {
@@ -185,6 +185,8 @@ class _Text(str):
             return title_of_policy(str(self.given))
         if spec == "measure":
             return _measure(str(self.given))
+        if spec == "id":
+            return short_hash(str(self.given))
         if spec == "plain":
             return str(self.given)
         if spec and isinstance(self.given, int | float):

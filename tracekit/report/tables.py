@@ -130,9 +130,11 @@ def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[
     names = [name for name in (only or frame.columns) if name in frame.columns]
     flat = [name for name in names if _is_shown(frame[name])]
     columns = [column(name, frame.schema[name], query) for name in flat]
+    shown = frame.head(MOST_ROWS)
+    units = shown["unit"].to_list() if "unit" in shown.columns else [""] * shown.height
     rows = [
-        [cell(value, col) for value, col in zip(row, columns, strict=True)]
-        for row in frame.select(flat).head(MOST_ROWS).iter_rows()
+        [cell(value, col, unit) for value, col in zip(row, columns, strict=True)]
+        for row, unit in zip(shown.select(flat).iter_rows(), units, strict=True)
     ]
     return Table(
         caption=caption, columns=columns, rows=rows, left_out=max(frame.height - MOST_ROWS, 0)
@@ -155,7 +157,7 @@ def facts_table(facts: Sequence[Fact], caption: str) -> Table:
         {
             "case": CASES.get(str(one.about_it("case")), ""),
             "fact": sentences.label(one),
-            "subject": title_of_policy(one.subject),
+            "subject": short_hash(title_of_policy(one.subject)),
             "measure": title_of(one.measure) if one.measure else "",
             "value": sentences.value(one),
             "interval": sentences.interval(one),
@@ -231,11 +233,18 @@ def _kind(name: str, dtype: pl.DataType, unit: str) -> Kind:
     return "count" if dtype.is_integer() else "number"
 
 
-def cell(value: Any, col: Column) -> Cell:
-    """One value as a cell; a value that is not there sorts last."""
+def cell(value: Any, col: Column, unit: str = "") -> Cell:
+    """One value as a cell; a value that is not there sorts last.
+
+    Parameters
+    ----------
+    unit : str
+        Of the plain numbers in its row, where rows have units of their own.
+    """
     if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
         return Cell(text=NONE)
-    text = _text(_named(value, col.name), col.kind)
+    kind: Kind = "size" if unit == "bytes" and col.kind == "number" else col.kind
+    text = _text(_named(value, col.name), kind)
     full = str(value) if col.kind == "id" and text != str(value) else ""
     sort = f"{value:.9g}" if isinstance(value, float) else str(value)
     return Cell(text=text, sort=sort, full=full)
