@@ -38,8 +38,8 @@ test: $(VENV)/.dev ## run the tests, but for those marked slow
 test-all: $(VENV)/.dev ## run every test, the slow ones too
 	$(BIN)/python -m pytest -n $(TESTERS)
 
-approve: $(VENV)/.dev ## take the pages of today as the approved ones
-	TRACEKIT_APPROVE=1 $(BIN)/python -m pytest -q tests/report/test_first_page.py
+approve: $(VENV)/.dev ## take the pages and summaries of today as the approved ones
+	TRACEKIT_APPROVE=1 $(BIN)/python -m pytest -q tests/report/test_first_page.py tests/report/test_terminal.py
 
 fuzz: $(VENV)/.dev ## 10,000 damaged inputs, every call on files failing in turn, any order of events
 	$(BIN)/python tests/support/harness.py

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.study import Study, beside, read_study, shown_next, write_study
+from tracekit.study import Study, read_study, write_study
 
 STUDY = Study(
     name="made_up", about={"seed": 3, "names": ["a"]}, frames={"rows": pl.DataFrame({"x": [1, 2]})}
@@ -52,23 +52,3 @@ def test_damaged_and_absent_folders(tmp_path: Path) -> None:
     (tmp_path / "study" / "rows.parquet").unlink()
     with pytest.raises(TracekitError, match="damaged"):
         read_study(tmp_path / "study")
-
-
-@pytest.mark.parametrize(
-    ("store", "wanted"),
-    [
-        ("runs/a/store", "runs/a/studies/fewest"),
-        ("store", "studies/fewest"),
-        ("/data/my store", "/data/studies/fewest"),
-        ("my runs/store", "'my runs/studies/fewest'"),
-        ("s3://bucket/store", "studies/fewest"),
-        ("", "studies/fewest"),
-    ],
-)
-def test_a_study_that_is_proposed_goes_where_the_next_report_finds_it(
-    store: str, wanted: str
-) -> None:
-    out = beside(store)("fewest")
-    assert out == wanted
-    assert "report" in shown_next(["tracekit replay S", f"tracekit nodes S --out {out}"])
-    assert shown_next([f"tracekit replay S --out {store}-replay"]) == ""

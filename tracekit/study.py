@@ -1,7 +1,6 @@
 """Study folders: what a study found, as Parquet frames beside a document that says what it was."""
 
-import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,6 @@ from tracekit.shown import Shown
 SCHEMA = "tracekit/study/1"
 #: Studies in a folder of this name belong to the store or run that lies beside it.
 BESIDE = "studies"
-#: Where a study goes, by its name there, as a command of a shell names it.
-Where = Callable[[str], str]
-#: What is said below commands that write studies there.
-_SHOWN_NEXT = (
-    f"Make the report of the run or store again to see what is in {BESIDE}:"
-    " tracekit report {source} --out report.html"
-)
-#: What a run's folder is called where it is not known.
-_RUN = "RUN"
 STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document="study.json")
 
 
@@ -46,21 +36,6 @@ class Study(Shown):
     name: str
     about: Mapping[str, Any]
     frames: Mapping[str, pl.DataFrame]
-
-
-def beside(store: str) -> Where:
-    """Where studies of a store go, so that the next report of it, or of its run, shows them."""
-    folder = Path("." if "://" in store else store).parent / BESIDE
-    return lambda name: shlex.quote(str(folder / name))
-
-
-def shown_next(commands: Iterable[str], source: str = _RUN) -> str:
-    """What shows the studies that commands write beside a store, with its command; or nothing.
-
-    ``source`` is the run or the store, quoted for a shell.
-    """
-    written = any(f"{BESIDE}/" in command.partition(" --out ")[2] for command in commands)
-    return _SHOWN_NEXT.format(source=source) if written else ""
 
 
 def write_study(study: Study, out: Path) -> None:

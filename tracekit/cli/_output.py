@@ -25,44 +25,31 @@ def print_json(document: object) -> None:
     print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=plain, default=str))
 
 
-def print_sentence(text: str) -> None:
-    """Print a sentence as a list item, wrapped to the width of a page."""
-    import textwrap
-
-    print(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  "))
-
-
 def print_lines(lines: Iterable[str]) -> None:
     """Print what a printer made."""
     for line in lines:
         print(visible(line))
 
 
+def print_sentence(text: str) -> None:
+    """Print a sentence as a list item, wrapped to the width of a page."""
+    from tracekit.report.terminal import item
+
+    print_lines(item(text))
+
+
 def print_paragraph(text: str) -> None:
     """Print a text wrapped to the width of a page."""
-    import textwrap
+    from tracekit.report.terminal import paragraph
 
-    print(textwrap.fill(" ".join(text.split()), WIDTH, break_on_hyphens=False))
+    print_lines(paragraph(text))
 
 
 def print_command(command: str) -> None:
     """Print a command below the text that proposes it, in lines that can be copied."""
-    import textwrap
+    from tracekit.report.terminal import typed
 
-    from tracekit.shell import in_lines
-
-    print(textwrap.indent(in_lines(command, WIDTH - 2), "  "))
-
-
-def print_following(steps: Sequence[tuple[str, str]]) -> None:
-    """Print what to ask next, each with its command, and what shows the studies that they write."""
-    from tracekit.study import shown_next
-
-    for why, command in steps:
-        print_paragraph(why)
-        print_command(command)
-    if said := shown_next(command for _, command in steps):
-        print_paragraph(said)
+    print_lines(typed(command))
 
 
 def right(*names: str) -> list[Column]:
