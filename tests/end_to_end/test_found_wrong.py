@@ -6,14 +6,12 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from replay_support import workload
 from workload_support import OPENB, written
 
 from tracekit.cli import run
 from tracekit.replay.runs.run import choose_policies, replay
-from tracekit.report.figures import service_demand
 
 #: What a replay says of each resource that a workload has.
 OF_EACH = (
@@ -53,13 +51,3 @@ def test_every_resource_is_measured_and_a_network_policy_judged_on_the_network()
     assert set(known) <= set(found.columns)
     spread = dict(found.select("policy", "network_spread_mean_fraction").iter_rows())
     assert 0 < spread["bnp"] < spread["least_allocated"] < spread["first_fit"]
-
-
-def test_rates_are_drawn_as_calls_a_second() -> None:
-    """They were labelled calls a minute, sixty times too few."""
-    row = {"service": "a" * 64, "rate_mean": 2.0, "r_squared": 0.5, "cpu_per_call": 0.01}
-    frame = pl.DataFrame([{**row, "minutes": 9, "services": 1, "well": 1}])
-    drawn = service_demand.FIGURE.draw(frame)
-    assert list(drawn.data[0].x) == [2.0]
-    assert drawn.layout.xaxis.title.text == "Calls of the service [calls/s]"
-    assert "calls/s" in drawn.data[0].hovertemplate

@@ -11,8 +11,6 @@ from kubernetes_support import answer, container, listed, node, pod, series, wri
 
 from tracekit.ingest import ingest
 from tracekit.query import run
-from tracekit.report.data import Data
-from tracekit.report.figures import get_figure
 from tracekit.store import open_store
 
 GIB = 2**30
@@ -69,12 +67,3 @@ def test_a_sample_that_two_files_hold_counts_once(tmp_path: Path) -> None:
     (row,) = run(open_store(tmp_path / "store"), "services/requests").to_dicts()
     assert row["cpu_requested_cores"] == pytest.approx(2)
     assert row["cpu_used_cores"] == pytest.approx(0.5)
-
-
-def test_the_figure_ranks_by_cores_and_its_share_is_of_sums(found: pl.DataFrame) -> None:
-    shown = found.with_columns(
-        cpu_unused_cores=pl.Series([3.0, 5.0]), cpu_requested_cores=pl.Series([6.0, 6.0])
-    )
-    figure = get_figure("request_use")
-    frame = figure.prepare(Data(fetch=lambda _name, _params: shown))
-    assert frame["service"].to_list() == ["b", "a"]

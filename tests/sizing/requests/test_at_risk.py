@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from plain_requests import random_use
 from report_studies_support import requested
+from tracekit.report.figures.requests_to_change import FIGURE
 
 from tracekit.arrays import FloatArray
 from tracekit.report.data import Data
-from tracekit.report.figures.requests_to_change import FIGURE
 from tracekit.sizing.requests.at_risk import KEPT, kept_at_risk, spared
 from tracekit.sizing.requests.judge import judged
 from tracekit.sizing.requests.study import requests_of

@@ -86,8 +86,8 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     """
     thresholds = [parse_threshold(text) for text in fail_if]
     before, after = compared_run(base), compared_run(new)
-    for one in (before, after):
-        _check_rows(one.folder)
+    for run in (before, after):
+        _check_rows(run.folder)
     common = [name for name in before.rows() if name in after.rows()]
     if not common:
         raise TracekitError(
