@@ -12,7 +12,7 @@ import pytest
 from report_studies_support import fewest
 from report_support import made_up
 
-from tracekit.answer.facts import Answer, Fact, answer_of
+from tracekit.answer.facts import Answer, Fact, Scalar, answer_of
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data
@@ -136,7 +136,7 @@ def test_production_above_the_ceiling_has_a_curve_too() -> None:
         "sizes_as_production": base.frames["sizes"],
         "nodes_as_production": base.frames["nodes"],
     }
-    about = {"case": "no_more_often", "requests": "recorded", "of": 10}
+    about: dict[str, Scalar] = {"case": "no_more_often", "requests": "recorded", "of": 10}
     cpu = "cpu_p99_over_time_fraction"
     answer = answer_of(
         [

@@ -8,12 +8,9 @@ import functools
 import numpy as np
 import pytest
 from plain_requests import random_use
-from report_studies_support import requested
-from tracekit.report.figures.requests_to_change import FIGURE
 
 from tracekit.arrays import FloatArray
-from tracekit.report.data import Data
-from tracekit.sizing.requests.at_risk import KEPT, kept_at_risk, spared
+from tracekit.sizing.requests.at_risk import KEPT, spared
 from tracekit.sizing.requests.judge import judged
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
@@ -80,11 +77,3 @@ def test_the_kept_request_is_that_of_frames_and_sums() -> None:
     # its memory is not at risk, and is lowered
     memory = study().frames["services"].filter(policy=POLICY, resource="memory", service="a")
     assert memory["freed"][0] > 0
-
-
-def test_a_study_of_before_keeps_nobody() -> None:
-    found = requested()
-    before = found.frames["services"].drop(KEPT)
-    old = dataclasses.replace(found, frames={**found.frames, "services": before})
-    assert kept_at_risk(old).is_empty()
-    assert FIGURE.prepare(Data(studies={old.name: old})).height
