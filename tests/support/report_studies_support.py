@@ -9,7 +9,7 @@ import polars as pl
 from plain_requests import random_use
 
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
-from tracekit.answer.facts import Answer, Fact, answer_of
+from tracekit.answer.facts import Answer, Fact, Scalar, answer_of
 from tracekit.sizing.requests.study import requests_of
 from tracekit.study import Study
 
@@ -177,7 +177,7 @@ def counted() -> Answer:
     """The facts of these counts, of production, and of a ceiling."""
     cpu = "cpu_p99_over_time_fraction"
     high = {"today": 0.5, "recorded": 0.78, "recommended": 0.75}
-    own = {
+    own: dict[str, dict[str, Scalar]] = {
         case: {"case": case, "requests": case.replace("today", "recorded"), "of": 10}
         for case in high
     }
