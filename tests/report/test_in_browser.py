@@ -75,6 +75,10 @@ async () => {
       if (!box.width || one.closest(".table-wrap, .dt-container, pre, .plot")) continue;
       if (box.right > innerWidth + 1) say(`${one.tagName} ends at ${Math.round(box.right)} px`);
     }
+    for (const table of page.querySelectorAll("table.cases")) {
+      const box = table.parentElement;
+      if (box.scrollWidth > box.clientWidth + 1) say("has cases that are cut");
+    }
     for (const table of page.querySelectorAll("table.data")) {
       if (table.closest("details:not([open])") || table.closest(".dt-scroll-head")) continue;
       if (!table.closest(".dt-container")) say("has a table without a library");
