@@ -16,7 +16,6 @@ from playwright.sync_api import sync_playwright
 SHOTS = (
     ("answer", 1280, 900),
     ("nodes", 1280, 1000),
-    ("requests", 1280, 900),
     ("answer", 390, 844),
 )
 
