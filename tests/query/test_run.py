@@ -44,7 +44,7 @@ def test_slips_are_told(store: Store, name: str, params: dict[str, str], message
         ("zon", "did you mean 'usage/zone_summary'?"),
         ("zones", "did you mean 'usage/availability_zones'?"),
         ("usage/node_profil", "did you mean 'usage/node_profile'?"),
-        ("qqqqq", "list them: "),
+        ("qqqqq", "for example "),
     ],
 )
 def test_a_query_is_named_by_a_word_of_it(store: Store, name: str, near: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tracekit.answer.caveats import caveats
 from tracekit.answer.counts import (
     FULLEST,
     REQUESTS_AS,
@@ -27,16 +28,11 @@ from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answe
 from tracekit.answer.intervals import COMPARED
 from tracekit.answer.requests import facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
-from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
 from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.workload.facts_told import BETWEEN
-
-#: A step so many times finer is proposed where containers live between two steps.
-FINER = 10
 
 
 def answer_run(e: Evidence) -> Answer:
@@ -283,7 +279,7 @@ def _span_ms(load: Mapping[str, object]) -> int:
 
 def facts_of_choice(found: Results, choice: Choice) -> Iterator[Fact]:
     """The policies of a run by the measures that matter, and who may not be chosen."""
-    yield from _unjudged(found)
+    yield from caveats(found)
     for one in choice.barred:
         yield Fact(
             kind="policy_barred",
@@ -311,20 +307,6 @@ def facts_of_choice(found: Results, choice: Choice) -> Iterator[Fact]:
                     about={"orders": row.orders},
                 )
                 yield from _against_production(found, policy, measure, unit)
-
-
-def _unjudged(found: Results) -> Iterator[Fact]:
-    """Containers that live between two steps, where that is a share worth knowing."""
-    load = found.manifest.get("workload", {})
-    some = load.get("facts", {}).get(BETWEEN, 0)
-    if some > MATERIAL * (load.get("containers") or 0):
-        yield Fact(
-            kind="unjudged",
-            subject="trace",
-            value=some,
-            unit="containers",
-            about={"of": load["containers"], "step_ms": max(load["step_ms"] // FINER, 1)},
-        )
 
 
 def _against_production(found: Results, policy: str, measure: str, unit: str) -> Iterator[Fact]:

@@ -216,7 +216,7 @@ def load(
         fetch=fetch if database else None,
         info=describe(store) if store else None,
         run=RUN_FOLDER.read(run) if run else None,
-        run_frames=_read(run, (*RUN_FRAMES, *MORE_FRAMES)) if run else {},
+        run_frames=_of_run(run) if run else {},
         results=results,
         studies=studies,
         answer=answer_at(source, run),
@@ -229,6 +229,18 @@ def _sizes(source: Path, store: Store | None) -> dict[str, pl.DataFrame]:
     beside = store.path.resolve().parent / SIZE if store else source
     ours = next((one for one in (source, beside) if SIZING_FOLDER.holds(one)), None)
     return {} if ours is None else _read(ours, SIZE_FRAMES)
+
+
+def _of_run(run: Path) -> dict[str, pl.DataFrame]:
+    """The frames of a run; TracekitError where a file is of another table."""
+    frames = _read(run, (*RUN_FRAMES, *MORE_FRAMES))
+    for name in RUN_FRAMES:
+        if "policy" not in frames[name].columns:
+            raise TracekitError(
+                f"{run / name}.parquet is damaged: it has no column policy",
+                hint="replay again into the same folder",
+            )
+    return frames
 
 
 def _read(folder: Path, names: tuple[str, ...]) -> dict[str, pl.DataFrame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from configuration_support import BASE, DEFAULT, profile, weights, written
 from real_scheduler import as_workload, recorded_runs
 from replay_support import workload
 
+from tracekit.answer.facts import read_answer
 from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
@@ -343,7 +345,7 @@ def test_a_missing_file_and_a_wrong_parameter_are_told(tmp_path: Path) -> None:
         parse_policy(f"{path}[tie=last]")
 
 
-def test_a_run_tells_the_notes_and_writes_them_down(tmp_path: Path, capsys: Any) -> None:
+def test_a_run_has_the_notes_as_facts_and_writes_them_down(tmp_path: Path) -> None:
     recorded = {
         "nodes": [{"name": "n", "allocatable": {"cpu_milli": 1000, "memory_bytes": 1000}}],
         "pods": [{"requests": {"cpu_milli": 10, "memory_bytes": 10}}],
@@ -351,8 +353,12 @@ def test_a_run_tells_the_notes_and_writes_them_down(tmp_path: Path, capsys: Any)
     folder = as_workload(tmp_path / "cluster", recorded)
     path, out = written(tmp_path, BASE), tmp_path / "run"
     assert run(["replay", "--workload", str(folder), "--policy", str(path), "--out", str(out)]) == 0
-    assert "kube-scheduler.yaml: nobody is preempted" in " ".join(capsys.readouterr().out.split())
-    assert "nobody is preempted" in (out / "manifest.json").read_text()
+    manifest = json.loads((out / "manifest.json").read_text())
+    notes = {note for one in manifest["policies"] for note in one.get("notes", ())}
+    answer = read_answer(out)
+    assert answer is not None
+    assert notes
+    assert {one.about["text"] for one in answer.of("note")} == notes
 
 
 FITTING = {"name": "NodeResourcesFit"}
