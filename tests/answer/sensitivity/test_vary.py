@@ -36,7 +36,8 @@ def test_ranks_and_agreement(store: Path) -> None:
     for _, part in ranks.group_by("change"):
         assert set(part.filter("best")["rank"]) <= {1.0}
         carried = part.filter(~pl.col("waited"))["value"]
-        assert part.filter("best")["value"].min() == carried.min()
+        # where the measure tells no two policies apart none is best
+        assert part.filter("best")["value"].min() in (carried.min(), None)
         assert (part["low"] <= part["value"]).all()
     told = {row["change"]: row for row in found.frames["changes"].iter_rows(named=True)}
     assert all(told[change]["stands"] != "nothing changes" for change in changes[:2])

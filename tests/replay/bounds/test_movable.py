@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.cli import run
 from tracekit.replay.bounds.measures import bounds_of
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
@@ -92,13 +89,3 @@ def test_it_stands_in_the_manifest() -> None:
     made = replay(load, [parse_policy("first_fit")], seed=0)
     share = manifest_of(made)["workload"]["movable"]
     assert share == pytest.approx({"cpu": 20 / 50, "memory": 10 / 40})
-
-
-def test_it_stands_in_the_manifest(tmp_path: Path) -> None:
-    load = "paper000[nodes=4,containers=40,target_alloc_fraction=0.4]"
-    call = ["replay", "--workload", load, "--policy", "first_fit", "--policy", "worst_fit"]
-    assert run([*call, "--repeat", "1", "--out", str(tmp_path / "run")]) == 0
-    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    assert manifest["workload"]["movable"] == {
-        "cpu": 1.0, "memory": 1.0, "disk": 1.0, "network": 1.0
-    }  # fmt: skip

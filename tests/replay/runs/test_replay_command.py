@@ -49,7 +49,7 @@ def test_the_table_fits_80_columns(
 
 
 def test_what_a_lost_node_held_is_a_fact(store: str, tmp_path: Path) -> None:
-    lost = ["--assume", "node_cpu_cores=8", "--assume", "lost=1@1m"]
+    lost = ["--assume", "node_cpu_cores=16", "--assume", "lost=6@30m"]
     out = tmp_path / "out"
     arguments = ["replay", store, "--policy", "first_fit", *lost]
     assert run([*arguments, "--repeat", "3", "--out", str(out)]) == 0
