@@ -145,16 +145,28 @@ def container_table(world: World) -> pl.DataFrame:
 
 
 def _bound(world: World, planted: Planted) -> dict[str, Sequence[object]]:
-    """What containers ask for that only special nodes have."""
-    kinds = world.node_sizes.kinds
-    bound = [None if at < 0 else kinds[at] for at in planted.bound_to[world.containers.service]]
+    """What containers ask for that only special nodes have, and the taints that they tolerate.
+
+    A container tolerates the taints of the node where it runs, and of its planted home.
+    """
+    kinds, shape = world.node_sizes.kinds, world.node_sizes.shape
+    needed = planted.bound_to[world.containers.service]
     tolerated = [
-        json.dumps([{"key": kind.taint, "operator": "Exists", "effect": "NoSchedule"}])
-        if kind and kind.taint
-        else None
-        for kind in bound
+        [
+            {"key": taint, "operator": "Exists", "effect": "NoSchedule"}
+            for taint in sorted({kinds[at].taint for at in places if at >= 0} - {""})
+        ]
+        for places in zip(
+            needed.tolist(),
+            shape[world.containers.node].tolist(),
+            shape[planted.home].tolist(),
+            strict=True,
+        )
     ]
-    return {"gpu": [kind.gpus if kind else 0 for kind in bound], "tolerations": tolerated}
+    return {
+        "gpu": [kinds[at].gpus if at >= 0 else 0 for at in needed.tolist()],
+        "tolerations": [json.dumps(one) if one else None for one in tolerated],
+    }
 
 
 _PIECES = ".pieces"

@@ -102,7 +102,10 @@ def _of_their_own(load: Workload) -> list[BoolArray]:
             found += list(part.mask)
         elif load.containers:
             usual = open_[np.bincount(part.of + 1, minlength=len(open_)).argmax() - 1]
-            found.append(~usual if load.cordoned is None else ~usual & ~load.cordoned)
+            closed = ~usual if load.cordoned is None else ~usual & ~load.cordoned
+            # nodes that are open to the same containers have the same taints
+            _, taints = np.unique(part.mask, axis=1, return_inverse=True)
+            found += [closed & (taints == one) for one in np.unique(taints[closed]).tolist()]
     return found
 
 

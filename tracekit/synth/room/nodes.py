@@ -64,7 +64,7 @@ KINDS = (
         memory=(0.70, 0.765),
     ),
     Kind(
-        shape=NodeShape("g5.4xlarge", 0, 16, 64, 1.624, gpus=1),
+        shape=NodeShape("g5.4xlarge", 0, 16, 64, 1.624, gpus=1, taint="nvidia.com/gpu"),
         share=0.038,
         containers=5.5,
         most_containers=10,
