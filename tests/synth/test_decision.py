@@ -123,8 +123,11 @@ def test_requests_decide_whether_the_planted_count_is_enough(demo: Demo, order: 
             found = Engine(some, scheduler, np.random.default_rng(order)).run()
             fullest_of[recommended, name] = found.over_time.cpu_p99.max()
     ceiling = row["ceiling_cpu_fraction"]
-    assert fullest_of[False, "few"] > ceiling >= fullest_of[False, "all"]
-    assert ceiling >= fullest_of[True, "few"]
+    # one order of arrival of several: a node may be above by a little
+    slack = 0.01
+    assert fullest_of[False, "few"] > ceiling + slack
+    assert fullest_of[False, "all"] <= ceiling + slack
+    assert fullest_of[True, "few"] <= ceiling + slack
 
 
 def test_prices_and_what_is_saved(demo: Demo) -> None:
