@@ -18,8 +18,8 @@ from tracekit.answer.counts import (
 from tracekit.answer.decide import HOURS_A_MONTH, goes
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import words_of
 from tracekit.replay.policy.entrant import USUAL
-from tracekit.replay.workload.resources import short_names
 from tracekit.study import Study
 
 #: Reasons of special nodes that are no resource.
@@ -143,7 +143,7 @@ def special_facts(study: Study) -> Iterator[Fact]:
     for reason, many in first.group_by("special").len().sort("special").iter_rows():
         yield Fact(
             kind="special_nodes",
-            subject=reason if reason in _REASONS else short_names([reason])[0],
+            subject=reason if reason in _REASONS else words_of(reason.removesuffix("_milli")),
             value=many,
             unit="nodes",
             because=reason if reason in _REASONS else "resource",

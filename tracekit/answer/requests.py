@@ -113,7 +113,6 @@ def _moved(study: Study) -> Iterator[Fact]:
             low=low,
             high=high,
             because="in_all",
-            rank=1,
             about=about,
         )
         for because, each in zip(("freed", "added"), changed_of(study, name), strict=True):

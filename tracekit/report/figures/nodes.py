@@ -13,6 +13,8 @@ _MEASURES = (CPU, MEMORY)
 _LOOKS = {"recorded": "policy-1", "recommended": "policy-3"}
 #: Shares that are marked; the ceiling itself is among the facts.
 _MARKED, _CEILING = (0.7, 0.8, 0.9), 0.8
+#: The curve ends at so many times the nodes there are, or that are needed, and at this use.
+BEYOND, HIGHEST = 1.15, 1.5
 _COST, _KEPT = "cost_per_hour", "cost_kept_per_hour"
 _CURVE = {
     "mark": pl.String,
@@ -47,7 +49,11 @@ def _lines(frame: pl.DataFrame, case: str, facts: pl.DataFrame) -> pl.DataFrame:
     ).sort("nodes", descending=True)  # fmt: skip
     at = at.with_columns(pl.col(CPU, MEMORY).cum_max().forward_fill())
     shown = [*_MEASURES, *([_COST] if case == "recorded" else [])]
+    counts = [*facts["of"].drop_nulls(), *facts.filter(kind="nodes_needed")["value"].drop_nulls()]
+    most = BEYOND * max(map(float, counts), default=float("inf"))
+    at = at.filter(pl.col("nodes") <= most)
     long = at.unpivot(shown, index=["nodes", "holds"], variable_name="mark").drop_nulls("value")
+    long = long.filter(~pl.col("mark").is_in(_MEASURES) | (pl.col("value") <= HIGHEST))
     return _fitted(long.with_columns(requests=pl.lit(_CASES[case]))).sort("mark", "nodes")
 
 
