@@ -12,9 +12,8 @@ from tracekit.errors import CheckFailedError
 from tracekit.ingest import ingest
 from tracekit.ingest.rejects import Lines
 from tracekit.query import run
-from tracekit.query.describe import describe
 from tracekit.store import open_store
-from tracekit.store.broken_rows import broken_rows, kept_of
+from tracekit.store.broken_rows import broken_rows
 
 HEAD = "container,time_ms,cpu_milli,memory_bytes,net_kbit_per_s,disk_bytes"
 FILES = {
@@ -47,27 +46,6 @@ def test_the_limit_on_broken_rows_is_on_lines(
     with pytest.raises(CheckFailedError) as raised:
         ingest(folder, tmp_path / "store", max_rejects_fraction=limit)
     assert raised.value.what == said
-
-
-@pytest.mark.slow
-def test_all_that_tells_of_broken_rows_agrees(tmp_path: Path) -> None:
-    summary = ingest(written(tmp_path / "in", FILES), tmp_path / "store")
-    usage = next(one for one in summary.ingested if one.table == "container_amount")
-    assert (usage.rows_read, usage.lines_read, usage.rows, usage.rejected) == (50, 20, 40, 10)
-    told = broken_rows(summary.ingested)
-    assert [one.partition("; ")[0] for one in told] == [
-        "usage.csv, container_amount: 10 of 20 rows are broken",
-        "nodes.csv, node_resource: 1 of 2 rows is broken",
-    ]
-    store = open_store(tmp_path / "store")
-    shares = run(store, "quality/ledger").filter(action="rejected")
-    assert dict(shares.select("table", "share").iter_rows()) == {
-        "container_amount": 0.5,
-        "node_resource": 0.5,
-    }
-    tables = describe(store)["tables"]
-    assert kept_of(tables["container_amount"]) == (10, 20)
-    assert kept_of(tables["container"]) == (1, 1)
 
 
 def test_a_value_that_is_no_number_is_one_reject(tmp_path: Path) -> None:

@@ -1,17 +1,21 @@
 """Facts that a reader of a replay has to know before its numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
 from tracekit.answer.facts import Fact
 from tracekit.replay.chance.material import MATERIAL
+from tracekit.replay.measures import words_of
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.workload.facts_told import BETWEEN
 
 #: A step so many times finer is proposed where containers live between two steps.
 FINER = 10
+#: So many kinds of containers that wait are facts.
+KINDS = 3
 #: Containers that lost their place, and those of them that found no other.
 _DISPLACED = {
     "loss": ("evicted_by_loss", "unplaced_after_loss"),
@@ -40,8 +44,30 @@ def caveats(found: Results) -> Iterator[Fact]:
         )
     yield from _displaced(found.summary)
     for policy in found.manifest.get("policies", ()):
+        yield from _waiting(policy)
         for note in policy.get("notes", ()):
             yield Fact(kind="note", subject=policy["policy"], about={"text": note})
+
+
+def _waiting(policy: Mapping[str, Any]) -> Iterator[Fact]:
+    """The most frequent kinds of containers without a node at the end, and what is in their way."""
+    for one in policy.get("waiting", {}).get("kinds", ())[:KINDS]:
+        lacking = max(one["in_the_way"], key=one["in_the_way"].get, default="")
+        resource = lacking.removesuffix("_milli").removesuffix("_bytes")
+        yield Fact(
+            kind="waiting",
+            subject=policy["policy"],
+            value=one["containers"],
+            unit="containers",
+            because="kind",
+            rank=2,
+            about={
+                "service": one["service"],
+                "may_take": one["may_take"],
+                "of": one["nodes"],
+                "lacking": words_of(resource) if resource else None,
+            },
+        )
 
 
 def _displaced(summary: pl.DataFrame) -> Iterator[Fact]:

@@ -3,8 +3,7 @@
 The rows themselves are in the view ``reject``.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
@@ -44,21 +43,6 @@ def place_in(file: str, line: int) -> str:
     """Where a row of a file is: the objects of a JSON document are counted, not its lines."""
     json = file.removesuffix(".gz").endswith(".json")
     return f"{'object' if json else 'line'} {line}"
-
-
-def kept_of(counts: Mapping[str, Any]) -> tuple[int, int]:
-    """What was kept and what was read, in lines of the file where they are known, else in rows.
-
-    Parameters
-    ----------
-    counts : rows, rows_read, rejected, duplicates_dropped, and maybe lines_read
-    """
-    lines = counts.get("lines_read")
-    if lines in (None, counts["rows_read"]):
-        return counts["rows"], counts["rows_read"]
-    # a duplicate is a row, of which a line may have several
-    good = counts["rows"] + counts["duplicates_dropped"]
-    return round((lines - counts["rejected"]) * counts["rows"] / max(1, good)), lines
 
 
 def _one_kind(entry: SourceEntry, defect: Defect) -> str:

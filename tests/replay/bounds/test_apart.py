@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.replay.bounds.apart import apart_bounds, nodes_apart
+from tracekit.replay.bounds.apart import apart_bounds
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.constraint import Constraint
@@ -49,14 +49,6 @@ def test_a_group_needs_its_nodes(most: int, domain: list[int], needed: list[int]
     assert apart_bounds(load).tolist() == needed
     told = [row["nodes_used"] for row in bound_steps(load)]
     assert told == [max(one, 1) for one in needed]
-
-
-def test_daemons_need_no_other_node_and_what_stays_proves_nothing() -> None:
-    load = _four(1, [0, 1, 2, 3])
-    put = np.array([0, 0, -1, -1])
-    daemons = dataclasses.replace(load, pinned=put, daemon=put >= 0)
-    assert nodes_apart(daemons) == 2
-    assert nodes_apart(dataclasses.replace(load, pinned=put)) == 0
 
 
 @settings(max_examples=40, deadline=None)

@@ -49,18 +49,18 @@ def test_the_table_fits_80_columns(
 
 
 def test_what_a_lost_node_held_is_a_fact(store: str, tmp_path: Path) -> None:
-    lost = ["--assume", "node_cpu_cores=16", "--assume", "lost=6@30m"]
+    lost = ["--assume", "node_cpu_cores=16", "--assume", "lost=1@4m"]
     out = tmp_path / "out"
     arguments = ["replay", store, "--policy", "first_fit", *lost]
     assert run([*arguments, "--repeat", "3", "--out", str(out)]) == 0
     answer = read_answer(out)
     assert answer is not None
-    (one,) = answer.of("displaced")
     row = pl.read_parquet(out / "summary.parquet").row(
         by_predicate=pl.col("policy") == "first_fit", named=True
     )
-    assert (one.because, one.subject, one.value) == ("loss", "first_fit", row["evicted_by_loss"])
-    assert one.about["unplaced"] == row["unplaced_after_loss"]
+    found = [(one.because, one.value, one.about["unplaced"]) for one in answer.of("displaced")]
+    lost_place = row["evicted_by_loss"]
+    assert found == ([("loss", lost_place, row["unplaced_after_loss"])] if lost_place else [])
 
 
 #: Arguments after the command; STORE is a store.

@@ -14,13 +14,9 @@ from replay_support import STEP_MS, workload
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.placement import all_policies
-from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies, replay
 from tracekit.replay.runs.run_folder import (
     decisions_without_use,
-    manifest_of,
-    notes_of,
     write_run,
 )
 from tracekit.replay.workload.workload import Workload
@@ -172,21 +168,3 @@ def test_timing_counts_decisions() -> None:
     assert timing["decisions"] == LOAD.containers
     assert np.isfinite(timing["latency_p95_ms"])
     assert timing["latency_p50_ms"] <= timing["latency_p95_ms"]
-
-
-def test_a_rebalancer_whose_time_never_comes_is_told() -> None:
-    load = workload([(100, 100)] * 2, [(0, 9000, 40, 40)] * 2, steps=6)
-    asked = [parse_entrant(f"first_fit+load_spread[interval_ms={ms}]") for ms in (4000, 4001)]
-    made = replay(load, asked, seed=0)
-    often, never = manifest_of(made)["policies"]
-    # a run in memory tells the same, and names yardsticks, as its folder does
-    shown = results(made).manifest["policies"]
-    assert [(one["name"], one["notes"]) for one in shown] == [
-        (one["name"], one.get("notes", [])) for one in (often, never)
-    ]
-    assert "notes" not in often
-    (told,) = never["notes"]
-    assert told.startswith(
-        "load_spread never moved a container: it first runs after 4.001 s, and the workload has 4 s"
-    )
-    assert notes_of([often, never, never]) == never["notes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracekit.replay.measures import find_measure
-from tracekit.replay.runs.shown import plain_number, shown
+from tracekit.replay.runs.shown import shown
 
 CASES = [
     ("cpu_max_fraction", 0.9625, 0.0035, "96.2 ±0.4"),
@@ -23,7 +23,3 @@ def test_a_value_and_its_interval(name: str, mean: float, reach: float | None, t
     measure = find_measure(name)
     assert measure is not None
     assert shown(measure, mean, reach) == text
-
-
-def test_half_a_container_is_an_average() -> None:
-    assert [plain_number(value) for value in (2.0, 0.5)] == ["2", "an average of 0.5"]

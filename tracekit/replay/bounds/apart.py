@@ -3,7 +3,6 @@
 import numpy as np
 
 from tracekit.arrays import IntArray
-from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload
 
 
@@ -25,11 +24,6 @@ def apart_bounds(load: Workload) -> IntArray:
             if len(those) > most * int(found.min(initial=len(those))):
                 np.maximum(found, -(-_there(load, those) // most), out=found)
     return np.minimum(found, load.nodes)
-
-
-def nodes_apart(load: Workload) -> int:
-    """The most that they ask for at a settled step."""
-    return int(apart_bounds(load)[settled_steps(load.times_ms, load.settled_ms)].max(initial=0))
 
 
 def _there(load: Workload, some: IntArray) -> IntArray:

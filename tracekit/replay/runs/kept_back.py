@@ -76,24 +76,6 @@ def spread(used: Mapping[str, float]) -> str:
     )
 
 
-def not_free(found: Mapping[str, Any]) -> str:
-    """A sentence: a node without containers still has such use.
-
-    Empty where there is little use that no container explains.
-
-    Parameters
-    ----------
-    found : mapping
-        As ``background`` takes it.
-    """
-    if not background(found):
-        return ""
-    return (
-        "A node that is not counted as used has no containers, but still the use that no container"
-        " explains: it cannot go for that. How many nodes can go says tracekit nodes."
-    )
-
-
 def _amounts(shares: Mapping[str, float]) -> str:
     return " and ".join(
         f"{percent(share)} of the {RESOURCES[resource]}" for resource, share in shares.items()

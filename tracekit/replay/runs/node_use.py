@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import FloatArray
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.view.further import further_use
 from tracekit.replay.view.room import measured_columns, measured_names
@@ -47,32 +47,6 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
         for policy, placed in found
     ]
     return pl.concat(parts) if parts else pl.DataFrame(schema=_schema(load))
-
-
-def highest_use(load: Workload, node: IntArray) -> FloatArray:
-    """The highest use of each node over the settled steps, as a share of what it has.
-
-    Parameters
-    ----------
-    node : int64, shape (containers,)
-        Where each container was placed last, -1 for never.
-
-    Returns
-    -------
-    float64, shape (2, nodes)
-        CPU and memory, background included; 0 for a node that has none of it.
-    """
-    capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
-    highest = np.zeros((2, load.nodes))
-    for step in settled_steps(load.times_ms, load.settled_ms).tolist():
-        there = np.flatnonzero(load.present(step) & (node >= 0))
-        use = load.use_at(step)
-        for resource in range(2):
-            total = load.background[resource, step] + np.bincount(
-                node[there], use[resource, there], minlength=load.nodes
-            )
-            highest[resource] = np.maximum(highest[resource], total)
-    return np.asarray(highest / capacity)
 
 
 def _schema(load: Workload) -> dict[str, type[pl.DataType]]:

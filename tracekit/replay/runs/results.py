@@ -14,9 +14,7 @@ import polars as pl
 
 from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
-from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure, of_demand
-from tracekit.replay.runs import varying
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.run import BOUND, Run
@@ -126,14 +124,6 @@ class Results:
 def looks_of(manifest: Mapping[str, Any]) -> int:
     """How often it was to be looked at a run whether policies differ."""
     return max(len(manifest.get("repeats_looks") or ()), 1)
-
-
-def too_few(found: Results) -> str:
-    """Why there are fewer repeats than an interval needs, a clause."""
-    most = max(found.orders(name) for name in found.policies)
-    met = varying.told(most, found.covers)
-    few = f"policies met {met}, an interval needs {FEWEST} (--repeat {FEWEST})"
-    return str(found.manifest.get("repeats_none") or few)
 
 
 def results(run: Results | Run | Path | str) -> Results:

@@ -1,15 +1,11 @@
 """Why a container waits where nodes have room for it."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.gangs import enough_of
 from tracekit.replay.workload.workload import Workload
-from tracekit.words import listed
 
 #: Other containers there, or on nodes alike, close them.
 RULES = "rules on other containers"
@@ -84,25 +80,3 @@ def room_words(name: str, nodes: int) -> str:
         EITHER: f"{have} room, but {in_cells}, or {are} closed by {RULES}",
     }
     return said.get(name, "")
-
-
-def in_their_way(found: Mapping[str, Any]) -> str:
-    """What keeps containers waiting at the end, in words; empty where those have left.
-
-    Parameters
-    ----------
-    found : mapping
-        As ``tracekit.replay.runs.waiting.waiting_on`` gives it.
-    """
-    why: dict[str, None] = {}
-    for kind in found.get("kinds", ()):
-        if not kind["may_take"]:
-            why[CLOSED] = None
-        for name in kind["in_the_way"]:
-            why[name if room_words(name, 1) else ROOM] = None
-    told = {
-        GANG: "room for a whole gang",
-        FEW_LEFT: "gangs of which too few are left",
-        HELD: "room that a gang holds",
-    }
-    return listed([told.get(name, name) for name in why])

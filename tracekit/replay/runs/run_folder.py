@@ -1,6 +1,5 @@
 """The run folder: a manifest and Parquet files, written whole or not at all."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +98,6 @@ def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
         **({"notes": notes} if notes else {}),
         **({"waiting": waits} if waits else {}),
     }
-
-
-def notes_of(policies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What readers must know of the policies of a manifest, each note once."""
-    return list(dict.fromkeys(note for one in policies for note in one.get("notes", ())))
 
 
 def noted(load: Workload, policy: Entrant) -> list[str]:

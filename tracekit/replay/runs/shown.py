@@ -55,12 +55,6 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} other policies"
 
 
-def plain_number(value: float) -> str:
-    """A mean of counts: whole where it is, else in four digits, and called an average."""
-    text = _plain(value, share=False)
-    return text if value == round(value) else f"an average of {text}"
-
-
 def _plain(value: float, *, share: bool) -> str:
     if share:
         return f"{value:.1f}"

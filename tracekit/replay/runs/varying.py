@@ -35,11 +35,6 @@ def told(repeats: int, covers: Sequence[str]) -> str:
     return "one order of arrival" if repeats == 1 else f"{repeats:,} orders of arrival"
 
 
-def in_the_first(orders: int) -> str:
-    """That a number is of the first order of arrival, where there are several; with a space."""
-    return " in the first order of arrival" if orders > 1 else ""
-
-
 def _free(load: Workload) -> BoolArray:
     """Which containers can come in another order: by another time, or among those of one time."""
     _, at, each = np.unique(load.arrival_ms, return_inverse=True, return_counts=True)

@@ -14,7 +14,6 @@ import polars as pl
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.room_left import can_never_begin, in_gang, room_left, room_words
-from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.constraints.reasons import CORDONED, told
 from tracekit.replay.workload.resources import PODS, amount_text, short_names
 from tracekit.replay.workload.workload import UNKNOWN, Workload
@@ -171,30 +170,6 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
         found[f"have no {what}"] = small & (load.capacity[:, column] == 0)
         found[f"have less {what} than it asks for"] = small
     return found
-
-
-def waiting_told(policies: Sequence[Mapping[str, Any]], *, kinds: int = TOLD) -> list[str]:
-    """Sentences on the containers that each policy never placed, and on the reasons.
-
-    Parameters
-    ----------
-    policies : sequence of mappings
-        As the manifest of a run has them; policies with the same are one sentence.
-    kinds : int
-        So many kinds of containers are told of each, the commonest first.
-    """
-    return [f"{few(names)} left {text}" for text, names in alike_policies(policies, kinds)]
-
-
-def alike_policies(
-    policies: Sequence[Mapping[str, Any]], kinds: int
-) -> list[tuple[str, list[str]]]:
-    """What is said of policies under which containers wait, and of which of them."""
-    by_text: dict[str, list[str]] = {}
-    for one in policies:
-        if one.get("waiting") and one["policy"] != OBSERVED:
-            by_text.setdefault(_text(one["waiting"], kinds), []).append(str(one["policy"]))
-    return list(by_text.items())
 
 
 def _text(found: Mapping[str, Any], kinds_told: int) -> str:
