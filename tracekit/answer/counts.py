@@ -19,7 +19,12 @@ FULLEST = {"cpu": "cpu_p99_over_time_fraction", "memory": "memory_max_fraction"}
 RESOURCE = {"cpu": "CPU", "memory": "memory"}
 
 #: How a template names the requests of a count.
-REQUESTS_AS = {"recorded": "as they are", "recommended": "as recommended"}
+REQUESTS_AS = {
+    "recorded": "as they are",
+    "recommended": "as recommended",
+    "half_size": "half as large as assumed",
+    "twice_size": "twice as large as assumed",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +221,7 @@ def needed_fact(count: Count) -> Fact:
             "added": count.added or None,
             "case": count.case,
             "requests": count.requests,
-            "requests_as": REQUESTS_AS[count.requests],
+            "requests_as": REQUESTS_AS.get(count.case, REQUESTS_AS[count.requests]),
             "breaks_at_fraction": None if count.breaks is None else count.breaks.value,
         },
     )

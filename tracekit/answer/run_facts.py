@@ -92,7 +92,9 @@ def verdict(e: Evidence) -> Fact:
         "orders": e.choice.orders,
         "gain": _gain(e.choice),
     }
-    sizes = [one.nodes for name, one in e.counts.items() if name.endswith("size") and one.nodes]
+    sized = {name: one.nodes for name, one in e.counts.items() if name.endswith("size")}
+    about |= {f"{name}_nodes": many for name, many in sized.items()}
+    sizes = [many for many in sized.values() if many]
     low, high = (min(sizes), max(sizes)) if because == "assumed" and sizes else (None, None)
     nodes = None if count is None else count.nodes
     return Fact(
