@@ -219,7 +219,6 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
         (e.assumed and _holds(now), "assumed", now),
         (e.assumed, "assumed_none", None),
         (e.few_orders and _holds(with_fitting), "few_orders", with_fitting),
-        (e.few_orders, "cannot_tell", None),
         (with_fitting is then and goes(then), "fewer_nodes_after_requests", then),
         (raised and then is not None, "requests_only", None),
         (goes(now), "fewer_nodes" if production else "needs_fewest", now),
@@ -228,6 +227,7 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
         (e.requests_first is not None, "requests_only", None),
         (e.choice.because == "better", "other_policy", None),
         (now is not None and now.added > 0, "more_nodes", now),
+        (e.few_orders, "too_few_orders", None),
         (bool(e.counts), "keep", now),
     )
     return next(((key, one) for applies, key, one in rules if applies), ("cannot_tell", None))

@@ -90,6 +90,7 @@ def verdict(e: Evidence) -> Fact:
     about |= {
         "broken": len(e.broken) or None,
         "orders": e.choice.orders,
+        "needed": FEWEST,
         "gain": _gain(e.choice),
     }
     sized = {name: one.nodes for name, one in e.counts.items() if name.endswith("size")}

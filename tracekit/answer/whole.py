@@ -239,7 +239,9 @@ class _Counting:
             given = self.found.manifest["workload"]["assumptions"]
             sized: tuple[tuple[Case, float], ...] = (("half_size", 0.5), ("twice_size", 2.0))
             for case, times in sized:
-                sizes = [f"{name}={given[name] * times:g}" for name in _SIZES if name in given]
+                assumed = {name: given[name] * times for name in _SIZES if name in given}
+                # bytes are whole numbers, and are read as such
+                sizes = [f"{n}={int(v) if v == int(v) else v}" for n, v in assumed.items()]
                 changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
                 self._take(counts, self._counted(case, changed, repeats=1), case, changed)
         return counts, facts
@@ -257,7 +259,8 @@ class _Counting:
             drawn = counts_of(again, case)[0]
             if drawn.nodes is not None and not fewer_than(drawn, [one], by_cost=by_cost):
                 one = usual
-        if one is not None:
+        # what production does with all of its nodes is no count of more
+        if one is not None and (case != "no_more_often" or not one.added):
             counts[case] = one
 
     def _counted(self, case: Case, source: WorkloadSource, repeats: int | None = None) -> Study:

@@ -72,7 +72,7 @@ def print_table(
     stream = sys.stdout
     width = shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else WIDTH
     made = table(rows, columns, width=max(width, WIDTH // 2), shown=_cell_text)
-    print_lines([*paragraph(title), *made, *note.splitlines(), ""])
+    print_lines([*paragraph(title), *made, *paragraph(note), ""])
 
 
 def _cell_text(value: Any, unit: str = "") -> str:

@@ -42,7 +42,6 @@ def command(
         print_table(
             table.title, [table.columns[0], *right(*table.columns[1:])], table.rows, note=table.note
         )
-        print()
     for sentence in (*verdicts(analysis), *doubts(open_store(store))):
         print_sentence(sentence)
     print(

@@ -77,7 +77,7 @@ def test_every_command_of_a_report_and_a_terminal_names_the_file(
     assert noted["best_fit"] is None
     assert run(["report", "run", "--out", "page.html"]) == 0
     page = (tmp_path / "page.html").read_text()
-    commands = _proposed(re.sub(r"<[^>]+>", "", page))
+    commands = _proposed(re.sub(r"<[^>]+>", "\n", page))
     (again,) = [one for one in commands if one[-1] == "again"]
     assert _policies(again) == ["mine.py", "mine.py[weight=0.5]", "best_fit"]
     assert digest in page

@@ -68,7 +68,6 @@ def workload_from_sizes(
     pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
     told = [*_told(store, who, budgets, shut_out), *_barred_told(who, rules, pinned, shut_out)]
-    told += _further_told(store, who, used, assumptions)
     load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -102,7 +101,7 @@ def workload_from_sizes(
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=tuple(told),
+        told=(*told, *_further_told(store, who, used, assumptions)),
         left_out=_left_out(who, shut_out),
         facts=_facts(who, used, assumptions, shut_out),
     )
