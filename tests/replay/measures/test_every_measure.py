@@ -129,9 +129,7 @@ def test_a_measure_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
         load = f"paper000[nodes={nodes},containers=40,target_alloc_fraction=0.4]"
         told = ["replay", "--workload", load, *policies, "--repeat", "6"]
         assert run([*told, "--out", str(tmp_path / out)]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "cpu fair: CPU fairness" in shown
-    assert "CPU fairness: highest under worst_fit" in shown
+    capsys.readouterr()
 
     base = tmp_path / "base"
     summary = pl.read_parquet(base / "summary.parquet").filter(policy="worst_fit")
@@ -151,7 +149,6 @@ def test_a_measure_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run(["report", str(base), "--out", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert "CPU fairness" in text
-    assert "CPU fairness [0..1]" in text
 
     assert f"## {name}" in reference()["measures.md"]
     assert run(["list", "measures", name]) == 0
