@@ -23,6 +23,7 @@ from tracekit.answer.admissible import Barred, barred
 from tracekit.answer.counts import Count, Fullest
 from tracekit.answer.facts import Fact
 from tracekit.answer.intervals import COMPARED, RANDOM
+from tracekit.answer.production import ABOVE, BELOW
 from tracekit.answer.standings import difference, standings
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST
@@ -32,8 +33,6 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.units import MS_PER_DAY
 
-#: Requests come first where use is above, or below, these shares of what is requested.
-ABOVE, BELOW = 1.0, 0.5
 #: So many policies of ``common`` are counted beside the one in use and those that were named.
 MOST_COMMON = 2
 #: A shorter record shows no weekend.
@@ -220,6 +219,7 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
         (e.assumed, "assumed_none", None),
         (e.few_orders and _holds(with_fitting), "few_orders", with_fitting),
         (with_fitting is then and goes(then), "fewer_nodes_after_requests", then),
+        (raised and then is not None and then.added > 0, "more_nodes_after_requests", then),
         (raised and then is not None, "requests_only", None),
         (goes(now), "fewer_nodes" if production else "needs_fewest", now),
         (bool(e.broken) and not _holds(now) and goes(relative), "above_ceiling_fewer", relative),

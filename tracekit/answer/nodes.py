@@ -9,6 +9,7 @@ from tracekit.answer.counts import (
     RESOURCE,
     Case,
     Count,
+    Fullest,
     best,
     counts_of,
     detail_facts,
@@ -17,6 +18,7 @@ from tracekit.answer.counts import (
 )
 from tracekit.answer.decide import HOURS_A_MONTH, goes
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
+from tracekit.answer.production import broken_facts, facts_of_use
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import words_of
 from tracekit.replay.policy.entrant import USUAL
@@ -44,6 +46,7 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
     acted = chosen or relative
     facts = [
         _verdict(study, acted),
+        *_production_facts(study),
         *ceiling_facts(study),
         *_of_counts(counts, acted),
         *_of_counts(usual, acted),
@@ -52,6 +55,17 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
         *_sure(acted),
     ]
     return answer_of(facts, _next(study, acted, store, out))
+
+
+def _production_facts(study: Study) -> Iterator[Fact]:
+    """What comes before all counts: full nodes in production, and requests far from use."""
+    load = study.about["workload"]
+    use = load.get("production")
+    if use is None or study.about["scale"] != 1:
+        return
+    today = [Fullest(**one) for one in use["today"]]
+    yield from broken_facts(use["broken"], today, use["ceiling"], load["nodes"])
+    yield from facts_of_use(use["use_over_requested"])
 
 
 def case_of(study: Study) -> Case:
@@ -82,6 +96,7 @@ def _verdict(study: Study, count: Count | None) -> Fact:
             "of": study.about["nodes"],
             "added": None if count is None else count.added or None,
             "requests": "recorded" if count is None else count.requests,
+            "case": None if count is None else count.case,
         },
     )
 

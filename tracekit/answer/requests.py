@@ -1,14 +1,14 @@
 """What follows from a study of requests: facts, and what to do next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from tracekit.answer.counts import RESOURCE
-from tracekit.answer.decide import ABOVE, BELOW
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
+from tracekit.answer.production import facts_of_use
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.at_risk import kept_at_risk
 from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
@@ -65,23 +65,6 @@ def facts_of_requests(study: Study) -> list[Fact]:
         *_moved(study),
         *_judged(study),
         *_lacking(study),
-    ]
-
-
-def facts_of_use(over: Mapping[str, float]) -> list[Fact]:
-    """Mean use over what is requested, by resource; first facts where requests are far from use."""
-    return [
-        Fact(
-            kind="use_over_requested",
-            subject="trace",
-            measure=name,
-            value=value,
-            unit="fraction",
-            because="above" if value > ABOVE else "below_half" if value < BELOW else "",
-            rank=2 if BELOW <= value <= ABOVE else 1,
-            about={"resource": RESOURCE[name]},
-        )
-        for name, value in over.items()
     ]
 
 

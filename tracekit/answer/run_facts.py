@@ -26,7 +26,7 @@ from tracekit.answer.decide import (
 )
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
 from tracekit.answer.intervals import COMPARED
-from tracekit.answer.requests import facts_of_use
+from tracekit.answer.production import broken_facts, facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
@@ -134,23 +134,7 @@ def _lacks(e: Evidence) -> Iterator[Fact]:
     known = dict(e.results.manifest.get("workload", {})).get("quantities", {})
     if known.get("use of containers") == "assumed":
         yield Fact(kind="use_assumed", subject="trace")
-    if e.broken and e.today:
-        over = max(e.today, key=lambda one: one.value / e.ceiling.get(_resource(one), 1.0))
-        yield Fact(
-            kind="ceiling_broken",
-            subject=over.node,
-            measure=over.measure,
-            value=len(e.broken),
-            high=over.value,
-            against=e.ceiling[_resource(over)],
-            unit="nodes",
-            about={
-                "of": int(str(e.load.get("nodes") or 0)),
-                "resource": RESOURCE[_resource(over)],
-                "reaches_fraction": over.value,
-                "full_fraction": e.ceiling[_resource(over)],
-            },
-        )
+    yield from broken_facts(e.broken, e.today, e.ceiling, int(str(e.load.get("nodes") or 0)))
 
 
 def _resource(one: Fullest) -> str:

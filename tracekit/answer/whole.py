@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from tracekit.answer.counts import FULLEST, Case, Count, Fullest, best, counts_of, fewer_than
+from tracekit.answer.counts import Case, Count, best, counts_of, fewer_than
 from tracekit.answer.decide import Choice, Evidence, choose, to_count
 from tracekit.answer.facts import Answer, Fact
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.intervals import RANDOM
 from tracekit.answer.nodes import special_facts
+from tracekit.answer.production import ProductionUse, production_use
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
 from tracekit.crew.crew import Crew, OnProgress
@@ -29,11 +28,8 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.policy.entrant import parse_entrant, with_fit
 from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import Results, results
-from tracekit.replay.view.over_time import UseOverTime
-from tracekit.replay.workload.changed.prices import money_of
-from tracekit.replay.workload.requests.use_over_requested import request_changes, use_over_requested
+from tracekit.replay.workload.requests.use_over_requested import request_changes
 from tracekit.replay.workload.source import WorkloadSource
-from tracekit.replay.workload.workload import Workload
 from tracekit.sizing.requests.study import recommended
 from tracekit.store import open_store
 from tracekit.study import Study, write_study
@@ -95,65 +91,6 @@ class Production:
         found = production_use(self.source.load())
         on_progress(1, 0, 0)
         return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProductionUse:
-    """How full production's nodes are, what they cost, and how use compares with requests."""
-
-    today: tuple[Fullest, ...]
-    broken: tuple[str, ...]
-    ceiling: dict[str, float]
-    use_over_requested: dict[str, float]
-    cost_per_hour: float | None
-    unpriced: tuple[str, ...]
-    currency: str
-
-
-def production_use(load: Workload) -> ProductionUse:
-    """What the decision reads of production."""
-    ceiling = {"cpu": load.ceiling.cpu_fraction, "memory": load.ceiling.memory_fraction}
-    today: list[Fullest] = []
-    broken: tuple[str, ...] = ()
-    if load.recorded:
-        full = np.stack(_use_over_time(load))
-        for at, measure in enumerate(FULLEST.values()):
-            top = int(full[at].argmax())
-            today.append(
-                Fullest(node=load.node_ids[top], measure=measure, value=float(full[at, top]))
-            )
-        above = (full > np.array(list(ceiling.values()))[:, None]).any(axis=0)
-        broken = tuple(load.node_ids[at] for at in np.flatnonzero(above).tolist())
-    money = money_of(load)
-    share = use_over_requested(load)
-    return ProductionUse(
-        today=tuple(today),
-        broken=broken,
-        ceiling=ceiling,
-        use_over_requested=dict(share),
-        cost_per_hour=money.per_hour(),
-        unpriced=money.unpriced_types if money.unpriced_nodes < load.nodes else (),
-        currency=money.currency,
-    )
-
-
-def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
-    """CPU at the 99th percentile over time and the highest memory of each node in production."""
-    collected = UseOverTime(load)
-    capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
-    for step in range(len(load.times_ms)):
-        there = np.flatnonzero(load.present(step) & (load.recorded_node >= 0))
-        use = load.use_at(step)
-        on = load.recorded_node[there]
-        total = np.stack(
-            [
-                load.background[at, step] + np.bincount(on, use[at, there], minlength=load.nodes)
-                for at in range(2)
-            ]
-        )
-        collected.add(step, (total / capacity)[:, None, :])
-    found = collected.result()
-    return found.cpu_p99, found.highest[1]
 
 
 def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:

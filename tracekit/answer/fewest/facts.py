@@ -1,11 +1,13 @@
 """What a study of the fewest nodes says of its workload."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from tracekit.answer.fewest.limits import Limits
 from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.followed import LARGEST
+from tracekit.answer.production import production_use
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.grown import span_ms
@@ -49,6 +51,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         "quantities": dict(load.quantities),
         "background": shares(load)["background"],
         "currency": load.currency,
+        "production": dataclasses.asdict(production_use(given)),
     }
 
 
