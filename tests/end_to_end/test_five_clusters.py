@@ -47,17 +47,21 @@ def _needed(facts: list[Fact]) -> list[tuple[object, ...]]:
 def test_nodes_gives_the_number_of_the_run(name: str) -> None:
     done = _ran(name)
     for case in ("recorded", "recommended"):
-        told = done.answer.of("nodes_needed", case=case)
-        if not told:
+        counted = done.answer.of("nodes_needed", case=case)
+        if not counted:
             assert case == "recommended"
             continue
         sized = f"requests=sized:{done.out / 'studies' / 'requests'}"
         study = tracekit.nodes(
             done.store,
-            [str(told[0].subject)],
+            [str(counted[0].subject)],
             assume=[sized] if case == "recommended" else [],
         )
-        assert _needed(answer_of_nodes(study).of("nodes_needed", case=case)) == _needed(told)
+        answer = answer_of_nodes(study)
+        assert _needed(answer.of("nodes_needed", case=case)) == _needed(counted)
+        if case == "recorded":
+            for kind in ("ceiling_broken", "use_over_requested", "special_nodes"):
+                assert answer.of(kind) == done.answer.of(kind)
 
 
 @pytest.mark.parametrize("name", NAMES)
