@@ -60,7 +60,7 @@ def _waiting(policy: Mapping[str, Any]) -> Iterator[Fact]:
             value=one["containers"],
             unit="containers",
             because="kind",
-            rank=2,
+            rank=3,
             about={
                 "service": one["service"],
                 "may_take": one["may_take"],

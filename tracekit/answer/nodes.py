@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from tracekit.answer.counts import (
-    FULLEST,
-    RESOURCE,
     Case,
     Count,
     Fullest,
@@ -18,7 +16,7 @@ from tracekit.answer.counts import (
 )
 from tracekit.answer.decide import HOURS_A_MONTH, goes
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
-from tracekit.answer.production import broken_facts, facts_of_use
+from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import words_of
 from tracekit.replay.policy.entrant import USUAL
@@ -47,7 +45,7 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
     facts = [
         _verdict(study, acted),
         *_production_facts(study),
-        *ceiling_facts(study),
+        *ceiling_facts(study.about.get("ceiling", {})),
         *_of_counts(counts, acted),
         *_of_counts(usual, acted),
         *money_facts(study, acted),
@@ -99,20 +97,6 @@ def _verdict(study: Study, count: Count | None) -> Fact:
             "case": None if count is None else count.case,
         },
     )
-
-
-def ceiling_facts(study: Study) -> Iterator[Fact]:
-    """The limits that hold on each resource."""
-    ceiling = study.about.get("ceiling", {})
-    for resource, measure in FULLEST.items():
-        if resource in ceiling:
-            yield Fact(
-                kind="ceiling",
-                measure=measure,
-                value=ceiling[resource],
-                unit="fraction",
-                about={"resource": RESOURCE[resource]},
-            )
 
 
 def _of_counts(counts: Sequence[Count], acted: Count | None) -> Iterator[Fact]:

@@ -86,6 +86,20 @@ def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
     return found.cpu_p99, found.highest[1]
 
 
+def ceiling_facts(ceiling: Mapping[str, float]) -> Iterator[Fact]:
+    """From which use on a node is full, by resource."""
+    for resource, measure in FULLEST.items():
+        if resource in ceiling:
+            yield Fact(
+                kind="ceiling",
+                measure=measure,
+                value=ceiling[resource],
+                unit="fraction",
+                because=resource,
+                about={"resource": RESOURCE[resource]},
+            )
+
+
 def broken_facts(
     broken: Collection[str], today: Sequence[Fullest], ceiling: Mapping[str, float], of: int
 ) -> Iterator[Fact]:

@@ -26,7 +26,7 @@ from tracekit.answer.decide import (
 )
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
 from tracekit.answer.intervals import COMPARED
-from tracekit.answer.production import broken_facts, facts_of_use
+from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
@@ -113,14 +113,7 @@ def verdict(e: Evidence) -> Fact:
 
 def _lacks(e: Evidence) -> Iterator[Fact]:
     """What is missing, or comes before all counts."""
-    for resource, share in e.ceiling.items():
-        yield Fact(
-            kind="ceiling",
-            measure=FULLEST[resource],
-            value=share,
-            unit="fraction",
-            about={"resource": RESOURCE[resource]},
-        )
+    yield from ceiling_facts(e.ceiling)
     if e.assumed:
         given = dict(e.results.manifest.get("workload", {})).get("assumptions", {})
         yield Fact(
@@ -332,26 +325,22 @@ def _verdict(told: Difference, measure: Measure) -> Verdict:
 
 def _next(e: Evidence) -> Iterator[Followup]:
     """At most three commands, the most useful first."""
-    said: list[Followup] = []
+    steps: list[Followup] = []
     count = acted_on(e)[1]
     if e.requests_first is not None:
-        said.append(Followup(question="requests", command="requests", arguments={"STORE": e.store}))
-    if count is not None:
-        assume = {"assume": "requests=sized:" + f"{e.run}/studies/requests"}
-        said.append(
-            Followup(
-                question="nodes",
-                command="nodes",
-                arguments={
-                    "STORE": e.store,
-                    "policy": count.policy,
-                    **(assume if count.case == "recommended" else {}),
-                    "scale": 1.2,
-                },
-            )
+        steps.append(
+            Followup(question="requests", command="requests", arguments={"STORE": e.store})
         )
+    if count is not None and goes(count):
+        sized = {"assume": f"requests=sized:{e.run}/studies/requests"}
+        arguments: dict[str, Scalar] = {
+            "STORE": e.store,
+            "policy": count.policy,
+            **(sized if count.case == "recommended" else {}),
+        }
+        steps.append(Followup(question="drain", command="nodes", arguments=arguments))
     if e.few_orders:
-        said.append(
+        steps.append(
             Followup(
                 question="orders",
                 command="run",
@@ -359,18 +348,18 @@ def _next(e: Evidence) -> Iterator[Followup]:
             )
         )
     elif e.assumed:
-        said.append(
+        steps.append(
             Followup(question="sensitivity", command="sensitivity", arguments={"STORE": e.store})
         )
     elif e.cost_per_hour is None:
-        said.append(
+        steps.append(
             Followup(
                 question="prices",
                 command="run",
                 arguments={"SRC": e.store, "out": e.run, "price": "TYPE=AMOUNT"},
             )
         )
-    yield from said[:3]
+    yield from steps[:3]
 
 
 def _gain(choice: Choice) -> float | None:

@@ -129,6 +129,10 @@ class Printer:
         """Facts of kinds, a row each."""
         return self._table(tables.facts_table(self.facts(*names), caption))
 
+    def waiting(self, caption: str) -> Markup:
+        """Containers that a policy never placed, a row for each policy and service."""
+        return self._table(tables.waiting(self.facts("waiting"), caption))
+
     def pivot(self, caption: str, kind: str, beside: str) -> Markup:
         """Facts of a kind: a row for each subject, a column for each measure."""
         return self._table(tables.pivot(self.facts(kind), self.facts(beside), caption))
@@ -162,8 +166,8 @@ class Printer:
 
     def glossary(self) -> list[tuple[str, str]]:
         """Labels of the kinds of facts that the answer has, with their meanings."""
-        there = dict.fromkeys(one.kind for one in self.answer.facts)
-        return [(kinds()[name].label, kinds()[name].meaning) for name in there]
+        used = dict.fromkeys(one.kind for one in self.answer.facts)
+        return [(kinds()[name].label, kinds()[name].meaning) for name in used]
 
     def policies(self) -> Markup:
         """The policies of the run, written out."""

@@ -176,6 +176,23 @@ def facts_table(facts: Sequence[Fact], caption: str) -> Table:
     return Table(caption=caption, columns=columns, rows=cells)
 
 
+def waiting(facts: Sequence[Fact], caption: str) -> Table:
+    """Containers that a policy never placed, by policy and service, and what they lack."""
+    rows = [
+        {
+            "policy": one.subject,
+            "service": one.about_it("service"),
+            "containers": one.value,
+            "nodes": one.about_it("of"),
+            "nodes_that_may_take_them": one.about_it("may_take"),
+            "lacking_most": one.about_it("lacking"),
+        }
+        for one in facts
+        if one.about_it("service") is not None
+    ]
+    return records(rows, caption) if rows else Table(caption=caption, columns=(), rows=())
+
+
 def pivot(facts: Sequence[Fact], beside: Sequence[Fact], caption: str) -> Table:
     """Facts of several subjects and measures: a row for each subject, a column for each measure.
 
@@ -243,7 +260,8 @@ def cell(value: Any, col: Column, unit: str = "") -> Cell:
     """
     if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
         return Cell(text=NONE)
-    kind: Kind = "size" if unit == "bytes" and col.kind == "number" else col.kind
+    in_bytes = unit == "bytes" and col.name != "containers"
+    kind: Kind = "size" if in_bytes and col.kind == "number" else col.kind
     text = _text(_named(value, col.name), kind)
     full = str(value) if col.kind == "id" and text != str(value) else ""
     sort = f"{value:.9g}" if isinstance(value, float) else str(value)
