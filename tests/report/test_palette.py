@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracekit.arrays import FloatArray
-from tracekit.report.drawing.palette import SERIES, SURFACES, TEXT, color, declarations, zone_color
+from tracekit.report.drawing.palette import SERIES, SURFACES, TEXT, color, declarations
 
 #: Machado, Oliveira and Fernandes 2009, severity 1.0, in linear RGB.
 DEFICIENCIES = {
@@ -64,7 +64,6 @@ def test_series_of_one_figure_stay_apart(
 
 def test_names_are_the_only_way_to_a_colour() -> None:
     assert color("cpu") == "var(--cpu)"
-    assert zone_color("too_short") == "var(--zone-too-short)"
     with pytest.raises(KeyError):
         color("mauve")
 

@@ -16,12 +16,12 @@ from shrink_support import EVEN, limits, row, shrunk, varying
 from tracekit.answer.fewest.few_nodes import Here, asked_over_time
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
-from tracekit.answer.fewest.study import as_production
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import order_seed
+from tracekit.study import Study
 
 CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
 ORDERS, SEED = 2, 3
@@ -172,6 +172,13 @@ def test_the_answer_shows_what_the_search_saw() -> None:
     assert (told["cost_kept_per_hour"], told["cost_all_per_hour"]) == (told["nodes"] / 2, 20)
     # production has all forty on n0
     assert told["restarted"] == (0 if "n0" in kept["node"].to_list() else 40)
+
+
+def as_production(study: Study) -> Study | None:
+    """The study's frames of nodes that are above the ceiling no more often than in production."""
+    end = "_as_production"
+    frames = {name.removesuffix(end): one for name, one in study.frames.items() if end in name}
+    return dataclasses.replace(study, frames=frames) if frames else None
 
 
 def test_production_above_the_ceiling_is_counted_by_itself_too() -> None:

@@ -29,8 +29,6 @@ LIKE = "like_node"
 SPECIAL = "special"
 #: The column of how many containers find no node with all nodes either; null where none waits.
 WAITS_WITH_ALL = "waits_with_all"
-#: The column of the measure whose limit breaks on all nodes there are.
-BREAKS_WITH_ALL = "breaks_measure"
 #: The column of how many further nodes are needed; these are among the nodes that are enough.
 ADDED = "added_nodes"
 #: How policies are put in order: who has an answer, who needs no further nodes, the fewest first.

@@ -197,7 +197,6 @@ def shrink_cluster(
     anyway: bool = False,
     called: str | None = None,
     subject: str = "",
-    kept_placement: bool = False,
     progress: Progress = SILENT,
 ) -> Study:
     """The fewest nodes for each policy, as a study.
@@ -233,8 +232,6 @@ def shrink_cluster(
     subject : str, optional
         The policy that the answer is about, others beside it; that with the fewest if not given.
         Of others it is not asked how many more nodes are enough where all are too few.
-    kept_placement : bool
-        Whether a run before says to keep production's placement, so that fewer nodes are an "if".
 
     Returns
     -------
@@ -265,7 +262,7 @@ def shrink_cluster(
         some nodes take nothing new, which go before all others; ``running_containers`` where
         production's placement is recorded: how many it runs there at the end, without daemons.
         Where production is above the ceiling, ``policies_as_production`` and so on have the same
-        for nodes that are above it no more often than in production: see ``as_production``.
+        for nodes that are above it no more often than in production.
 
     Raises
     ------
@@ -296,7 +293,6 @@ def shrink_cluster(
             "policies": list(entrants),
             **files_noted(entrants.values()),
             **({"subject": subject} if subject else {}),
-            **({"kept_placement": True} if kept_placement else {}),
             "limits": [one.text for one in within.on_use(entrants)],
             "limits_given": bool(limits),
             "ceiling": {
@@ -317,16 +313,6 @@ def shrink_cluster(
         },
         frames=_frames(counts),
     )
-
-
-def as_production(study: Study) -> Study | None:
-    """The study of nodes that are above the ceiling no more often than in production.
-
-    None where production is not above the ceiling, or a limit was given on use.
-    """
-    end = f"_as_{AS_PRODUCTION}"
-    found = {name.removesuffix(end): one for name, one in study.frames.items() if end in name}
-    return replace(study, frames=found) if found else None
 
 
 def _frames(counts: Counts) -> dict[str, Any]:

@@ -23,8 +23,6 @@ HELD = "held"
 
 #: There is too little of what is requested.
 ROOM = "room for requests"
-#: No node may take the container, whatever runs there.
-CLOSED = "labels, taints and size of the nodes"
 
 
 def in_gang(load: Workload, index: int) -> bool:

@@ -51,11 +51,6 @@ def color(name: str) -> str:
     return f"var(--{name})"
 
 
-def zone_color(zone: str) -> str:
-    """The colour of a zone of nodes."""
-    return color(f"zone-{zone.lower().replace('_', '-')}")
-
-
 def declarations(*, dark: bool) -> str:
     """The palette as CSS custom properties."""
     return " ".join(f"--{name}: {values[dark]};" for name, values in _ALL.items())
