@@ -64,20 +64,20 @@ def node_steps(load: Mapping[str, Any]) -> float:
     return float((load.get("nodes") or 0) * (load.get("settled_steps") or load.get("steps") or 0))
 
 
-def allowance(found: Results) -> Allowance:
+def allowance(results: Results) -> Allowance:
     """What the policies of a run may come to."""
-    load = found.manifest.get("workload", {})
+    load = results.manifest.get("workload", {})
     steps = load.get("steps") or 0
     few = int(load.get(MAY_WAIT) or 0)
     overload = OVERLOAD_SHARE * node_steps(load)
-    if OBSERVED in found.policies:
-        left, waited = never_placed(found, OBSERVED), steps_waited(found, OBSERVED)
+    if OBSERVED in results.policies:
+        left, waited = never_placed(results, OBSERVED), steps_waited(results, OBSERVED)
         few = 0 if left or waited else few
-        if found.known(OBSERVED, OVERLOAD):
-            overload = max(overload, float(found.of(OBSERVED, OVERLOAD).mean()))
+        if results.known(OBSERVED, OVERLOAD):
+            overload = max(overload, float(results.of(OBSERVED, OVERLOAD).mean()))
     else:
-        left = min((never_placed(found, one) for one in found.policies), default=0)
-        waited = min((steps_waited(found, one) for one in found.policies), default=0.0)
+        left = min((never_placed(results, one) for one in results.policies), default=0)
+        waited = min((steps_waited(results, one) for one in results.policies), default=0.0)
     return Allowance(
         overloaded_node_steps=overload,
         waiting=left + few,
@@ -85,7 +85,7 @@ def allowance(found: Results) -> Allowance:
     )
 
 
-def barred(found: Results, policy: str, *, named: Collection[str] = ()) -> Barred | None:
+def barred(results: Results, policy: str, *, named: Collection[str] = ()) -> Barred | None:
     """Why a policy is not recommended; None where it may be.
 
     Parameters
@@ -93,17 +93,17 @@ def barred(found: Results, policy: str, *, named: Collection[str] = ()) -> Barre
     named : collection of str
         The policies that the user spelled; others must be those of a scheduler.
     """
-    kind = used_by(found, policy)
+    kind = used_by(results, policy)
     if kind == "yardstick" or (kind == "paper" and policy not in named):
         return Barred(policy=policy, because="paper" if kind == "paper" else "yardstick")
-    may, orders = allowance(found), found.orders(policy)
-    if waits_too_much(found, policy, may):
-        left = float(never_placed(found, policy))
+    may, orders = allowance(results), results.orders(policy)
+    if waits_too_much(results, policy, may):
+        left = float(never_placed(results, policy))
         return Barred(
             policy=policy, because="waiting", measure=PENDING, value=left, allowed=may.waiting
         )
-    if found.known(policy, OVERLOAD):
-        mean = float(found.of(policy, OVERLOAD).mean())
+    if results.known(policy, OVERLOAD):
+        mean = float(results.of(policy, OVERLOAD).mean())
         if mean > may.overloaded_node_steps:
             return Barred(
                 policy=policy,
@@ -112,52 +112,52 @@ def barred(found: Results, policy: str, *, named: Collection[str] = ()) -> Barre
                 value=mean,
                 allowed=may.overloaded_node_steps,
             )
-    if orders < min(FEWEST, found.most_orders):
-        return Barred(policy=policy, because="orders", value=orders, allowed=found.most_orders)
+    if orders < min(FEWEST, results.most_orders):
+        return Barred(policy=policy, because="orders", value=orders, allowed=results.most_orders)
     return None
 
 
-def barred_for_good(found: Results, policy: str) -> bool:
+def barred_for_good(results: Results, policy: str) -> bool:
     """Whether further orders of arrival cannot make a policy of one order admissible."""
-    may = allowance(found)
-    if waits_too_much(found, policy, may):
+    may = allowance(results)
+    if waits_too_much(results, policy, may):
         return True
-    if not found.known(policy, OVERLOAD):
+    if not results.known(policy, OVERLOAD):
         return False
-    least = float(found.of(policy, OVERLOAD).sum()) / max(found.most_orders, 1)
+    least = float(results.of(policy, OVERLOAD).sum()) / max(results.most_orders, 1)
     return least > may.overloaded_node_steps
 
 
-def used_by(found: Results, policy: str) -> str:
+def used_by(results: Results, policy: str) -> str:
     """Who runs a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
-    known = found.manifest.get("policies") or ()
+    known = results.manifest.get("policies") or ()
     return str(next((one["used_by"] for one in known if one["policy"] == policy), "paper"))
 
 
-def waits_too_much(found: Results, policy: str, may: Allowance | None = None) -> bool:
+def waits_too_much(results: Results, policy: str, may: Allowance | None = None) -> bool:
     """Whether a policy leaves more containers waiting than it may."""
-    allowed = may or allowance(found)
+    allowed = may or allowance(results)
     return (
-        never_placed(found, policy) > allowed.waiting
-        or steps_waited(found, policy) > allowed.waiting_steps
+        never_placed(results, policy) > allowed.waiting
+        or steps_waited(results, policy) > allowed.waiting_steps
     )
 
 
-def never_placed(found: Results, policy: str) -> int:
+def never_placed(results: Results, policy: str) -> int:
     """Containers it never placed, in the order of arrival with most of them."""
-    return int(found.of(policy, PENDING).max()) if found.known(policy, PENDING) else 0
+    return int(results.of(policy, PENDING).max()) if results.known(policy, PENDING) else 0
 
 
-def steps_waited(found: Results, policy: str) -> float:
+def steps_waited(results: Results, policy: str) -> float:
     """Container-steps that containers waited in the first order of arrival."""
-    if STEPS not in found.summary.columns:
+    if STEPS not in results.summary.columns:
         return 0.0
-    return float(found.summary.filter(policy=policy)[STEPS].item() or 0.0)
+    return float(results.summary.filter(policy=policy)[STEPS].item() or 0.0)
 
 
-def carries_less(found: Results, policy: str, measure: Measure) -> bool:
+def carries_less(results: Results, policy: str, measure: Measure) -> bool:
     """Whether a measure of use is of less load under a policy, as containers waited."""
-    return of_use(measure) and found.waited(policy)
+    return of_use(measure) and results.waited(policy)
 
 
 def placed_all(production: Mapping[str, Any] | None) -> bool:

@@ -23,9 +23,9 @@ _DISPLACED = {
 }
 
 
-def caveats(found: Results) -> Iterator[Fact]:
+def caveats(results: Results) -> Iterator[Fact]:
     """What no measure counts, what fits nowhere, who lost a place, and notes of policies."""
-    load = found.manifest.get("workload", {})
+    load = results.manifest.get("workload", {})
     of = load.get("containers") or 0
     unseen = load.get("facts", {}).get(BETWEEN, 0)
     if unseen > MATERIAL * of:
@@ -42,8 +42,8 @@ def caveats(found: Results) -> Iterator[Fact]:
         yield Fact(
             kind="too_large", subject="trace", value=large, unit="containers", about={"of": of}
         )
-    yield from _displaced(found.summary)
-    for policy in found.manifest.get("policies", ()):
+    yield from _displaced(results.summary)
+    for policy in results.manifest.get("policies", ()):
         yield from _waiting(policy)
         for note in policy.get("notes", ()):
             yield Fact(kind="note", subject=policy["policy"], about={"text": note})

@@ -27,7 +27,7 @@ _SCHEMA = {
 }
 
 
-def differences(found: Results) -> pl.DataFrame:
+def differences(results: Results) -> pl.DataFrame:
     """Every pair of the policies that met every order, by every measure: a's value less b's.
 
     Returns
@@ -40,25 +40,25 @@ def differences(found: Results) -> pl.DataFrame:
         so that p_corrected of the one and of the other do not rank alike; ``all_placed`` where
         neither policy ever left a container waiting, so that both carried the same load.
     """
-    most = found.most_orders
-    names = [name for name in found.policies if found.orders(name) == most]
-    first = {name: group[0] for group in found.groups for name in group}
+    most = results.most_orders
+    names = [name for name in results.policies if results.orders(name) == most]
+    first = {name: group[0] for group in results.groups for name in group}
     waited = {
-        name: found.known(name, "pending") and bool(found.of(name, "pending").any())
+        name: results.known(name, "pending") and bool(results.of(name, "pending").any())
         for name in names
     }
     columns: dict[str, list[Any]] = {name: [] for name in _SCHEMA}
     for one, other in itertools.combinations(names, 2):
-        columns["measure"] += found.measures
+        columns["measure"] += results.measures
         for name, value in (
             ("policy_a", one),
             ("policy_b", other),
             ("repeats", most),
             ("all_placed", not (waited[one] or waited[other])),
         ):
-            columns[name] += [value] * len(found.measures)
-        part = _part(found, first[one], first[other])
-        columns["family"] += _families(found, first[one], first[other])
+            columns[name] += [value] * len(results.measures)
+        part = _part(results, first[one], first[other])
+        columns["family"] += _families(results, first[one], first[other])
         columns["difference_mean"] += part.mean.tolist()
         for name in ("low", "high", "p", "p_corrected", "separated"):
             columns[name] += getattr(part, name).tolist()
@@ -68,18 +68,18 @@ def differences(found: Results) -> pl.DataFrame:
     return made.with_columns(pl.col("low", "high", "p", "p_corrected").fill_nan(None))
 
 
-def _families(found: Results, one: str, other: str) -> list[str | None]:
+def _families(results: Results, one: str, other: str) -> list[str | None]:
     """The family of a pair by measure; none where the two place alike."""
     if one == other:
-        return [None] * len(found.measures)
-    pairs, _ = differences_of(found)
+        return [None] * len(results.measures)
+    pairs, _ = differences_of(results)
     pair = (one, other) if (one, other) in pairs else (other, one)
-    return ["decision" if ours else "others" for ours in decisive(found, [pair]).tolist()]
+    return ["decision" if ours else "others" for ours in decisive(results, [pair]).tolist()]
 
 
-def _part(found: Results, one: str, other: str) -> Compared:
+def _part(results: Results, one: str, other: str) -> Compared:
     """The difference of two policies by each measure; no rows where they place alike."""
-    many = len(found.measures)
+    many = len(results.measures)
     if one == other:
         none, unknown = np.zeros(many), np.full(many, np.nan)
         return Compared(
@@ -90,26 +90,26 @@ def _part(found: Results, one: str, other: str) -> Compared:
             p_corrected=unknown,
             separated=np.zeros(many, dtype=np.bool_),
         )
-    pairs, tested = differences_of(found)
+    pairs, tested = differences_of(results)
     turned = (one, other) not in pairs
     at = pairs[(other, one) if turned else (one, other)] * many
     return tested.part(slice(at, at + many), turned=turned)
 
 
-def with_intervals(found: Results) -> pl.DataFrame:
+def with_intervals(results: Results) -> pl.DataFrame:
     """The summary with ``<measure>_repeats``, ``_low`` and ``_high``, each before its unit.
 
     They hold the mean over the repeats and the limits of its interval, which are those of
     ``Standing``; NULL for policies that were not repeated, as the bound.
     """
-    names = [name for name in found.policies if found.orders(name) > 1]
-    intervals = {name: interval_of(found, name) for name in names}
+    names = [name for name in results.policies if results.orders(name) > 1]
+    intervals = {name: interval_of(results, name) for name in names}
     columns: dict[str, list[object]] = {"policy": list(names)}
     for part in ("repeats", "low", "high"):
         field = "mean" if part == "repeats" else part
-        for at, measure in enumerate(found.measures):
+        for at, measure in enumerate(results.measures):
             values = [float(getattr(intervals[name], field)[at]) for name in names]
             columns[part_column(measure, part)] = [None if np.isnan(v) else v for v in values]
     kinds = {name: pl.String if name == "policy" else pl.Float64 for name in columns}
     made = pl.DataFrame(columns, schema=kinds)
-    return found.summary.join(made, on="policy", how="left", maintain_order="left")
+    return results.summary.join(made, on="policy", how="left", maintain_order="left")

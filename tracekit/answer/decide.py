@@ -147,7 +147,7 @@ class Evidence:
         return None
 
 
-def choose(found: Results, *, named: Collection[str] = (), in_use: str = USUAL) -> Choice:
+def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL) -> Choice:
     """The policy that a run recommends with all nodes.
 
     Parameters
@@ -157,33 +157,35 @@ def choose(found: Results, *, named: Collection[str] = (), in_use: str = USUAL) 
     in_use : str
         The policy that stands for production's scheduler.
     """
-    reasons = {one: barred(found, one, named=named) for one in found.policies if one != OBSERVED}
-    may = _by_nodes(found, [one for one, why in reasons.items() if why is None])
-    measure = next((one for one in COMPARED if one in found.measures), "")
-    orders = found.most_orders
-    kept = in_use if in_use in found.policies or OBSERVED in found.policies else ""
-    because = "in_use" if OBSERVED in found.policies else "no_production"
+    reasons = {
+        one: barred(results, one, named=named) for one in results.policies if one != OBSERVED
+    }
+    may = _by_nodes(results, [one for one, why in reasons.items() if why is None])
+    measure = next((one for one in COMPARED if one in results.measures), "")
+    orders = results.most_orders
+    kept = in_use if in_use in results.policies or OBSERVED in results.policies else ""
+    because = "in_use" if OBSERVED in results.policies else "no_production"
     policy = kept or next(iter(may), "")
-    if orders < FEWEST and not found.manifest.get("repeats_none"):
+    if orders < FEWEST and not results.manifest.get("repeats_none"):
         because = "few_orders"
     elif measure:
-        rivals = [one for one in (OBSERVED, kept, RANDOM) if one in found.policies]
+        rivals = [one for one in (OBSERVED, kept, RANDOM) if one in results.policies]
         better = [
             one
             for one in may
-            if one != in_use and all(is_better(found, one, r, measure) for r in rivals)
+            if one != in_use and all(is_better(results, one, r, measure) for r in rivals)
         ]
         if better and rivals:
-            policy, because = _first(found, better, measure), "better"
-        elif OBSERVED not in found.policies and may:
-            policy = _first(found, may, measure)
-    beside = OBSERVED if OBSERVED in found.policies else kept
+            policy, because = _first(results, better, measure), "better"
+        elif OBSERVED not in results.policies and may:
+            policy = _first(results, may, measure)
+    beside = OBSERVED if OBSERVED in results.policies else kept
     return Choice(
         policy=policy,
         because=because,
         measure=measure,
-        value=mean_of(found, policy, measure),
-        against=mean_of(found, beside, measure) if beside != policy else None,
+        value=mean_of(results, policy, measure),
+        against=mean_of(results, beside, measure) if beside != policy else None,
         barred=tuple(why for why in reasons.values() if why is not None),
         may=tuple(may),
         orders=orders,
@@ -197,14 +199,14 @@ def to_count(choice: Choice, *, named: Collection[str], in_use: str) -> list[str
     return list(dict.fromkeys([in_use, *mine, *common]))
 
 
-def is_better(found: Results, policy: str, other: str, measure: str) -> bool:
+def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
     """Whether a policy is better than another beyond chance and by 1 % or more."""
     if policy == other:
         return True
-    told = difference(found, policy, other, measure)
-    if told is None or not told.apart or told.slight:
+    gap = difference(results, policy, other, measure)
+    if gap is None or not gap.apart or gap.slight:
         return False
-    return (told.mean < 0) == (found.measures[measure].first == "low")
+    return (gap.mean < 0) == (results.measures[measure].first == "low")
 
 
 def acted_on(e: Evidence) -> tuple[str, Count | None]:
@@ -245,25 +247,25 @@ def goes(count: Count | None) -> bool:
     return less >= 1 and less >= MATERIAL * count.of
 
 
-def _by_nodes(found: Results, names: Sequence[str]) -> list[str]:
+def _by_nodes(results: Results, names: Sequence[str]) -> list[str]:
     """Policies by the nodes that they used in the first order of arrival, the fewest first."""
 
     def used(name: str) -> float:
-        return float(found.of(name, NODES)[0]) if found.known(name, NODES) else float("inf")
+        return float(results.of(name, NODES)[0]) if results.known(name, NODES) else float("inf")
 
     return sorted(names, key=lambda name: (used(name), name != USUAL, name))
 
 
-def _first(found: Results, names: Sequence[str], measure: str) -> str:
+def _first(results: Results, names: Sequence[str], measure: str) -> str:
     """Of policies that chance does not tell apart: a scheduler's own, else the best mean."""
-    rows = [row for row in standings(found, measure).rows if set(row.names) & set(names)]
+    rows = [row for row in standings(results, measure).rows if set(row.names) & set(names)]
     top = [one for row in rows if not row.apart_from_best for one in row.names if one in names]
     mine = top or [one for row in rows for one in row.names if one in names]
     return USUAL if USUAL in mine else mine[0]
 
 
-def mean_of(found: Results, policy: str, measure: str) -> float | None:
+def mean_of(results: Results, policy: str, measure: str) -> float | None:
     """The mean of a measure over the orders a policy met; None where it is unknown."""
-    if not policy or not measure or not found.known(policy, measure):
+    if not policy or not measure or not results.known(policy, measure):
         return None
-    return float(found.of(policy, measure).mean())
+    return float(results.of(policy, measure).mean())

@@ -52,13 +52,13 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     among = alone if size <= LARGEST else quick if size <= LARGEST_SCORED else []
     if not among or (met and size > LARGEST):
         return []
-    found = results(run)
+    replays = results(run)
     if size <= SMALL:
-        left = [one for one in among if not barred_for_good(found, str(one))]
+        left = [one for one in among if not barred_for_good(replays, str(one))]
         return [one for one in left if str(one) not in met]
-    by_name = {str(one): one for one in among if not barred_for_good(found, str(one))}
-    by = next((one for one in COMPARED if one in found.measures), "")
-    best = _ranked(found, by, list(by_name))[:MOST] if by else []
+    by_name = {str(one): one for one in among if not barred_for_good(replays, str(one))}
+    by = next((one for one in COMPARED if one in replays.measures), "")
+    best = _ranked(replays, by, list(by_name))[:MOST] if by else []
     return [by_name[name] for name in best if name not in met]
 
 
@@ -68,8 +68,8 @@ def _slow(one: Entrant) -> bool:
     return policy.batched or isinstance(policy, Interference)
 
 
-def _ranked(found: Results, by: str, names: Sequence[str]) -> list[str]:
+def _ranked(replays: Results, by: str, names: Sequence[str]) -> list[str]:
     """The policies by their first order, best first."""
-    sign = 1.0 if found.measures[by].first == "low" else -1.0
-    known = [name for name in names if found.known(name, by)]
-    return sorted(known, key=lambda name: sign * float(found.of(name, by)[0]))
+    sign = 1.0 if replays.measures[by].first == "low" else -1.0
+    known = [name for name in names if replays.known(name, by)]
+    return sorted(known, key=lambda name: sign * float(replays.of(name, by)[0]))

@@ -32,7 +32,7 @@ _OF_A_WHOLE = "_share"
 
 
 @functools.lru_cache(maxsize=4)
-def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared]:
+def differences_of(results: Results) -> tuple[dict[tuple[str, str], int], Compared]:
     """Every pair of policies that place differently, by every measure, corrected for all.
 
     What a decision reads is a family of its own: see ``decisive``.
@@ -43,31 +43,31 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
         The pairs, numbered; the columns of the other go through the measures of the first pair,
         then of the second.
     """
-    most = max((found.orders(names[0]) for names in found.groups), default=0)
-    names = [group[0] for group in found.groups if found.orders(group[0]) == most]
+    most = max((results.orders(names[0]) for names in results.groups), default=0)
+    names = [group[0] for group in results.groups if results.orders(group[0]) == most]
     pairs = list(itertools.combinations(names, 2))
-    apart_by = [_testable(found, *pair) for pair in pairs]
+    apart_by = [_testable(results, *pair) for pair in pairs]
     table = np.concatenate(apart_by, axis=1) if apart_by else np.zeros((most, 0))
-    with_it = [any(_is_production(found, name) for name in pair) for pair in pairs]
-    once = np.repeat(with_it, len(found.measures))
-    tested = compare(table, first=decisive(found, pairs), once=once, looks=found.looks)
-    return {pair: at for at, pair in enumerate(pairs)}, _within_reach(found, pairs, tested)
+    with_it = [any(_is_production(results, name) for name in pair) for pair in pairs]
+    once = np.repeat(with_it, len(results.measures))
+    tested = compare(table, first=decisive(results, pairs), once=once, looks=results.looks)
+    return {pair: at for at, pair in enumerate(pairs)}, _within_reach(results, pairs, tested)
 
 
-def decisive(found: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
+def decisive(results: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
     """Which comparisons a decision reads, shape (pairs times measures,): pair by pair.
 
     Some 30 policies and 40 measures make thousands of comparisons; with an equal share of what may
     go wrong for each, little would be left to the few that a decision hangs on.
     """
-    every = found.policies
-    fit = {one for one in every if barred(found, one, named=every) is None} | {OBSERVED, RANDOM}
-    read = np.array([name in COMPARED for name in found.measures], dtype=np.bool_)
+    every = results.policies
+    fit = {one for one in every if barred(results, one, named=every) is None} | {OBSERVED, RANDOM}
+    read = np.array([name in COMPARED for name in results.measures], dtype=np.bool_)
     rows = [read & (set(pair) <= fit) for pair in pairs]
     return np.concatenate(rows) if rows else np.zeros(0, dtype=np.bool_)
 
 
-def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
+def _within_reach(results: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
     """Differences cut off at what is possible: no value is below 0, or below a proven bound.
 
     Production need not keep to a bound, as its nodes may hold more than was requested. A value that
@@ -75,14 +75,14 @@ def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Comp
     """
     if not pairs:
         return tested
-    most = {name: _most(found, name) for pair in pairs for name in pair}
+    most = {name: _most(results, name) for pair in pairs for name in pair}
     highest, lowest = (np.concatenate([most[pair[at]] for pair in pairs]) for at in (0, 1))
-    bound = _least(found)
-    floor = {name: 0.0 * bound if _is_production(found, name) else bound for name in most}
+    bound = _least(results)
+    floor = {name: 0.0 * bound if _is_production(results, name) else bound for name in most}
     floors = [np.concatenate([floor[pair[at]] for pair in pairs]) for at in (0, 1)]
     low = np.maximum(tested.low, np.minimum(tested.mean, floors[0] - lowest))
     high = np.minimum(tested.high, np.maximum(tested.mean, highest - floors[1]))
-    still = np.concatenate([_still(found, *pair) for pair in pairs]) & tested.separated
+    still = np.concatenate([_still(results, *pair) for pair in pairs]) & tested.separated
     return dataclasses.replace(
         tested,
         low=np.where(still, tested.mean, low),
@@ -90,97 +90,97 @@ def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Comp
     )
 
 
-def _is_production(found: Results, policy: str) -> bool:
+def _is_production(results: Results, policy: str) -> bool:
     """Whether it is production, or places as production did."""
-    return any(OBSERVED in names and policy in names for names in found.groups)
+    return any(OBSERVED in names and policy in names for names in results.groups)
 
 
-def _still(found: Results, one: str, other: str) -> BoolArray:
+def _still(results: Results, one: str, other: str) -> BoolArray:
     """Which measures are the same in every order that two policies met."""
-    parts = [np.ptp(found.values[name], axis=0) == 0 for name in (one, other)]
+    parts = [np.ptp(results.values[name], axis=0) == 0 for name in (one, other)]
     return np.asarray(parts[0] & parts[1])
 
 
-def _least(found: Results) -> FloatArray:
+def _least(results: Results) -> FloatArray:
     """The lowest possible value by measure: the bound, where there is one; else 0."""
-    bound = found.summary.filter(policy=BOUND)
+    bound = results.summary.filter(policy=BOUND)
     known = [
         bound[name].item() if bound.height and name in bound.columns else None
-        for name in found.measures
+        for name in results.measures
     ]
-    low = [one.better == "low" for one in found.measures.values()]
+    low = [one.better == "low" for one in results.measures.values()]
     pairs = zip(known, low, strict=True)
     return np.array([value if value is not None and is_low else 0.0 for value, is_low in pairs])
 
 
-def _most(found: Results, policy: str) -> FloatArray:
+def _most(results: Results, policy: str) -> FloatArray:
     """How far the interval of each mean goes upwards; infinite for measures that may be below 0."""
-    below = np.any([(values < 0).any(axis=0) for values in found.values.values()], axis=0)
-    high = interval_of(found, policy).high
+    below = np.any([(values < 0).any(axis=0) for values in results.values.values()], axis=0)
+    high = interval_of(results, policy).high
     return np.where(below | np.isnan(high), np.inf, high)
 
 
-def _testable(found: Results, one: str, other: str) -> FloatArray:
+def _testable(results: Results, one: str, other: str) -> FloatArray:
     """Differences; NaN where the repeats could not differ, as they would look certain."""
-    values = apart(found.values[one], found.values[other])
-    if found.covers != (SEED,):
+    values = apart(results.values[one], results.values[other])
+    if results.covers != (SEED,):
         return values
     # nothing but the seed differed, and neither of the two draws
-    same = np.ptp(found.values[one], axis=0) + np.ptp(found.values[other], axis=0) == 0
+    same = np.ptp(results.values[one], axis=0) + np.ptp(results.values[other], axis=0) == 0
     return np.where(same & (values != 0).any(axis=0), np.nan, values)
 
 
 @functools.lru_cache(maxsize=256)
-def interval_of(found: Results, policy: str) -> Means:
+def interval_of(results: Results, policy: str) -> Means:
     """A policy's means by every measure, with intervals that hold for all rows together.
 
     Of fewer orders than an interval needs there is none: two would give "84 +- 2,984".
     """
-    middle = means(found.values[policy], comparisons=together(found))
-    if found.orders(policy) < FEWEST:
+    middle = means(results.values[policy], comparisons=together(results))
+    if results.orders(policy) < FEWEST:
         nothing = np.full(len(middle.mean), np.nan)
         return Means(mean=middle.mean, low=nothing, high=nothing)
-    return dataclasses.replace(middle, high=np.minimum(middle.high, _ceilings(found)))
+    return dataclasses.replace(middle, high=np.minimum(middle.high, _ceilings(results)))
 
 
-def together(found: Results) -> int:
+def together(results: Results) -> int:
     """How many intervals of a measure are to hold together."""
-    return len(found.groups) * found.looks
+    return len(results.groups) * results.looks
 
 
-def ceiling(found: Results, measure: str) -> float:
+def ceiling(results: Results, measure: str) -> float:
     """The highest possible value of a measure; endless where there is none."""
-    return float(_ceilings(found)[list(found.measures).index(measure)])
+    return float(_ceilings(results)[list(results.measures).index(measure)])
 
 
 @functools.lru_cache(maxsize=4)
-def _ceilings(found: Results) -> FloatArray:
+def _ceilings(results: Results) -> FloatArray:
     """The highest possible value by measure: 1 for a share of a whole.
 
     Where requests stand for use and are respected, all shares have this limit.
     """
-    most = np.max([values.max(axis=0) for values in found.values.values()], axis=0)
-    ending = SHARES if _requests_are_use(found) else (_OF_A_WHOLE,)
-    whole = np.array([name.endswith(ending) for name in found.measures])
+    most = np.max([values.max(axis=0) for values in results.values.values()], axis=0)
+    ending = SHARES if _requests_are_use(results) else (_OF_A_WHOLE,)
+    whole = np.array([name.endswith(ending) for name in results.measures])
     return np.where(whole & (most <= 1.0), 1.0, np.inf)
 
 
-def any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:
+def any_apart(results: Results, measure: str, names: Sequence[str]) -> bool:
     """Whether any two of these policies differ beyond chance by a measure."""
-    pairs, tested = differences_of(found)
-    at = list(found.measures).index(measure)
-    apart = tested.separated[at :: len(found.measures)]
+    pairs, tested = differences_of(results)
+    at = list(results.measures).index(measure)
+    apart = tested.separated[at :: len(results.measures)]
     return any(apart[number] for pair, number in pairs.items() if set(pair) <= set(names))
 
 
-def _requests_are_use(found: Results) -> bool:
+def _requests_are_use(results: Results) -> bool:
     """Whether what is called use is requested, of all containers, and requests are respected."""
-    load = found.manifest.get("workload", {})
+    load = results.manifest.get("workload", {})
     stand_in = load.get("facts", {}).get("containers_with_request_as_use", 0)
     if not stand_in or stand_in < load["containers"]:
         return False
     # a bound on nodes used is told only where requests can be respected
-    bound = found.summary.filter(policy=BOUND)
-    told = bound[NODES].drop_nulls() if NODES in bound.columns else ()
-    others = (one for one in found.manifest["policies"] if one["policy"] != OBSERVED)
-    return len(told) > 0 and all(one.get(FILTERED, True) for one in others)
+    bound = results.summary.filter(policy=BOUND)
+    gap = bound[NODES].drop_nulls() if NODES in bound.columns else ()
+    others = (one for one in results.manifest["policies"] if one["policy"] != OBSERVED)
+    return len(gap) > 0 and all(one.get(FILTERED, True) for one in others)

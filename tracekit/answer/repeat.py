@@ -33,12 +33,12 @@ from tracekit.seeds import order_seed
 
 def undecided(run: Results | Run) -> bool:
     """Whether chance leaves it open which admissible policy is best by the measure that decides."""
-    found = results(run)
-    choice = choose(found, named=found.policies)
+    replays = results(run)
+    choice = choose(replays, named=replays.policies)
     if len(choice.may) < 2 or not choice.measure:
         return False
-    groups = [names for names in found.groups if set(names) & set(choice.may)]
-    rows = standings(found, choice.measure, among=groups).rows
+    groups = [names for names in replays.groups if set(names) & set(choice.may)]
+    rows = standings(replays, choice.measure, among=groups).rows
     return sum(not row.apart_from_best and row.orders >= FEWEST for row in rows) > 1
 
 
@@ -124,8 +124,10 @@ def repeat_replay(
         progress.told(added(repeats, up_to))
         met.add(_orders(met.again, seed, up_to, since=repeats), replayer, progress)
     run = met.run()
-    found = results(run)
-    return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
+    replays = results(run)
+    return dataclasses.replace(
+        run, summary=with_intervals(replays), differences=differences(replays)
+    )
 
 
 @dataclasses.dataclass
@@ -187,7 +189,7 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
     parts: dict[str, list[bytes]] = {}
     for plan, one in done:
         parts.setdefault(str(plan.policy), []).append(one.digest.encode())
-    return {policy: digest_of(found) for policy, found in parts.items()}
+    return {policy: digest_of(replays) for policy, replays in parts.items()}
 
 
 def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def answer_run(e: Evidence) -> Answer:
     return answer_of(facts, _next(e))
 
 
-def answer_replays(found: Results, choice: Choice, in_use: str = USUAL) -> Answer:
+def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Answer:
     """The answer of replays alone, without counts of nodes."""
     kept = choice.because in ("in_use", "no_production", "few_orders")
     because = {"few_orders": "too_few_orders", "no_production": "named_best"}.get(choice.because)
@@ -60,16 +60,16 @@ def answer_replays(found: Results, choice: Choice, in_use: str = USUAL) -> Answe
         subject=choice.policy,
         measure=choice.measure,
         value=choice.value,
-        unit=unit_of(found.measures.get(choice.measure)),
+        unit=unit_of(results.measures.get(choice.measure)),
         because=because or ("keep" if kept else "other_policy"),
         about={
-            "of": int(found.manifest.get("workload", {}).get("nodes") or 0),
+            "of": int(results.manifest.get("workload", {}).get("nodes") or 0),
             "gain": _gain(choice),
             "orders": choice.orders,
             "needed": FEWEST,
         },
     )
-    return answer_of([first, _scheduler(choice, in_use), *facts_of_choice(found, choice)])
+    return answer_of([first, _scheduler(choice, in_use), *facts_of_choice(results, choice)])
 
 
 def verdict(e: Evidence) -> Fact:
@@ -257,9 +257,9 @@ def _span_ms(load: Mapping[str, object]) -> int:
     return last - first + step
 
 
-def facts_of_choice(found: Results, choice: Choice) -> Iterator[Fact]:
+def facts_of_choice(results: Results, choice: Choice) -> Iterator[Fact]:
     """The policies of a run by the measures that matter, and who may not be chosen."""
-    yield from caveats(found)
+    yield from caveats(results)
     for one in choice.barred:
         yield Fact(
             kind="policy_barred",
@@ -271,10 +271,10 @@ def facts_of_choice(found: Results, choice: Choice) -> Iterator[Fact]:
             rank=3 if one.because in ("paper", "yardstick") else 2,
         )
     for measure in COMPARED:
-        if measure not in found.measures:
+        if measure not in results.measures:
             continue
-        unit = unit_of(found.measures[measure])
-        for row in standings(found, measure).rows:
+        unit = unit_of(results.measures[measure])
+        for row in standings(results, measure).rows:
             for policy in row.names:
                 yield Fact(
                     kind="policy_value",
@@ -286,16 +286,16 @@ def facts_of_choice(found: Results, choice: Choice) -> Iterator[Fact]:
                     high=row.high,
                     about={"orders": row.orders},
                 )
-                yield from _against_production(found, policy, measure, unit)
+                yield from _against_production(results, policy, measure, unit)
 
 
-def _against_production(found: Results, policy: str, measure: str, unit: str) -> Iterator[Fact]:
-    if OBSERVED not in found.policies or policy == OBSERVED:
+def _against_production(results: Results, policy: str, measure: str, unit: str) -> Iterator[Fact]:
+    if OBSERVED not in results.policies or policy == OBSERVED:
         return
-    told = difference(found, policy, OBSERVED, measure)
-    if told is None:
+    gap = difference(results, policy, OBSERVED, measure)
+    if gap is None:
         return
-    value, usual = mean_of(found, policy, measure), mean_of(found, OBSERVED, measure)
+    value, usual = mean_of(results, policy, measure), mean_of(results, OBSERVED, measure)
     yield Fact(
         kind="policy_against",
         subject=policy,
@@ -303,24 +303,24 @@ def _against_production(found: Results, policy: str, measure: str, unit: str) ->
         value=value,
         against=usual,
         unit=unit,
-        verdict=_verdict(told, found.measures[measure]),
+        verdict=_verdict(gap, results.measures[measure]),
         about={
             "other": OBSERVED,
-            "difference": told.mean,
-            "difference_low": told.low,
-            "difference_high": told.high,
+            "difference": gap.mean,
+            "difference_low": gap.low,
+            "difference_high": gap.high,
         },
     )
 
 
-def _verdict(told: Difference, measure: Measure) -> Verdict:
-    if told.low is None:
+def _verdict(gap: Difference, measure: Measure) -> Verdict:
+    if gap.low is None:
         return "cannot_tell"
-    if told.mean == 0 or told.slight:
+    if gap.mean == 0 or gap.slight:
         return "same"
-    if not told.apart or measure.better is None:
+    if not gap.apart or measure.better is None:
         return "cannot_tell"
-    return "better" if (told.mean < 0) == (measure.better == "low") else "worse"
+    return "better" if (gap.mean < 0) == (measure.better == "low") else "worse"
 
 
 def _next(e: Evidence) -> Iterator[Followup]:

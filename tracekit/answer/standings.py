@@ -137,30 +137,30 @@ def standings(
         The policy that others are set beside, so that a row is "within chance" of it; the best of
         the ranked if not given, or if it met fewer orders.
     """
-    found = results(run)
-    end = found.measures[measure].first
-    ranked = found.groups if among is None else among
-    groups = [names for names in ranked if found.known(names[0], measure)]
-    waited = _carry_less(found, measure, groups)
-    middles = {names: float(found.of(names[0], measure).mean()) for names in groups}
+    replays = results(run)
+    end = replays.measures[measure].first
+    ranked = replays.groups if among is None else among
+    groups = [names for names in ranked if replays.known(names[0], measure)]
+    waited = _carry_less(replays, measure, groups)
+    middles = {names: float(replays.of(names[0], measure).mean()) for names in groups}
     sign = 1 if end == "low" else -1
     ordered = sorted(groups, key=lambda names: (waited[names], sign * middles[names]))
     rivals = [names for names in ordered if not waited[names]]
-    most = max((found.orders(names[0]) for names in rivals), default=0)
-    judged = [names for names in rivals if found.orders(names[0]) == most]
+    most = max((replays.orders(names[0]) for names in rivals), default=0)
+    judged = [names for names in rivals if replays.orders(names[0]) == most]
     best = next((names for names in judged if beside in names), next(iter(judged), None))
-    rows = tuple(_row(found, measure, names, best, waited=waited[names]) for names in ordered)
+    rows = tuple(_row(replays, measure, names, best, waited=waited[names]) for names in ordered)
     firsts = [names[0] for names in rivals]
     tells = (
         len(rivals) > 1
-        and any_apart(found, measure, firsts)
-        and not too_near(found.measures[measure], [middles[names] for names in rivals])
+        and any_apart(replays, measure, firsts)
+        and not too_near(replays.measures[measure], [middles[names] for names in rivals])
     )
     return Standings(measure=measure, rows=rows, tells=tells)
 
 
 def _carry_less(
-    found: Results, measure: str, groups: Sequence[tuple[str, ...]]
+    replays: Results, measure: str, groups: Sequence[tuple[str, ...]]
 ) -> dict[tuple[str, ...], bool]:
     """The policies that are not compared by a measure, as they left containers waiting.
 
@@ -168,11 +168,11 @@ def _carry_less(
     """
     if measure == PENDING:
         return dict.fromkeys(groups, False)
-    one = found.measures[measure]
-    less = {names: carries_less(found, names[0], one) for names in groups}
+    one = replays.measures[measure]
+    less = {names: carries_less(replays, names[0], one) for names in groups}
     beside_all = not all(less.values())
     return {
-        names: waits_too_much(found, names[0]) or (beside_all and less[names]) for names in groups
+        names: waits_too_much(replays, names[0]) or (beside_all and less[names]) for names in groups
     }
 
 
@@ -180,57 +180,57 @@ def difference(
     run: Results | Run | Path | str, policy: str, other: str, measure: str
 ) -> Difference | None:
     """How two policies of a run differ by a measure; None where it is not known of both."""
-    found = results(run)
-    if not all(found.known(name, measure) for name in (policy, other)):
+    replays = results(run)
+    if not all(replays.known(name, measure) for name in (policy, other)):
         return None
-    one, two = (next(g for g in found.groups if name in g) for name in (policy, other))
+    one, two = (next(g for g in replays.groups if name in g) for name in (policy, other))
     about: Any = {"policy": policy, "other": other, "measure": measure}
-    orders = min(found.orders(policy), found.orders(other))
-    means = [float(found.of(name, measure).mean()) for name in (policy, other)]
+    orders = min(replays.orders(policy), replays.orders(other))
+    means = [float(replays.of(name, measure).mean()) for name in (policy, other)]
     if one == two:
         return Difference(**about, mean=0.0, low=0.0, high=0.0, apart=False, orders=orders)
-    if orders < FEWEST or found.orders(policy) != found.orders(other):
-        both = [found.of(name, measure)[:orders].mean() for name in (policy, other)]
+    if orders < FEWEST or replays.orders(policy) != replays.orders(other):
+        both = [replays.of(name, measure)[:orders].mean() for name in (policy, other)]
         apart = float(both[0] - both[1])
         return Difference(**about, mean=apart, low=None, high=None, apart=False, orders=orders)
-    pairs, tested = differences_of(found)
+    pairs, tested = differences_of(replays)
     turned = (one[0], two[0]) not in pairs
     pair = (two[0], one[0]) if turned else (one[0], two[0])
-    number = list(found.measures).index(measure)
-    at = pairs[pair] * len(found.measures) + number
-    told = tested.part(slice(at, at + 1), turned=turned)
-    mean, level = interval_of(found, policy), means[1]
-    one_side = abs(np.sign(found.of(policy, measure) - level).sum()) == orders
+    number = list(replays.measures).index(measure)
+    at = pairs[pair] * len(replays.measures) + number
+    gap = tested.part(slice(at, at + 1), turned=turned)
+    mean, level = interval_of(replays, policy), means[1]
+    one_side = abs(np.sign(replays.of(policy, measure) - level).sum()) == orders
     return Difference(
         **about,
-        mean=float(told.mean[0]),
-        low=float(told.low[0]),
-        high=float(told.high[0]),
-        apart=bool(told.separated[0]),
+        mean=float(gap.mean[0]),
+        low=float(gap.low[0]),
+        high=float(gap.high[0]),
+        apart=bool(gap.separated[0]),
         orders=orders,
         on_average=bool(level < mean.low[number] or level > mean.high[number] or one_side),
-        slight=bool(too_near(found.measures[measure], means)),
+        slight=bool(too_near(replays.measures[measure], means)),
     )
 
 
 def _row(
-    found: Results,
+    replays: Results,
     measure: str,
     names: tuple[str, ...],
     best: tuple[str, ...] | None,
     *,
     waited: bool,
 ) -> Standing:
-    at = list(found.measures).index(measure)
-    interval = interval_of(found, names[0])
-    several = found.orders(names[0]) >= FEWEST
-    other = None if waited or best is None else difference(found, names[0], best[0], measure)
+    at = list(replays.measures).index(measure)
+    interval = interval_of(replays, names[0])
+    several = replays.orders(names[0]) >= FEWEST
+    other = None if waited or best is None else difference(replays, names[0], best[0], measure)
     return Standing(
         names=names,
         mean=float(interval.mean[at]),
         low=float(interval.low[at]) if several else None,
         high=float(interval.high[at]) if several else None,
         apart_from_best=other is not None and other.apart,
-        orders=found.orders(names[0]),
+        orders=replays.orders(names[0]),
         waited=waited,
     )
