@@ -90,13 +90,3 @@ def test_one_that_left_containers_waiting_is_last_and_not_compared() -> None:
     assert [row.names[0] for row in found.rows] == ["a", "c", "b"]
     assert found.rows[-1].waited
     assert not found.rows[-1].apart_from_best
-
-
-def test_rows_are_set_beside_the_policy_that_is_named() -> None:
-    """The lowest may not be chosen: who is within chance of it may be far from the chosen one."""
-    offsets = {"low": 0.0, "chosen": 0.1, "near": 0.1, "far": 0.3}
-    plain = standings(made(offsets), "cpu_max_fraction")
-    beside = standings(made(offsets), "cpu_max_fraction", beside="chosen")
-    assert [row.apart_from_best for row in plain.rows] == [False, True, True, True]
-    told = {row.names[0]: row.apart_from_best for row in beside.rows}
-    assert told == {"low": True, "chosen": False, "near": False, "far": True}

@@ -37,8 +37,6 @@ from tracekit.units import MS_PER_DAY
 MOST_COMMON = 2
 #: A shorter record shows no weekend.
 WEEK_MS = 7 * MS_PER_DAY
-#: The hours of a month of money.
-HOURS_A_MONTH = 730
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,9 @@ import functools
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
-
-import polars as pl
 
 from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
@@ -72,8 +70,8 @@ class Fact:
         What the value is compared with.
     verdict : Verdict
         The outcome of the comparison.
-    because : str or Fact
-        The cause: a key of a template of the kind, or another fact.
+    because : str
+        The cause: a key of a template of the kind.
     rank : int, optional
         Overrides the rank of the kind.
     about : mapping
@@ -94,7 +92,7 @@ class Fact:
     high: float | None = None
     against: Scalar = None
     verdict: Verdict = ""
-    because: str | Fact = ""
+    because: str = ""
     rank: int | None = None
     about: Mapping[str, Scalar] = field(default_factory=dict)
 
@@ -123,7 +121,7 @@ class Fact:
             "high": self.high,
             "against": self.against,
             "verdict": self.verdict,
-            "because": self.because.document() if isinstance(self.because, Fact) else self.because,
+            "because": self.because,
             "rank": self.weight,
         }
         return {
@@ -240,46 +238,10 @@ def read_answer(folder: Path) -> Answer | None:
 
 def _fact(document: Mapping[str, Any]) -> Fact:
     """The fact of a document."""
-    names = ("kind", "subject", "measure", "value", "unit", "low", "high", "against", "verdict")
-    cause = document["because"]
-    return Fact(
-        **{name: document[name] for name in names},
-        because=_fact(cause) if isinstance(cause, dict) else cause,
-        rank=document["rank"],
-        about=document["about"],
-    )
+    return Fact(**{one.name: document[one.name] for one in fields(Fact)})
 
 
 def write_document(folder: Path, document: Mapping[str, Any]) -> None:
     """Write ``answer.json``, whole or not at all."""
     with replaced_file(folder / FILE, follow=False) as made:
         made.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-#: The columns of the frame of facts.
-_COLUMNS = {
-    "rank": pl.Int64,
-    "kind": pl.String,
-    "subject": pl.String,
-    "measure": pl.String,
-    "value": pl.String,
-    "unit": pl.String,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "against": pl.String,
-    "verdict": pl.String,
-}
-
-
-def frame_of(facts: Sequence[Fact]) -> pl.DataFrame:
-    """The facts as a frame, one row each; values as text."""
-    rows = [
-        {
-            **{name: getattr(one, name) for name in _COLUMNS if name != "rank"},
-            "rank": one.weight,
-            "value": None if one.value is None else str(one.value),
-            "against": None if one.against is None else str(one.against),
-        }
-        for one in facts
-    ]
-    return pl.DataFrame(rows, schema=_COLUMNS)

@@ -14,13 +14,14 @@ from tracekit.answer.counts import (
     fullest_fact,
     needed_fact,
 )
-from tracekit.answer.decide import HOURS_A_MONTH, goes
+from tracekit.answer.decide import goes
 from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import words_of
 from tracekit.replay.policy.entrant import USUAL
 from tracekit.study import Study
+from tracekit.units import HOURS_PER_MONTH
 
 #: Reasons of special nodes that are no resource.
 _REASONS = ("tainted", "pinned", "no_use", "control_plane")
@@ -127,7 +128,7 @@ def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
         about={
             "case": count.case,
             "share_fraction": saved / every if every else None,
-            "a_month_per_month": saved * HOURS_A_MONTH,
+            "a_month_per_month": saved * HOURS_PER_MONTH,
             "currency": study.about["workload"].get("currency") or None,
         },
     )

@@ -16,7 +16,6 @@ from tracekit.answer.counts import (
     needed_fact,
 )
 from tracekit.answer.decide import (
-    HOURS_A_MONTH,
     WEEK_MS,
     Choice,
     Evidence,
@@ -33,6 +32,7 @@ from tracekit.replay.measures import Measure
 from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.units import HOURS_PER_MONTH
 
 
 def answer_run(e: Evidence) -> Answer:
@@ -197,7 +197,7 @@ def _money(e: Evidence) -> Iterator[Fact]:
         about={
             "case": count.case,
             "share_fraction": saved / e.cost_per_hour if e.cost_per_hour else None,
-            "a_month_per_month": saved * HOURS_A_MONTH,
+            "a_month_per_month": saved * HOURS_PER_MONTH,
             "currency": e.currency or None,
         },
     )

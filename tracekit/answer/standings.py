@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tracekit.answer.admissible import PENDING, carries_less, waits_too_much
 from tracekit.answer.intervals import any_apart, differences_of, interval_of
 from tracekit.replay.chance.material import too_near
@@ -99,9 +97,6 @@ class Difference:
         Whether it is beyond chance.
     orders : int
         How many orders both met.
-    on_average : bool
-        Whether the interval of the policy's mean, or all its orders, leave out the other's mean.
-        Against production, which is one draw, that is less than ``apart``.
     slight : bool
         Whether it is too small to count, however sure it is; see ``chance.material.too_near``.
     """
@@ -114,7 +109,6 @@ class Difference:
     high: float | None
     apart: bool
     orders: int
-    on_average: bool = False
     slight: bool = False
 
 
@@ -123,7 +117,6 @@ def standings(
     measure: str,
     *,
     among: Sequence[tuple[str, ...]] | None = None,
-    beside: str = "",
 ) -> Standings:
     """How the policies of a run stand by a measure.
 
@@ -133,9 +126,6 @@ def standings(
         One ``Results`` serves many measures: the differences are worked out once.
     among : sequence of tuples, optional
         Those of ``Results.groups`` that are ranked; all of them if not given.
-    beside : str
-        The policy that others are set beside, so that a row is "within chance" of it; the best of
-        the ranked if not given, or if it met fewer orders.
     """
     replays = results(run)
     end = replays.measures[measure].first
@@ -148,7 +138,7 @@ def standings(
     rivals = [names for names in ordered if not waited[names]]
     most = max((replays.orders(names[0]) for names in rivals), default=0)
     judged = [names for names in rivals if replays.orders(names[0]) == most]
-    best = next((names for names in judged if beside in names), next(iter(judged), None))
+    best = next(iter(judged), None)
     rows = tuple(_row(replays, measure, names, best, waited=waited[names]) for names in ordered)
     firsts = [names[0] for names in rivals]
     tells = (
@@ -199,8 +189,6 @@ def difference(
     number = list(replays.measures).index(measure)
     at = pairs[pair] * len(replays.measures) + number
     gap = tested.part(slice(at, at + 1), turned=turned)
-    mean, level = interval_of(replays, policy), means[1]
-    one_side = abs(np.sign(replays.of(policy, measure) - level).sum()) == orders
     return Difference(
         **about,
         mean=float(gap.mean[0]),
@@ -208,7 +196,6 @@ def difference(
         high=float(gap.high[0]),
         apart=bool(gap.separated[0]),
         orders=orders,
-        on_average=bool(level < mean.low[number] or level > mean.high[number] or one_side),
         slight=bool(too_near(replays.measures[measure], means)),
     )
 

@@ -93,7 +93,6 @@ def answer_of_call_graphs(graphs: CallGraphs) -> Answer:
             subject=row["defect"],
             value=row["count"],
             unit="events",
-            because="calls",
             about={"table": "call", "action": row["action"], "traces": row["traces"]},
         )
         for row in graphs.ledger.to_dicts()

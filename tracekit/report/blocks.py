@@ -103,7 +103,6 @@ class Block:
     height_px: int = 0
     legend: Sequence[LegendItem] = ()
     csv_uri: str = ""
-    csv_rows: int = 0
     table: Table | None = None
     sources: Sequence[Source] = ()
 
@@ -124,7 +123,6 @@ def block(name: str, figure: Figure, data: Data) -> Block:
         height_px=int(plain["layout"]["height"]),
         legend=legend(wide),
         csv_uri=csv_uri(frame),
-        csv_rows=frame.height,
         table=table(evenly(frame, MOST_ROWS), caption, query=_query_of(figure)),
         sources=sources(figure, data),
     )

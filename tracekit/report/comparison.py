@@ -9,8 +9,7 @@ HEADS = ("policy", "measure", "base", "new", "change", "95 %", "verdict")
 
 def verdict_of(fact: Fact) -> str:
     """The verdict on a change, in a word."""
-    cause = fact.because if isinstance(fact.because, str) else ""
-    return (cause or fact.verdict).replace("_", " ")
+    return (fact.because or fact.verdict).replace("_", " ")
 
 
 def cells(fact: Fact) -> list[str]:

@@ -25,7 +25,7 @@ ROWS, COLUMNS = 15, 10
 #: What concludes from a result: by the name of a study, or that of the result's class.
 _ANSWERS = {
     "comparison": "tracekit.answer.comparison.facts:answer_of_comparison",
-    "requests": "tracekit.answer.requests:answer_of_requests",
+    "requests_to_change": "tracekit.answer.requests:answer_of_requests",
     "fewest_nodes": "tracekit.answer.nodes:answer_of_nodes",
     "assumptions": "tracekit.answer.sensitivity.study:answer_of_sensitivity",
     "Run": "tracekit.report.notebook:_answer_of_run",

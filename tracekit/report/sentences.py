@@ -159,8 +159,9 @@ def _number(given: float) -> str:
 
 
 def _rendered(fact: Fact, sentences: Mapping[str, tuple[str, ...]]) -> str:
-    cause = fact.because if isinstance(fact.because, str) else ""
-    chosen = next((sentences[key] for key in (cause, fact.verdict, "") if key in sentences), ())
+    chosen = next(
+        (sentences[key] for key in (fact.because, fact.verdict, "") if key in sentences), ()
+    )
     fields = _Fields(fact)
     return " ".join(
         one.format_map(fields) for one in chosen if all(fields.has(name) for name in _names(one))
@@ -174,9 +175,8 @@ def _names(sentence: str) -> list[str]:
 class _Text(str):
     """A field of a template, whose format says how it is shown."""
 
-    __slots__ = ("given", "unit")
+    __slots__ = ("given",)
     given: Scalar
-    unit: str
 
     def __format__(self, spec: str) -> str:
         if spec == "policy":
@@ -215,12 +215,10 @@ class _Fields(dict[str, _Text]):
 
     def __missing__(self, name: str) -> _Text:
         fact = self._fact
-        if name in ("subject", "measure", "unit"):
+        if name in ("subject", "measure"):
             text = _text(getattr(fact, name), "", fact)
         elif name in _VALUES:
             text = _text(getattr(fact, name), _unit_of(fact), fact)
-        elif name == "because" and isinstance(fact.because, Fact):
-            text = _text(short(fact.because), "", fact)
         else:
             unit = next((end for end in _ENDS if name.endswith(end)), "")
             text = _text(fact.about.get(name), unit, fact)
@@ -240,5 +238,5 @@ def _unit_of(fact: Fact) -> str:
 
 def _text(given: Scalar, unit: str, fact: Fact) -> _Text:
     text = _Text(amount(given, unit, fact.about))
-    text.given, text.unit = given, unit
+    text.given = given
     return text

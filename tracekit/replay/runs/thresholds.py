@@ -163,10 +163,10 @@ def at_most(measure: str, most: float | str) -> Threshold:
     return Threshold(ast.unparse(condition), None, condition, measure, LIMIT)
 
 
-def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) -> Threshold:
+def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
     """A threshold from its text; raises TracekitError that says what is wrong with it.
 
-    ``option`` is the one that it was given as; what nobody ``typed`` is meant as it stands.
+    ``option`` is the one that it was given as.
     """
     if len(text) > _LONGEST:
         raise _wrong(option, text, f"has {len(text):,} characters, at most {_LONGEST:,} are read")
@@ -191,8 +191,7 @@ def parse_threshold(text: str, option: str = _FAIL_IF, *, typed: bool = True) ->
     measures = [name for name in _named(tree) if name not in _OTHERS[option]]
     if not measures:
         raise _wrong(option, text, "names no measure")
-    if typed:
-        _check_shares(tree, option, text)
+    _check_shares(tree, option, text)
     return Threshold(text, policy, tree, measures[0], option)
 
 

@@ -1,7 +1,7 @@
 """What all figures share: layout, axes, hover boxes, named rows, and points thinned for a page."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -79,31 +79,16 @@ def numbers(values: Iterable[Any]) -> list[Any]:
     return [float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in values]
 
 
-def rows_axis(
-    count: float,
-    first: float,
-    *,
-    names: Sequence[str] | None = None,
-    places: Sequence[float] | None = None,
-    last: float = 0.4,
-) -> dict[str, Any]:
-    """The axis of ``count`` rows, the first on top, with no line of its own.
+def rows_axis(count: float, first: float) -> dict[str, Any]:
+    """The axis of ``count`` rows, the first on top, with no line and no names of its own.
 
     Parameters
     ----------
-    first, last : float
-        Room above the first row and below the last, in rows, counted from ``-first`` and to
-        ``count - last``.
-    names : sequence of str, optional
-        The names beside the rows; without them nothing stands beside a row.
-    places : sequence of float, optional
-        Where those rows are; else one after another.
+    first : float
+        Room above the first row, in rows.
     """
-    ticks: dict[str, Any] = {"tickvals": []}
-    if names is not None:
-        at = list(range(len(names)) if places is None else places)
-        ticks = {"tickmode": "array", "tickvals": at, "ticktext": list(names)}
-    return axis("", **ticks, range=[count - last, -first], showgrid=False, zeroline=False)
+    span = [count - 0.4, -first]
+    return axis("", tickvals=[], range=span, showgrid=False, zeroline=False)
 
 
 def above(at: float, name: str, lift: float = 0.42, **more: Any) -> dict[str, Any]:

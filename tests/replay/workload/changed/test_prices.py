@@ -67,7 +67,6 @@ def test_a_price_reaches_the_nodes_of_its_type_and_no_other(load: Workload) -> N
     assert money.per_hour() == 14.5
     kept = np.array([one in {"n1", "n3"} for one in priced.node_ids])
     assert money.per_hour(kept) == 5.25
-    assert money.per_month(kept) == 730 * 5.25
     assert _prices(load)["n0"] == 9.0
 
 

@@ -20,7 +20,6 @@ from tracekit.node_labels import INSTANCE_TYPES
 from tracekit.opened import read_text
 from tracekit.replay.workload.facts_told import CHOSEN
 from tracekit.replay.workload.workload import Workload
-from tracekit.units import HOURS_PER_MONTH
 from tracekit.words import few
 
 _COLUMNS = ("instance_type", "price_per_hour")
@@ -169,11 +168,6 @@ class Money:
         if self.unpriced_nodes:
             return None
         return float(self.price_per_hour.sum(where=True if kept is None else kept))
-
-    def per_month(self, kept: BoolArray | None = None) -> float | None:
-        """The same for a month of 730 hours."""
-        hour = self.per_hour(kept)
-        return None if hour is None else hour * HOURS_PER_MONTH
 
 
 def money_of(load: Workload) -> Money:
