@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from pathlib import Path
@@ -16,7 +15,6 @@ from plain_requests import (
     PODS,
     STEPS,
     made_cluster,
-    plain_autoscaler,
     plain_judged,
     random_use,
     used,
@@ -29,7 +27,6 @@ from tracekit.errors import TracekitError
 from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
 from tracekit.replay.workload.source import source_of
 from tracekit.sizing.policies import parse_sizing_policy
-from tracekit.sizing.policies.vertical_pod_autoscaler import VerticalPodAutoscaler
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.frames import services_of
 from tracekit.sizing.requests.judge import WINDOWS, interval, judged, windows_of
@@ -78,16 +75,6 @@ def test_every_number_of_a_service_equals_plain_loops(seed: int) -> None:
             expected = [np.quantile(samples, 0.5), np.quantile(samples, 0.95), samples.max()]
             assert [row[f"use_{one}"] for one in ("p50", "p95", "max")] == pytest.approx(expected)
         assert row["at_risk"] == ((plain["above_share"] or 0.0) > 0.3)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_autoscaler_of_services_equals_the_one_written_sample_by_sample(seed: int) -> None:
-    use = random_use(seed, containers=7, steps=60)
-    # two days and a half, so that days of memory end and samples lose weight
-    use = dataclasses.replace(use, times_ms=use.times_ms * 60, step_ms=use.step_ms * 60)
-    found = VerticalPodAutoscaler().recommend(use).request
-    for service in range(3):
-        assert found[service] == pytest.approx(plain_autoscaler(use, service), nan_ok=True)
 
 
 def test_percentiles_take_all_containers_of_a_service_and_the_oracle_what_it_is_shown() -> None:

@@ -2,23 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.view import View
-from tracekit.units import BYTES_PER_GIB, BYTES_PER_MIB, MS_PER_HOUR, MS_PER_MINUTE
+from tracekit.units import (
+    BYTES_PER_GIB,
+    BYTES_PER_MIB,
+    MILLI_PER_CORE,
+    MS_PER_HOUR,
+    MS_PER_MINUTE,
+)
 
-#: Each bucket is wider than the one before it by this share.
-GROWTH = 0.05
+#: Each bucket is so many times as wide as the one before it.
+RATIO = 1.05
 #: A bucket that weighs less counts as empty.
 EPSILON = 1e-4
+#: After so many half-lives times are counted from a later moment, so that weights stay numbers.
+LONGEST_HALF_LIVES = 100.0
+#: What a sample of CPU weighs, and a peak of memory.
+CPU_WEIGHT, PEAK_WEIGHT = 0.1, 1.0
+#: After a container ran out of memory it is taken to need this much more, whichever is larger.
+BUMP_RATIO, BUMP_BYTES = 1.2, 100.0 * 2**20
+#: Confidence multipliers of the bounds: (multiplier, exponent).
+LOWER, UPPER = (0.001, -2), (1.0, 1)
+#: The largest amount there is, in millicores or bytes.
+MOST = 1e14
+MS_PER_DAY = 24.0 * MS_PER_HOUR
+#: Millicores in a core, bytes in a byte.
+_UNITS = np.array([float(MILLI_PER_CORE), 1.0])
+#: What a sample of single precision may lack of a whole number, as a share of it.
+_PRECISION = 2.0**-22
+
+
+#: Coefficients of exp's rational approximation, and both parts of the logarithm of 2 (fdlibm).
+_EXP = (
+    *(1.66666666666666657415e-1, -2.77777777770155933842e-3, 6.61375632143793436117e-5),
+    *(-1.65339022054652515390e-6, 4.13813679705723846039e-8),
+)
+_LN2 = (6.93147180369123816490e-1, 1.90821492927058770002e-10)
+
+
+def power(base: FloatArray, exponent: int) -> FloatArray:
+    """A whole power by repeated squaring, to the last bit what Go has."""
+    found, square, left = np.ones_like(base), base, abs(exponent)
+    while left:
+        found = found * square if left & 1 else found
+        square, left = square * square, left >> 1
+    return np.asarray(1 / found if exponent < 0 else found)
+
+
+def exp2(exponent: FloatArray) -> FloatArray:
+    """A power of 2, to the last bit what Go has."""
+    whole = np.trunc(exponent + np.copysign(0.5, exponent))
+    high, low = ((exponent - whole) * one for one in (_LN2[0], -_LN2[1]))
+    rest = high - low
+    square = rest * rest
+    tail = np.zeros_like(square)
+    for one in reversed(_EXP):
+        tail = square * (one + tail)
+    tail = rest - tail
+    found = 1 - ((low - (rest * tail) / (2 - tail)) - high)
+    return np.ldexp(found, whole.astype(np.int64))
 
 
 class Buckets:
@@ -26,81 +77,177 @@ class Buckets:
 
     def __init__(self, first: float, largest: float) -> None:
         self._first = first
-        last = np.log(largest * GROWTH / first + 1) / np.log(1 + GROWTH)
-        self.count = int(np.ceil(last)) + 1
-        powers = (1 + GROWTH) ** np.arange(self.count)
-        self.starts: FloatArray = np.asarray(first * (powers - 1) / GROWTH, dtype=np.float64)
+        self.count = int(np.ceil(self._number(np.array(largest)))) + 1
+        powers = np.array([power(np.array(RATIO), at) for at in range(self.count)])
+        self.starts: FloatArray = np.asarray(first * (powers - 1) / (RATIO - 1), dtype=np.float64)
+
+    def _number(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.log(values * (RATIO - 1) / self._first + 1) / np.log(RATIO))
 
     def find(self, values: FloatArray) -> IntArray:
         """The bucket of each value; what is outside falls in the first or the last."""
-        raw = np.log(np.maximum(values, 0.0) * GROWTH / self._first + 1) / np.log(1 + GROWTH)
-        found = np.where(values < self._first, 0, raw.astype(np.int64))
-        return np.minimum(found, self.count - 1)
+        number = self._number(np.maximum(values, self._first)).astype(np.int64)
+        return np.minimum(np.where(values < self._first, 0, number), self.count - 1)
+
+
+CPU_BUCKETS = Buckets(0.01, 1000.0)
+MEMORY_BUCKETS = Buckets(1e7, 1e12)
 
 
 class Histograms:
-    """One decaying histogram per container: a sample loses half its weight in a half-life."""
+    """Decaying histograms: a sample loses half its weight in a half-life.
 
-    def __init__(self, containers: int, buckets: Buckets, half_life_ms: float) -> None:
-        self.containers = containers
+    Weights are added up in the order of the samples, as upstream does: of two buckets with equal
+    weights the order decides which holds the median.
+    """
+
+    def __init__(self, count: int, buckets: Buckets, half_life_ms: float) -> None:
         self._buckets = buckets
         self._half_life_ms = half_life_ms
-        self._weights = np.zeros((containers, buckets.count))
+        self._weights = np.zeros((count, buckets.count))
+        self._total = np.zeros(count)
+        self._begin_ms = np.full(count, np.nan)
 
     def add(
-        self, containers: IntArray, values: FloatArray, time_ms: FloatArray, weights: FloatArray
+        self,
+        of: IntArray,
+        values: FloatArray,
+        time_ms: FloatArray,
+        weight: float,
+        *,
+        replaced: FloatArray | None = None,
     ) -> None:
-        """Add one sample to each of the containers, of its own time and weight.
+        """Add a sample to each histogram named; one that is named several times gets as many.
 
-        A container that is there several times gets a sample each time.
+        Parameters
+        ----------
+        of : int64, shape (samples,)
+        values, time_ms : float64, shape (samples,)
+        replaced : float64, shape (samples,), optional
+            The value of an earlier sample of the same time that is taken back; 0 for none.
         """
-        decayed = weights * np.exp2(time_ms / self._half_life_ms)
-        np.add.at(self._weights, (containers, self._buckets.find(values)), decayed)
+        decayed = weight * self._decay(of, time_ms)
+        if replaced is None:
+            replaced = np.zeros(len(of))
+        at, amounts = np.repeat(of, 2), np.stack([replaced, values], axis=1).ravel()
+        signed = np.stack([np.where(replaced > 0, -decayed, 0.0), decayed], axis=1).ravel()
+        places = at, self._buckets.find(amounts)
+        np.add.at(self._weights, places, signed)
+        np.add.at(self._total, at, signed)
+        self._weights[places] = np.where(
+            self._weights[places] < EPSILON, 0.0, self._weights[places]
+        )
 
-    def subtract(self, containers: IntArray, values: FloatArray, time_ms: FloatArray) -> None:
-        """Take back a sample of weight 1 that was added before."""
-        places = containers, self._buckets.find(values)
-        left = self._weights[places] - np.exp2(time_ms / self._half_life_ms)
-        self._weights[places] = np.where(left < EPSILON, 0.0, left)
+    def _decay(self, of: IntArray, time_ms: FloatArray) -> FloatArray:
+        """What a sample weighs against one of the moment from which its histogram counts."""
+        most = LONGEST_HALF_LIVES * self._half_life_ms
+        late = np.flatnonzero(~(time_ms - self._begin_ms[of] <= most))
+        moved, first = np.unique(of[late], return_index=True)
+        begin = np.floor(time_ms[late[first]] / self._half_life_ms + 0.5) * self._half_life_ms
+        scale = np.exp2(np.nan_to_num(self._begin_ms[moved] - begin) / self._half_life_ms)
+        self._weights[moved] *= scale[:, None]
+        self._total[moved] *= scale
+        self._begin_ms[moved] = begin
+        return exp2((time_ms - self._begin_ms[of]) / self._half_life_ms)
 
-    def percentile(self, containers: IntArray, share: float) -> FloatArray:
+    def percentile(self, share: float) -> FloatArray:
         """The end of the bucket in which the share of the weight is reached; 0 for no samples."""
-        weights = self._weights[containers]
-        there = weights >= EPSILON
-        sums = np.cumsum(weights, axis=1)
-        reached = (sums >= share * sums[:, -1:]) & there
-        last = weights.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)
+        filled = self._weights >= EPSILON
+        begun = np.logical_or.accumulate(filled, axis=1)
+        sums = np.cumsum(np.where(begun, self._weights, 0.0), axis=1)
+        reached = begun & (sums >= share * self._total[:, None])
+        last = self._buckets.count - 1 - np.argmax(filled[:, ::-1], axis=1)
         bucket = np.where(reached.any(axis=1), np.argmax(reached, axis=1), last)
-        ends = self._buckets.starts[np.minimum(bucket + 1, self._buckets.count - 1)]
-        return np.where(there.any(axis=1), ends, 0.0)
+        ends = self._buckets.starts[np.minimum(np.minimum(bucket, last) + 1, len(begun[0]) - 1)]
+        return np.where(filled.any(axis=1), ends, 0.0)
 
 
-MS_PER_DAY = 24.0 * MS_PER_HOUR
-CPU_BUCKETS = Buckets(0.01, 1000.0)
-MEMORY_BUCKETS = Buckets(1e7, 1e12)
-#: A CPU sample weighs as many as the cores requested, but this at least.
-LEAST_WEIGHT = 0.1
-#: After a container ran out of memory it is taken to need this much more, whichever is larger.
-BUMP_RATIO, BUMP_BYTES = 1.2, 100.0 * 2**20
-#: After so many half-lives times are counted from a later moment, so that weights stay numbers.
-LONGEST_HALF_LIVES = 100.0
-#: Confidence multipliers of the bounds: (multiplier, exponent).
-LOWER, UPPER = (0.001, -2.0), (1.0, 1.0)
+class Aggregates:
+    """What is kept of samples of containers, several of which may make one service.
+
+    Parameters
+    ----------
+    of : int64, shape (containers,)
+        The service of each container.
+    """
+
+    def __init__(self, services: int, of: IntArray, half_life_ms: float) -> None:
+        self._of = of
+        self._cpu = Histograms(services, CPU_BUCKETS, half_life_ms)
+        self._memory = Histograms(services, MEMORY_BUCKETS, half_life_ms)
+        self._samples = np.zeros(services)
+        self._first_ms, self._last_ms = np.full(services, np.inf), np.full(services, -np.inf)
+        self._day_ends = np.full(len(of), np.nan)
+        # the day's highest use, and what it is taken to be after running out of memory
+        self.peaks = np.zeros((2, len(of)))
+
+    def add_cpu(self, containers: IntArray, cores: FloatArray, now_ms: float) -> None:
+        """A sample of each of some containers, in whole millicores."""
+        of, times = self._of[containers], np.full(len(containers), now_ms)
+        milli = cut(cores * MILLI_PER_CORE * (1 + _PRECISION))
+        self._cpu.add(of, milli / MILLI_PER_CORE, times, CPU_WEIGHT)
+        np.add.at(self._samples, of, 1)
+        self._first_ms[of] = np.minimum(self._first_ms[of], now_ms)
+        self._last_ms[of] = np.maximum(self._last_ms[of], now_ms)
+
+    def add_memory(
+        self, containers: IntArray, memory_bytes: FloatArray, now_ms: float, *, killed: bool = False
+    ) -> None:
+        """A sample of each of some containers: the peak of its day, or lower and forgotten."""
+        amounts, ends = cut(memory_bytes), self._day_ends[containers]
+        ends = np.where(np.isnan(ends), now_ms, ends)
+        new_day = now_ms >= ends
+        days = np.floor((now_ms - ends) / MS_PER_DAY) + 1
+        ends = np.where(new_day, ends + days * MS_PER_DAY, ends)
+        self._day_ends[containers] = ends
+        self.peaks[:, containers[new_day]] = 0.0
+        before = self.peaks[:, containers].max(axis=0)
+        some = np.flatnonzero(new_day | ((before > 0) & (amounts > before)))
+        self.peaks[int(killed), containers[some]] = amounts[some]
+        self._memory.add(
+            self._of[containers[some]], amounts[some], ends[some], PEAK_WEIGHT,
+            replaced=before[some],
+        )  # fmt: skip
+
+    def amounts(self, share: float, margin: float, scale: FloatArray | float = 1.0) -> FloatArray:
+        """A percentile of every service with a margin, then scaled, each cut to whole amounts.
+
+        Shape (services, 2): millicores and bytes; 0 without a sample.
+        """
+        found = np.stack([one.percentile(share) for one in (self._cpu, self._memory)], axis=1)
+        base = cut(found * _UNITS)
+        with np.errstate(invalid="ignore"):
+            return cut((base + cut(base * margin)) * np.reshape(scale, (-1, 1)))
+
+    def confidence(self, multiplier: float, exponent: int) -> FloatArray:
+        """The scale of a bound: days of history, fewer with less than a CPU sample a minute."""
+        lived = np.where(self._samples > 0, self._last_ms - self._first_ms, 0.0)
+        days = np.minimum(lived, self._samples * MS_PER_MINUTE) / MS_PER_DAY
+        with np.errstate(divide="ignore"):
+            return power(1 + multiplier / days, exponent)
+
+
+def cut(amounts: FloatArray) -> FloatArray:
+    """Whole amounts, up to the largest there is; 0 for what is no number."""
+    return np.asarray(np.clip(np.trunc(np.nan_to_num(amounts, nan=0.0)), 0.0, MOST))
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerticalPodAutoscaler(SizingPolicy):
     """Percentiles of decaying histograms of use, with a margin, as limits.
 
-    CPU: every sample; memory: the peak of each day, an out-of-memory kill counting as a peak of a
-    fifth (or 100 MiB) more. GB are taken as GiB. A container's limit is its request.
+    CPU: every sample, each of the same weight; memory: the peak of each day, an out-of-memory kill
+    counting as a peak of a fifth (or 100 MiB) more. Amounts are cut to whole millicores and bytes
+    at each step. GB are taken as GiB. A container's limit is its request.
 
-    Of recorded use, which tells of no kill, all containers of a service make one histogram.
+    Of recorded use, which tells of no kill, all containers of a service make one histogram. A
+    service without a sample gets the smallest recommendation.
     """
 
     source: ClassVar[str] = (
-        "kubernetes/autoscaler, vertical-pod-autoscaler/pkg/recommender: logic/recommender.go,"
-        " logic/estimator.go, model/aggregations_config.go, model/container.go, util/histogram.go"
+        "kubernetes/autoscaler @55c37cd5 vertical-pod-autoscaler/pkg/recommender:"
+        " logic/recommender.go, logic/estimator.go, model/aggregate_container_state.go,"
+        " model/container.go, util/decaying_histogram.go"
     )
     reads: ClassVar[frozenset[Reads]] = frozenset({"served"})
 
@@ -127,163 +274,82 @@ class VerticalPodAutoscaler(SizingPolicy):
 
     def recommend(self, use: RecordedUse) -> Advice:
         """Target and bounds of each service after all its samples."""
-        histograms = _of_services(use, self.half_life_hours * MS_PER_HOUR)
-        target = self._amounts(histograms, self.target, 1.0)
-        days = np.maximum(_confidence_days(use), 1e-12)
-        lower, upper = (
-            self._amounts(histograms, share, (1 + by / days) ** exponent)
-            for share, (by, exponent) in ((self.lower, LOWER), (self.upper, UPPER))
-        )
+        seen = self.aggregates(len(use.services), use.service[use.measured])
+        for now, cpu, memory in zip(use.times_ms.tolist(), *use.values, strict=True):
+            for add, values in ((seen.add_cpu, cpu), (seen.add_memory, memory)):
+                some = np.flatnonzero(~np.isnan(values))
+                add(some, values[some].astype(np.float64), float(now))
+        target, (lower, upper) = self.target_of(seen), self.bounds_of(seen)
         if self.apply == "bounds":
-            now = use.requested()
-            target = np.where((now >= lower) & (now <= upper), now, target)
+            now_asked = use.requested()
+            target = np.where((now_asked >= lower) & (now_asked <= upper), now_asked, target)
         return Advice(target, lower, upper)
 
-    def least(self) -> FloatArray:
-        """The smallest recommendation: cores and bytes."""
-        return np.array([self.least_cores, self.least_mib * BYTES_PER_MIB])
+    def aggregates(self, services: int, of: IntArray) -> Aggregates:
+        """What is kept of samples, before the first."""
+        return Aggregates(services, of, self.half_life_hours * MS_PER_HOUR)
 
-    def _amounts(
-        self, histograms: Sequence[Histograms], share: float, scale: FloatArray | float
-    ) -> FloatArray:
-        """A percentile of every service with margin, scaled, not below the smallest; else NaN."""
-        everyone = np.arange(histograms[0].containers)
-        found = np.stack([one.percentile(everyone, share) for one in histograms], axis=1)
-        scaled = np.maximum(found * (1 + self.margin) * np.reshape(scale, (-1, 1)), self.least())
-        return np.where(found > 0, scaled, np.nan)
+    def target_of(self, seen: Aggregates) -> FloatArray:
+        """The target of every service, shape (services, 2): cores and bytes."""
+        return self._at_least(seen.amounts(self.target, self.margin))
 
+    def bounds_of(self, seen: Aggregates) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bound, wider the shorter the history."""
+        low, high = (
+            self._at_least(seen.amounts(share, self.margin, seen.confidence(*by)))
+            for share, by in ((self.lower, LOWER), (self.upper, UPPER))
+        )
+        return low, high
 
-def _of_services(use: RecordedUse, half_life_ms: float) -> tuple[Histograms, Histograms]:
-    """The histograms of all services, of CPU and of memory, after all samples."""
-    cpu, memory = (
-        Histograms(len(use.services), buckets, half_life_ms)
-        for buckets in (CPU_BUCKETS, MEMORY_BUCKETS)
-    )
-    span = float(use.times_ms[-1] - use.times_ms[0]) + MS_PER_DAY
-    begin = use.times_ms[0] + max(span - LONGEST_HALF_LIVES * half_life_ms, 0.0)
-    of = use.service[use.measured]
-    weights = np.fmax(use.request[use.measured, 0], LEAST_WEIGHT)
-    for time_ms, values in zip(use.times_ms.tolist(), use.values[0], strict=True):
-        some = np.flatnonzero(~np.isnan(values))
-        cpu.add(of[some], values[some], np.full(len(some), time_ms - begin), weights[some])
-    for column, peak, ends_ms in _peaks(use):
-        memory.add(of[column], peak, ends_ms - begin, np.ones(len(column)))
-    return cpu, memory
-
-
-def _peaks(use: RecordedUse) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-    """Columns of use, their highest memory of a day, and when the day ends that each began."""
-    peak = np.full(len(use.measured), -np.inf)
-    ends = np.full(len(use.measured), -np.inf)
-    for time_ms, values in zip(use.times_ms.tolist(), use.values[1], strict=True):
-        some = np.flatnonzero(~np.isnan(values))
-        new = some[time_ms >= ends[some]]
-        over = new[np.isfinite(peak[new])]
-        yield over, peak[over], ends[over]
-        ends[new] = np.where(np.isfinite(ends[new]), ends[new], time_ms)
-        ends[new] += np.floor((time_ms - ends[new]) / MS_PER_DAY) * MS_PER_DAY + MS_PER_DAY
-        peak[new] = -np.inf
-        peak[some] = np.maximum(peak[some], values[some])
-    left = np.flatnonzero(np.isfinite(peak))
-    yield left, peak[left], ends[left]
-
-
-def _confidence_days(use: RecordedUse) -> FloatArray:
-    """Days of history of each service, fewer where it has less than a CPU sample a minute."""
-    count, of = len(use.services), use.service[use.measured]
-    there = ~np.isnan(use.values[0])
-    samples = np.bincount(of, there.sum(axis=0), count)
-    known = np.flatnonzero(there.any(axis=0))
-    first, last = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(first, of[known], use.times_ms[there.argmax(axis=0)[known]])
-    np.maximum.at(last, of[known], use.times_ms[::-1][there[::-1].argmax(axis=0)[known]])
-    lived = np.where(samples > 0, last - first, 0.0)
-    return np.minimum(lived, samples * MS_PER_MINUTE) / MS_PER_DAY
+    def _at_least(self, amounts: FloatArray) -> FloatArray:
+        least = cut(np.array([self.least_cores, self.least_mib * BYTES_PER_MIB]) * _UNITS)
+        return np.asarray(np.maximum(amounts, least) / _UNITS)
 
 
 class Recommender:
-    """The state of all containers: histograms, the day's memory peak, when the day ends."""
+    """The state of all containers of a simulation, each a service of its own."""
 
     def __init__(self, policy: VerticalPodAutoscaler, given: Given) -> None:
         self._policy = policy
         self._period_ms = float(given.period_ms)
-        half_life = policy.half_life_hours * MS_PER_HOUR
-        self._cpu = Histograms(given.containers, CPU_BUCKETS, half_life)
-        self._memory = Histograms(given.containers, MEMORY_BUCKETS, half_life)
-        self._peak = np.zeros(given.containers)
-        self._day_ends = np.zeros(given.containers)
+        self._everyone = np.arange(given.containers)
+        self._aggregates = policy.aggregates(given.containers, self._everyone)
         self._seen = 0
 
     def size(self, view: View) -> FloatArray:
         """The target of each container due, or its present limit while that is within bounds."""
-        requests = view.limits(self._seen)[:, :, 0].T
-        for use, cores in zip(view.served(self._seen).swapaxes(0, 1), requests, strict=True):
-            self._add(use, cores)
-        self._killed(view.due[view.overflowed[:, 1]], view.limit[view.overflowed[:, 1], 1])
+        for use in view.served(self._seen).swapaxes(0, 1):
+            self.add(use)
+        out = view.overflowed[:, 1]
+        self._killed(view.due[out], view.limit[out, 1])
         if not self._seen:
             return view.limit
-        target = self.estimate(view.due, self._policy.target)
-        return target if self._policy.apply == "target" else self._outside(view, target)
-
-    def _outside(self, view: View, target: FloatArray) -> FloatArray:
-        low, high = self.bounds(view.due)
-        outside = np.any((view.limit < low) | (view.limit > high), axis=1) | view.overflowed[:, 1]
+        target: FloatArray = self.target()[view.due]
+        if self._policy.apply == "target":
+            return target
+        low, high = (one[view.due] for one in self.bounds())
+        outside = np.any((view.limit < low) | (view.limit > high), axis=1) | out
         return np.where(outside[:, None], target, view.limit)
 
-    def bounds(self, containers: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bound, wider the shorter the history."""
-        days = max((self._seen - 1) * self._period_ms / MS_PER_DAY, 1e-12)
-        low, high = (
-            self.estimate(containers, share, scale=(1 + by / days) ** exponent)
-            for share, (by, exponent) in (
-                (self._policy.lower, LOWER),
-                (self._policy.upper, UPPER),
-            )
-        )
-        return low, high
+    def target(self) -> FloatArray:
+        """The target of every container, shape (containers, 2): cores and GB."""
+        return self._policy.target_of(self._aggregates) / (1, BYTES_PER_GIB)
 
-    def estimate(self, containers: IntArray, share: float, *, scale: float = 1.0) -> FloatArray:
-        """A percentile with margin, scaled, not below the smallest recommendation; cores and GB."""
-        found = np.stack(
-            [
-                self._cpu.percentile(containers, share),
-                self._memory.percentile(containers, share) / BYTES_PER_GIB,
-            ],
-            axis=1,
-        )
-        least = self._policy.least() / (1, BYTES_PER_GIB)
-        return np.maximum(found * (1 + self._policy.margin) * scale, least)
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bound of every container; cores and GB."""
+        low, high = self._policy.bounds_of(self._aggregates)
+        return low / (1, BYTES_PER_GIB), high / (1, BYTES_PER_GIB)
 
-    def _add(self, use: FloatArray, request_cores: FloatArray) -> None:
-        """One period's use of every container, under its request."""
+    def add(self, use: FloatArray) -> None:
+        """One period's use of every container, shape (containers, 2): cores and GB."""
         now = self._seen * self._period_ms
-        everyone = np.arange(len(use))
-        weights = np.maximum(request_cores, LEAST_WEIGHT)
-        self._cpu.add(everyone, use[:, 0], np.full(len(use), now), weights)
-        self._add_peaks(everyone, use[:, 1] * BYTES_PER_GIB, now)
+        self._aggregates.add_cpu(self._everyone, use[:, 0], now)
+        self._aggregates.add_memory(self._everyone, use[:, 1] * BYTES_PER_GIB, now)
         self._seen += 1
 
     def _killed(self, containers: IntArray, limit_gb: FloatArray) -> None:
         """Out of memory at this limit: a peak above it."""
-        used = np.maximum(limit_gb * BYTES_PER_GIB, self._peak[containers])
-        needed = np.maximum(used + BUMP_BYTES, used * BUMP_RATIO)
-        self._add_peaks(containers, needed, max(self._seen - 1, 0) * self._period_ms)
-
-    def _add_peaks(self, containers: IntArray, memory_bytes: FloatArray, now: float) -> None:
-        """A new day begins with this peak; within a day a higher one takes the old one's place."""
-        new_day = np.asarray(now >= self._day_ends[containers])
-        begin = containers[new_day]
-        behind = np.floor((now - self._day_ends[begin]) / MS_PER_DAY) * MS_PER_DAY
-        self._day_ends[begin] += behind + MS_PER_DAY
-        higher = ~new_day & (memory_bytes > self._peak[containers])
-        self._replace(containers[higher])
-        self._store(containers, memory_bytes, new_day | higher)
-
-    def _replace(self, containers: IntArray) -> None:
-        there = containers[self._peak[containers] > 0]
-        self._memory.subtract(there, self._peak[there], self._day_ends[there])
-
-    def _store(self, containers: IntArray, memory_bytes: FloatArray, chosen: BoolArray) -> None:
-        added = containers[chosen]
-        self._peak[added] = memory_bytes[chosen]
-        self._memory.add(added, memory_bytes[chosen], self._day_ends[added], np.ones(len(added)))
+        used = np.maximum(cut(limit_gb * BYTES_PER_GIB), self._aggregates.peaks[0, containers])
+        needed = np.maximum(used + BUMP_BYTES, cut(used * BUMP_RATIO))
+        now = max(self._seen - 1, 0) * self._period_ms
+        self._aggregates.add_memory(containers, needed, now, killed=True)
