@@ -179,6 +179,10 @@ def test_a_replay_with_both_files(tmp_path: Path) -> None:
     outcome = Engine(load, policy, np.random.default_rng(0), rebalance=rebalance).run()
     assert np.bincount(outcome.node).tolist() == [3, 3, 3]
     assert outcome.steps["moves"].sum() == 6
+    moves = outcome.moves
+    assert moves["from_node"].to_list() == [0] * 6
+    assert moves["to_node"].to_list() == outcome.node[moves["container"].to_numpy()].tolist()
+    assert moves["time_ms"].unique().len() == 1
 
 
 NODES = {"balance": ["RemoveDuplicates"]}

@@ -194,11 +194,16 @@ def in_another_layout(file: Path, sort: str) -> None:
     else:
         del told["layout"]
     if sort == "names of nodes":
-        steps, placements = frames[: told["bytes"][0]], io.BytesIO()
-        named = pl.read_parquet(io.BytesIO(frames[len(steps) :])).cast({"node": pl.String})
-        named.write_parquet(placements)
+        begin, size, _ = told["bytes"]
+        steps, old, moves = (
+            frames[:begin],
+            frames[begin : begin + size],
+            frames[begin + size :],
+        )
+        placements = io.BytesIO()
+        pl.read_parquet(io.BytesIO(old)).cast({"node": pl.String}).write_parquet(placements)
         told["bytes"][1] = len(placements.getvalue())
-        frames = steps + placements.getvalue()
+        frames = steps + placements.getvalue() + moves
     body = json.dumps(told).encode() + b"\n" + frames
     file.write_bytes(hashed(file, body))
 
@@ -210,7 +215,7 @@ def hashed(file: Path, body: bytes) -> bytes:
 
 def spoil(file: Path, sort: str, mark: Path, other: bytes) -> None:
     data = file.read_bytes()
-    head = {"layout": layout(), "row": {}, "timing": {}, "bytes": [3, 3]}
+    head = {"layout": layout(), "row": {}, "timing": {}, "bytes": [2, 2, 2]}
     nonsense = json.dumps(head).encode() + b"\nabcdef"
     file.write_bytes(
         {

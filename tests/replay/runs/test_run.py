@@ -150,8 +150,8 @@ def test_a_run_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     (target / "report.html").write_text("beside it")
     write_run(run("least_allocated"), target)
     assert sorted(path.name for path in target.iterdir()) == [
-        "manifest.json", "nodes.parquet", "placements.parquet", "report.html", "steps.parquet",
-        "summary.parquet", "timing.parquet",
+        "manifest.json", "moves.parquet", "nodes.parquet", "placements.parquet", "report.html",
+        "steps.parquet", "summary.parquet", "timing.parquet",
     ]  # fmt: skip
     assert (target / "report.html").read_text() == "beside it"
     mine = tmp_path / "mine"

@@ -87,6 +87,7 @@ class Engine:
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=steps,
+            moves=self.state.moves.frame(),
             latencies_s=self._placer.latencies_s,
             way=self._placer.way,
             over_time=self.state.samples.sampler.over_time.result(),
@@ -349,6 +350,7 @@ class Engine:
             return
         self._rebalanced_ms = now
         evicted = self.state.evict(now)
+        self.state.moves.evicted(now, evicted.tolist(), self.state.node[evicted].tolist())
         self._stop(evicted)
         self._displaced.off(evicted, "move")
         self._pending.extend(evicted.tolist())

@@ -19,6 +19,8 @@ class Outcome:
         Where and when each container was placed last, -1 for never.
     steps : DataFrame
         One row of measures per sampling step, with the columns of ``step_schema``.
+    moves : DataFrame
+        What the rebalancer evicted, see ``engine.moves``.
     latencies_s : list of float
         Wall-clock time of each decision; the only thing here that differs from run to run.
     way : str
@@ -30,6 +32,7 @@ class Outcome:
     node: IntArray
     time_ms: IntArray
     steps: pl.DataFrame
+    moves: pl.DataFrame
     latencies_s: list[float]
     way: str
     taken_off: TakenOff

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.engine.moves import Moves
 from tracekit.replay.engine.samples import PlacedRows, Residents, Samples
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
@@ -25,6 +26,8 @@ class ReplayState:
     running : bool, shape (containers,)
     samples : Samples
         What was measured.
+    moves : Moves
+        What the rebalancer evicted.
     """
 
     def __init__(
@@ -57,12 +60,14 @@ class ReplayState:
         looks = "peers" in policy.reads or (rebalance is not None and "peers" in rebalance.reads)
         self._peers = Peers(workload.services, workload.nodes) if looks else None
         self.samples = Samples(workload, _readers(policy, rebalance))
+        self.moves = Moves()
         self._moved = False
 
     def start(self, index: int, node: int, now: int) -> None:
         """Put a container on a node."""
         self._before_moves()
         self.node[index], self.placed_ms[index], self.running[index] = node, now, True
+        self.moves.placed(index, node)
         self._change(index, sign=1)
 
     def commit(self, indices: IntArray, nodes: IntArray, times_ms: IntArray) -> None:
@@ -78,10 +83,13 @@ class ReplayState:
         self.node[at], self.placed_ms[at] = nodes[placed], times_ms[placed]
         self.running[at] = True
         self._residents = None
-        for follower in (self._keeper, self._peers):
-            if follower is not None:
-                for index, node in zip(at.tolist(), nodes[placed].tolist(), strict=True):
-                    follower.add(index, node)
+        followers = [one for one in (self._keeper, self._peers) if one is not None]
+        if not followers and self.rebalance is None:
+            return
+        for index, node in zip(at.tolist(), nodes[placed].tolist(), strict=True):
+            self.moves.placed(index, node)
+            for follower in followers:
+                follower.add(index, node)
 
     def stop(self, index: int) -> int:
         """Take a running container off its node; the node. Who only held it never had one."""
@@ -98,6 +106,7 @@ class ReplayState:
         """Take a container back as if it had never been placed; the node it was on."""
         node = self.stop(index)
         self.node[index], self.placed_ms[index] = -1, -1
+        self.moves.taken_back(index)
         return node
 
     def hold(self, indices: IntArray) -> None:

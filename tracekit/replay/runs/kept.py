@@ -25,7 +25,7 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.one import Replayed, layout
 from tracekit.replay.workload.workload import Workload
 
-_FRAMES = ("steps", "placements")
+_FRAMES = ("steps", "placements", "moves")
 _DIGEST_BYTES = 16
 #: What a row and a timing say in words; all else in them is numbers.
 _TEXTS = ("policy", "parameters")
@@ -134,17 +134,16 @@ def _decoded(data: bytes, place: str) -> Replayed:
 def _read(head: dict[str, Any], frames: bytes) -> Replayed:
     try:
         sizes = head["bytes"]
-        steps, placements = (
-            pl.read_parquet(io.BytesIO(frames[end - size : end]))
-            for size, end in zip(sizes, np.cumsum(sizes), strict=True)
-        )
-        _check_kinds(head, {"steps": steps, "placements": placements})
+        read = {
+            name: pl.read_parquet(io.BytesIO(frames[end - size : end]))
+            for name, size, end in zip(_FRAMES, sizes, np.cumsum(sizes), strict=True)
+        }
+        _check_kinds(head, read)
         return Replayed(
             row=head["row"],
             timing=head["timing"],
-            steps=steps,
-            placements=placements,
             digest=head["digest"],
+            **read,
         )
     except (
         ValueError,

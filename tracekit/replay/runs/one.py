@@ -16,6 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from tracekit.crew.crew import OnProgress
 from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.moves import SCHEMA as MOVES
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.engine.steps import step_schema, summarize, summed
@@ -41,6 +42,8 @@ class Replayed:
     steps : DataFrame
     placements : DataFrame
         As ``tracekit.replay.runs.placements.by_number`` gives it.
+    moves : DataFrame
+        As ``tracekit.replay.engine.moves`` gives them.
     timing : dict
     digest : str
         A hash of where and when each container was placed, and of how many were moved.
@@ -49,13 +52,17 @@ class Replayed:
     row: dict[str, Any]
     steps: pl.DataFrame
     placements: pl.DataFrame
+    moves: pl.DataFrame
     timing: dict[str, Any]
     digest: str
 
     def measures(self) -> Replayed:
-        """The same without steps and placements, which are kept of the first order alone."""
+        """The same without steps, placements and moves, which are kept of the first order alone."""
         return dataclasses.replace(
-            self, steps=self.steps.clear(), placements=self.placements.clear()
+            self,
+            steps=self.steps.clear(),
+            placements=self.placements.clear(),
+            moves=self.moves.clear(),
         )
 
 
@@ -169,6 +176,7 @@ def _replayed(
         row={**about, "pending": of_run["pending"], **measured, **of_run},
         steps=labelled(outcome.steps, str(entrant)),
         placements=by_number(outcome.node, outcome.time_ms),
+        moves=outcome.moves,
         timing=_timing(str(entrant), outcome),
         digest=_digest(outcome, measured["moves"]),
     )
@@ -203,6 +211,7 @@ def layout() -> dict[str, Any]:
     return {
         "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
         "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
+        "moves": [[name, str(dtype())] for name, dtype in MOVES.items()],
         "measures": list(summed(step_schema())),
         "fields": [one.name for one in dataclasses.fields(Replayed)],
     }

@@ -1,4 +1,4 @@
-"""Placements as frames: in few bytes between processes, with names in a run folder."""
+"""Placements and moves as frames: in few bytes between processes, with names in a run folder."""
 
 from collections.abc import Iterable
 
@@ -50,3 +50,25 @@ def by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Dat
             for policy, frame in found
         ]
     )  # fmt: skip
+
+
+def moves_by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    """The rows of moves.parquet: what the rebalancer of each policy evicted, in its order.
+
+    Parameters
+    ----------
+    found : iterable of (str, DataFrame)
+        Policies, with what ``tracekit.replay.engine.moves`` gave for each.
+    """
+    nodes = pl.Series(load.node_ids, dtype=pl.String)
+    containers = pl.Series(load.container_ids, dtype=pl.String)
+    return pl.concat(
+        frame.select(
+            pl.lit(policy).alias("policy"),
+            "time_ms",
+            containers.gather(frame["container"]).alias("container"),
+            nodes.gather(frame["from_node"]).alias("from_node"),
+            nodes.gather(frame["to_node"]).alias("to_node"),
+        )
+        for policy, frame in found
+    )

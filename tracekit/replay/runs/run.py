@@ -16,7 +16,7 @@ from tracekit.replay.policy.parse import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.node_use import node_use
 from tracekit.replay.runs.one import Replayed, labelled
-from tracekit.replay.runs.placements import by_name
+from tracekit.replay.runs.placements import by_name, moves_by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.workload.changed.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
@@ -36,6 +36,9 @@ class Run(Shown):
         In the order of the rows; ``observed`` first where the workload knows it.
     summary : DataFrame
         A row for each policy in the first order of arrival alone: means are over ``repeats``.
+    moves : DataFrame
+        A row for each container that a rebalancer evicted, in order: when, from where, and where
+        it ran next; null: it waited for the rest of the replay.
     nodes : DataFrame, optional
         How full each node is: see ``tracekit.replay.runs.node_use``.
     movable : mapping
@@ -62,6 +65,7 @@ class Run(Shown):
     summary: pl.DataFrame
     steps: pl.DataFrame
     placements: pl.DataFrame
+    moves: pl.DataFrame
     timing: pl.DataFrame
     nodes: pl.DataFrame | None = None
     repeats: pl.DataFrame | None = None
@@ -152,6 +156,9 @@ def assembled(
         summary=pl.DataFrame(rows, infer_schema_length=None),
         steps=pl.concat([*(one.steps for one in done), labelled(bound, BOUND)]),
         placements=by_name(workload, placed),
+        moves=moves_by_name(
+            workload, ((str(one), found.moves) for one, found in zip(policies, done, strict=True))
+        ),
         nodes=node_use(workload, placed),
         timing=pl.DataFrame([one.timing for one in done]),
         digests={str(one): found.digest for one, found in zip(policies, done, strict=True)},

@@ -30,7 +30,7 @@ SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
 #: The key that says of a policy that it places where there is no room, too; not there else.
 FILTERED = "filtered"
-FRAMES = ("summary", "steps", "placements", "nodes", "timing", "repeats", "differences")
+FRAMES = ("summary", "steps", "placements", "moves", "nodes", "timing", "repeats", "differences")
 
 
 def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:

@@ -1,0 +1,45 @@
+"""What a rebalancer moved: when each container was evicted, from where, and where it ran next."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+#: The columns, by number; ``to_node`` is null for who found no other node.
+SCHEMA = {
+    "time_ms": pl.Int64,
+    "container": pl.Int64,
+    "from_node": pl.Int64,
+    "to_node": pl.Int64,
+}
+
+
+class Moves:
+    """Evictions by a rebalancer, in their order."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, int]] = []
+        self._next: list[int | None] = []
+        self._last: dict[int, int] = {}
+
+    def evicted(self, now: int, containers: Iterable[int], nodes: Iterable[int]) -> None:
+        """These were evicted from these nodes."""
+        for container, node in zip(containers, nodes, strict=True):
+            self._last[container] = len(self._rows)
+            self._rows.append((now, container, node))
+            self._next.append(None)
+
+    def placed(self, container: int, node: int) -> None:
+        """A container was put on a node."""
+        at = self._last.get(container)
+        if at is not None and self._next[at] is None:
+            self._next[at] = node
+
+    def taken_back(self, container: int) -> None:
+        """A container is as if it had not been placed since its eviction."""
+        if container in self._last:
+            self._next[self._last[container]] = None
+
+    def frame(self) -> pl.DataFrame:
+        """A row for each eviction, with ``SCHEMA``."""
+        rows = [(*row, to) for row, to in zip(self._rows, self._next, strict=True)]
+        return pl.DataFrame(rows, schema=SCHEMA, orient="row")
