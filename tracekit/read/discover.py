@@ -34,6 +34,13 @@ from tracekit.sources import (
 
 _LONGEST_HEADER = 1 << 16
 _ROWS_SHOWN = 5
+#: What Spark writes beside the parts of a table: summaries that hold no rows.
+_OF_SPARK = ("_metadata", "_common_metadata")
+#: How files of tables end; an empty file of another name is a marker, such as ``_SUCCESS``.
+_DATA = frozenset((
+    ".csv", ".parquet", ".json", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".zip", ".xlsx",
+    ".xls", ".swf", ".om", ".prom",
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,9 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
     ]
     for path in sorted(there.files, key=lambda p: natural(_name(p, source))):
         name = _name(path, source)
+        if path.name in _OF_SPARK or (path.suffix not in _DATA and path.stat().st_size == 0):
+            passed_over.append((name, "is a marker, no table"))
+            continue
         try:
             found.append(identify(path, name, release))
         except _NotATableError as error:
@@ -217,16 +227,27 @@ def identify(path: Path, name: str, release: str) -> TraceFile:
     for head, (header, *rows) in _heads(path, kind):
         match = recognise(header, rows=rows, release=release)
         if not isinstance(match, Match):
-            match = (
-                recognise_by_reader(head, release=release)
-                or lacking(head, release=release)
-                or match
-            )
+            # a file that is no table by its own name may be a part of the table that its folder is
+            heads = (head, *_as_parts(path, head))
+            found = [recognise_by_reader(one, release=release) for one in heads]
+            lacks = [lacking(one, release=release) for one in heads]
+            match = next((one for one in (*found, *lacks) if one is not None), match)
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
         problem = match
     near = isinstance(problem, MissingColumnError)
     raise (TracekitError if near else _NotATableError)(f"{name}: {problem.what}", hint=problem.hint)
+
+
+def _as_parts(path: Path, head: Head) -> Iterator[Head]:
+    """The file as a part of a table that a folder is: NAME.parquet/ or NAME/ as Spark writes it.
+
+    Folders of partitions, ``day=1``, lie between.
+    """
+    folder = next((one for one in path.resolve().parents if "=" not in one.name), path.parent)
+    form = ".parquet" if head.columns else ".csv"
+    if folder.name:
+        yield replace(head, name=f"{folder.name.removesuffix(form)}.part-0{form}")
 
 
 def head_of(path: Path, name: str) -> Head:

@@ -7,6 +7,7 @@ import polars as pl
 
 from tracekit.store.folder import Store
 from tracekit.store.views import read
+from tracekit.tables.container import GATES
 from tracekit.units import EPOCH_FROM_MS, MS_PER_S, memory
 from tracekit.words import counted, plural
 
@@ -26,6 +27,11 @@ def says_so(store: Store) -> bool:
 def waits() -> pl.Expr:
     """True for rows of ``container`` without a node that did not leave."""
     return pl.col("node").is_null() & pl.col("departure_ms").is_null()
+
+
+def gated() -> pl.Expr:
+    """True for those of them that no scheduler may give a node yet."""
+    return waits() & pl.col("not_held").fill_null("").str.split(", ").list.contains(GATES)
 
 
 def never_ran(store: Store) -> pl.DataFrame:

@@ -4,6 +4,8 @@ from tracekit.tables import Column, Table
 
 #: How a part of ``not_held`` begins that is a wish of the container and no rule.
 PREFERRED = "preferred"
+#: The part of ``not_held`` of a container that no scheduler may give a node yet.
+GATES = "schedulingGates"
 
 TABLE = Table(
     name="container",

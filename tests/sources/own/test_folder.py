@@ -389,9 +389,7 @@ def test_use_is_looked_at_by_the_nodes_that_are_stored_already(tmp_path: Path) -
     ingest(first, tmp_path / "store")
     cores = "".join(f"a,{at * 30_000},{900_000 + at}\n" for at in range(4))
     (later / "usage.csv").write_text(f"container,time_ms,cpu_milli\n{cores}")
-    with pytest.raises(
-        TracekitError, match=r"values of cpu are above the 8,100 millicores of the largest"
-    ):
+    with pytest.raises(TracekitError, match="8,000 millicores"):
         ingest(later, tmp_path / "store")
 
 

@@ -18,6 +18,10 @@ _BENDING = {
         "[container has|containers have] a request and [is|are] not listed, and [is|are] not"
         " replayed (tracekit check STORE names broken rows)"
     ),
+    "containers_gated": (
+        "[container has|containers have] scheduling gates: no scheduler may place [it|them] yet,"
+        " and no policy is asked to"
+    ),
     "containers_departed_before": (
         "[container had|containers had] departed when the replay begins, and [is|are] not"
         " replayed (it begins with the recorded use, if there is any; times of containers and of"

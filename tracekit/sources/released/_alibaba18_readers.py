@@ -125,9 +125,8 @@ def read_container_meta(opened: Opened) -> Read:
             pl.col("line").first(),
             pl.col("line").min().alias("position"),
             pl.col("time_ms", "service", "node").first(),
-            pl.when(pl.col("status").last() == "stopped")
-            .then(pl.col("time_ms").last())
-            .alias("departure_ms"),
+            # the first of the last rows that say stopped
+            pl.col("time_ms").filter(_ended()).first().alias("departure_ms"),
         )
     )
     wanted = ["time_ms", "container", "service", "node", "position", "departure_ms", "line"]
@@ -187,6 +186,11 @@ def _requests(events: pl.DataFrame) -> pl.DataFrame:
         pl.col("request").is_not_null() | pl.col("limit").is_not_null()
     )
     return asked.sort("line", maintain_order=True)
+
+
+def _ended() -> pl.Expr:
+    """Rows that say stopped, and that no row follows which says otherwise."""
+    return (pl.col("status") == "stopped").fill_null(value=False).cum_min(reverse=True)
 
 
 def _normal(column: str) -> pl.Expr:

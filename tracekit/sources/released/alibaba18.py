@@ -32,7 +32,7 @@ SOURCE = ClusterSource(
         "prices",
     ),
     inferred=(
-        "a container departs at its last event if that says stopped, else it stays",
+        "a container departs when it stopped first with no other event after, else it stays",
         "a machine whose event names no second failure domain keeps the one before",
         *INFERRED,
     ),

@@ -158,6 +158,4 @@ def test_a_file_of_use_by_a_metric_that_is_not_read_is_told(
     state = written(tmp_path / "state.txt", as_dump([HOST_POD]))
     other = written(tmp_path / "other.txt", as_dump([(metric, of_pod(), at_times(1, 2))]))
     found = read(NAME, other, files_beside(state, other))
-    assert ["container_memory_working_set_bytes" in why for _, _, why in found.reasons] == [
-        True
-    ] * told
+    assert len(found.reasons) == told

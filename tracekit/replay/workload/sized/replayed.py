@@ -18,6 +18,7 @@ from tracekit.replay.workload.sized.further import columns_used
 from tracekit.replay.workload.sized.set_aside import (
     fit_somewhere,
     placeable,
+    without_gated,
     without_lacking,
     without_waiting,
 )
@@ -46,6 +47,8 @@ class Replayed:
         The node that each ran on, -1 where none is known; ``recorded`` is all -1 where it is known
         of few.
     request : int64, shape (containers, resources)
+    gated : int
+        How many containers are not asked of any policy, as no scheduler may place them yet.
     waiting : tuple of str
         What is told of those that wait for a node in production, and are left out.
     places_waiting : bool
@@ -64,6 +67,7 @@ class Replayed:
     where: IntArray
     recorded: IntArray
     request: IntArray
+    gated: int
     waiting: tuple[str, ...]
     places_waiting: bool
     waiting_too_large: int
@@ -80,6 +84,7 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     used = columns_used(store, assumptions).values()
     amounts = amounts_of(found, nodes, assumptions, used)
     life = _without_daemons(life, found)
+    life, gated = without_gated(found, life)
     every = life.order
     life, waiting, places_waiting = without_waiting(store, found, life, assumptions)
     waited = np.setdiff1d(every, life.order)
@@ -96,6 +101,7 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
         where=where,
         recorded=_shown(rows["node"], where),
         request=amounts.request[life.order],
+        gated=gated,
         waiting=waiting,
         places_waiting=places_waiting,
         waiting_too_large=int((~fit_somewhere(amounts, waited)).sum()),

@@ -15,9 +15,11 @@ from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
+from tracekit.sources.own._kubernetes.rules import STAYS
 from tracekit.store.node_states import cordoned
 
-#: Labels, and taints, of nodes of the control plane; the second is that of before 1.24.
+#: Labels, and taints, of nodes of the control plane; the second is that of before 1.24. Annotations
+#: that say of a node that it stays are kept among its labels.
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 #: The columns of the table ``container`` that say whom a container may be beside.
 _GROUPS = (
@@ -191,14 +193,17 @@ def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
 
 
 def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
-    """Which nodes run the control plane, by Kubernetes' labels or taints; None where none does.
+    """Which nodes nobody takes away: those that run the control plane, and those that say so.
+
+    By Kubernetes' labels or taints; None where there are none.
 
     Source: kubernetes v1.34, "Well-Known Labels, Annotations and Taints".
     """
     found = np.zeros(nodes.height, dtype=np.bool_)
     for column in ("labels", "taints"):
         if column in nodes.columns:
-            said = nodes[column].cast(pl.String).fill_null("").str.contains_any(list(CONTROL_PLANE))
+            kept = [*CONTROL_PLANE, *STAYS]
+            said = nodes[column].cast(pl.String).fill_null("").str.contains_any(kept)
             found |= said.to_numpy()
     return found if found.any() else None
 

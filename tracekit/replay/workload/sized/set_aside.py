@@ -10,7 +10,7 @@ from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
 from tracekit.replay.workload.sized.times import Lives
 from tracekit.store import Store, never_ran
-from tracekit.store.never_ran import waits
+from tracekit.store.never_ran import gated, waits
 from tracekit.words import and_more
 
 #: Where no node states these, what nodes have is an assumption.
@@ -43,6 +43,12 @@ def without_waiting(
         f" (--assume waiting=place has {it} placed)"
     )
     return life.taken(np.flatnonzero(~who)), (told,), False
+
+
+def without_gated(found: Sizes, life: Lives) -> tuple[Lives, int]:
+    """The lives without those that no scheduler may place yet, and how many those are."""
+    who = found.containers[life.order].select(gated()).to_series().to_numpy()
+    return (life.taken(np.flatnonzero(~who)) if who.any() else life), int(who.sum())
 
 
 def to_place_told(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[str, ...]:

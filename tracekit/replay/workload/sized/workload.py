@@ -46,7 +46,7 @@ from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
-from tracekit.store.never_ran import waits
+from tracekit.store.never_ran import gated, waits
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
@@ -135,7 +135,8 @@ def _budgets(who: Replayed) -> Budgets | None:
 
 def _waiting(who: Replayed) -> pl.DataFrame:
     """Containers that wait for a node in production and are left out."""
-    return who.found.containers.filter(waits()).join(who.rows, on="container", how="anti")
+    waiting = who.found.containers.filter(waits() & ~gated())
+    return waiting.join(who.rows, on="container", how="anti")
 
 
 def _shut_out(who: Replayed, rules: Rules, pinned: IntArray | None) -> list[tuple[int, str]]:
@@ -231,6 +232,7 @@ def _facts(
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
         **({"nodes_without_own_use": found.unmeasured} if found.unmeasured else {}),
         **({"containers_not_listed": found.unlisted} if found.unlisted else {}),
+        **({"containers_gated": who.gated} if who.gated else {}),
         **({"containers_left_waiting": _waiting(who).height} if who.waiting else {}),
         **(
             {"containers_left_waiting_too_large": who.waiting_too_large}

@@ -16,6 +16,8 @@ _ENDINGS = {
     "_milli": ("count", 1_000),
     "": ("count", 1),
 }
+#: Resources without a unit in their name.
+_RESOURCES = frozenset({*UNIT_OF, "gpu"})
 #: The end of a name that says what may be used at most, and the beginning of one of a label.
 LIMIT = "_limit"
 LABEL = "label_"
@@ -39,17 +41,24 @@ def columns_of(table: str) -> set[str]:
 def further(frame: pl.DataFrame, known: set[str]) -> tuple[list[Measure], list[str]]:
     """The columns that hold amounts, and those that hold labels.
 
-    A column whose values are texts, most of them no numbers, holds labels.
+    A column whose name says what it measures holds amounts, whatever its values are. Another one
+    whose values are texts, most of them no numbers, holds labels.
     """
     measures, labels = [], []
     for name in frame.columns:
         if name in known or name == "line" or not name or name.endswith(STOOD):
             continue
-        if name.startswith(LABEL) or not _is_numeric(frame[name]):
+        if name.startswith(LABEL) or not (_is_named(name) or _is_numeric(frame[name])):
             labels.append(name)
         else:
             measures.append(_measure(name))
     return measures, labels
+
+
+def _is_named(name: str) -> bool:
+    """Whether a name ends in a unit, or is that of a resource that everybody has."""
+    plain = name.removesuffix(LIMIT)
+    return plain in _RESOURCES or any(name.endswith(one) for one in _ENDINGS if one)
 
 
 def _is_numeric(values: pl.Series) -> bool:

@@ -53,13 +53,19 @@ def _nodes_beside(opened: Opened) -> pl.Series | None:
 
 
 def listed_places(opened: Opened) -> Places:
-    """The nodes of the containers that the files beside this one list."""
+    """The nodes of the containers that the store and the files beside this one list."""
     known = known_nodes(opened)
+    stored = [opened.stored["container"]] if "container" in opened.stored else []
     return Places(
-        refuse(frame, unknown(frame, "node", known), "container")[0]
-        for word in ("containers", "container")
-        for file in opened.beside.get(word, ())
-        for frame, _ in named_frames(file, "container")
+        [
+            *(pl.read_parquet(path, columns=["container", "node"]) for path in stored),
+            *(
+                refuse(frame, unknown(frame, "node", known), "container")[0]
+                for word in ("containers", "container")
+                for file in opened.beside.get(word, ())
+                for frame, _ in named_frames(file, "container")
+            ),
+        ]
     )
 
 

@@ -19,7 +19,7 @@ from tracekit.sources.own._folder.checks import (
 from tracekit.sources.own._folder.columns import LABEL, LIMIT, Measure, columns_of, further
 from tracekit.sources.own._folder.containers import kept_containers, known_containers
 from tracekit.sources.own._folder.measured import check_units
-from tracekit.sources.own._folder.nodes import kept_nodes, known_nodes, timed
+from tracekit.sources.own._folder.nodes import kept_nodes, known_nodes, listed_places, timed
 from tracekit.sources.own._folder.repeats import Earlier, Repeats
 from tracekit.sources.own._folder.stored import Stored
 from tracekit.sources.own._folder.units import (
@@ -114,7 +114,8 @@ def read_usage(opened: Opened) -> Read:
         For use that no node could give, and for times in seconds.
     """
     check_use_of_memory(opened)
-    yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES)
+    places = listed_places(opened)
+    yield from possible(_usage(opened), opened.name, known_sizes(opened), MILLICORES, places)
 
 
 def _usage(opened: Opened) -> Read:

@@ -31,13 +31,16 @@ def key_of(thing: Thing) -> Key:
     return thing.kind, thing.uid if stated else f"{thing.name}@{thing.uid}"
 
 
+_NODE_META = ("name", "uid", "creationTimestamp", "labels", "annotations")
+
+
 def _slim(node: Thing) -> Thing:
     """A node without what no row says of it: the images it holds are most of it."""
     value, meta = node.value, node.value["metadata"]
     status = value.get("status")
     status = status if isinstance(status, dict) else {}
     kept = {
-        "metadata": {one: meta.get(one) for one in ("name", "uid", "creationTimestamp", "labels")},
+        "metadata": {one: meta.get(one) for one in _NODE_META},
         "spec": value.get("spec"),
         "status": {one: status.get(one) for one in ("allocatable", "conditions")},
     }

@@ -9,12 +9,12 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Head, Opened
 from tracekit.sources.own._json_items import Cut, first_members, items, pieces
-from tracekit.sources.own._kubernetes.volumes import CLAIM, VOLUME
+from tracekit.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME
 from tracekit.sources.unreadable import NO_OBJECT, WATCH_ENDED
 
 _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
-_KINDS = ("Node", "Pod", "PodGroup", "PodDisruptionBudget", VOLUME, CLAIM)
+_KINDS = ("Node", "Pod", "PodGroup", "PodDisruptionBudget", VOLUME, CLAIM, DEVICES)
 _METRICS_API = "metrics.k8s.io/"
 #: What kubectl get podmetrics prints is a List whose items say what they are.
 _LISTED_METRICS = re.compile(rb'"items"\s*:\s*\[\s*\{\s*"apiVersion"\s*:\s*"metrics\.k8s\.io/')

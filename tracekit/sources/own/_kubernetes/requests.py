@@ -121,8 +121,9 @@ def fixed(spec: Mapping[str, Any], status: object = None) -> dict[str, Fixed]:
 
 
 def _limits_of(spec: Mapping[str, Any], added: Amounts) -> Amounts:
-    """Limits that hold: those of the pod, else where each of its containers has one."""
-    every = spec.get("containers") or ()
+    """Limits that hold: those of the pod, else where each container and sidecar has one."""
+    sidecars = (one for one in spec.get("initContainers") or () if is_sidecar(one))
+    every = [*(spec.get("containers") or ()), *sidecars]
     known = {name: one for name, one in added.items() if all(name in _limits(c) for c in every)}
     return known | _amounts((spec.get("resources") or {}).get("limits"))
 
@@ -151,8 +152,7 @@ def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[
     for part in ("containers", "initContainers"):
         sized[part] = [
             _resized(one, known[one.get("name")], infeasible=infeasible)
-            if one.get("name") in known
-            and (part == "containers" or one.get("restartPolicy") == "Always")
+            if one.get("name") in known and (part == "containers" or is_sidecar(one))
             else one
             for one in spec.get(part) or ()
         ]
@@ -204,7 +204,7 @@ def _stages(spec: Mapping[str, Any], stated: Any) -> tuple[Amounts, Amounts]:
     sidecars: Amounts = {}
     peak: Amounts = {}
     for one in spec.get("initContainers") or ():
-        if one.get("restartPolicy") == "Always":
+        if is_sidecar(one):
             sidecars = _added(sidecars, stated(one))
         else:
             peak = _larger(peak, _added(sidecars, stated(one)))
@@ -212,6 +212,11 @@ def _stages(spec: Mapping[str, Any], stated: Any) -> tuple[Amounts, Amounts]:
     for one in spec.get("containers") or ():
         running = _added(running, stated(one))
     return running, peak
+
+
+def is_sidecar(init_container: Mapping[str, Any]) -> bool:
+    """Whether an init container goes on running beside the containers."""
+    return init_container.get("restartPolicy") == "Always"
 
 
 def _requests(container: Mapping[str, Any]) -> Amounts:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.node_labels import ZONES
+from tracekit.sources.own._kubernetes.requests import is_sidecar
 from tracekit.sources.own._kubernetes.volumes import CLAIM, Terms, reached
 from tracekit.tables.container import PREFERRED
 
@@ -23,8 +24,32 @@ _GROUP_LABELS = (
 _GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
 
-#: By this annotation a pod says that nobody may evict it to take its node away.
-_EVICTABLE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+#: Annotations by which a pod says that nobody may evict it to take its node away, or a node that
+#: nobody may take it away, each with the value that says so; None for any but ``false``.
+STAYS: Mapping[str, str | None] = {
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true",
+    "karpenter.sh/do-not-disrupt": None,
+    "karpenter.sh/do-not-evict": None,
+    "descheduler.alpha.kubernetes.io/prefer-no-eviction": None,
+}
+#: Fields of a pod's spec that a replay obeys, and fields that decide neither where nor whether the
+#: pod may run. Any other field is named in ``not_held``.
+_HELD_FIELDS = frozenset((
+    "affinity", "containers", "initContainers", "nodeName", "nodeSelector", "os", "overhead",
+    "preemptionPolicy", "priority", "resources", "tolerations", "topologySpreadConstraints",
+    "volumes",
+))  # fmt: skip
+_IDLE_FIELDS = frozenset((
+    "activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig", "dnsPolicy",
+    "enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostNetwork", "hostPID",
+    "hostUsers", "hostname", "hostnameOverride", "imagePullSecrets", "priorityClassName",
+    "readinessGates", "restartPolicy", "runtimeClassName", "securityContext", "serviceAccount",
+    "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
+    "terminationGracePeriodSeconds",
+))  # fmt: skip
+_USUAL_SCHEDULER = "default-scheduler"
+_OS, _SYSTEMS = "kubernetes.io/os", ("linux", "windows")
 
 
 def gang(meta: Mapping[str, Any]) -> str | None:
@@ -55,6 +80,10 @@ def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | No
         {"key": key, "operator": "In", "values": [value]}
         for key, value in sorted((spec.get("nodeSelector") or {}).items())
     ]
+    system = (spec.get("os") or {}).get("name")
+    if system in _SYSTEMS:
+        others = [one for one in _SYSTEMS if one != system]
+        own.append({"key": _OS, "operator": "NotIn", "values": others})
     affinity = _required(spec, "nodeAffinity") or {}
     terms = [
         [
@@ -95,7 +124,31 @@ def all_not_held(
     """Everything that a pod states and the store cannot hold, by the fields' names."""
     claims = [CLAIM] if volumes_unknown else []
     required = [*filter(None, [not_held(pod)]), *claims, *unread(budgets)]
-    return [*required, *preferred(pod["spec"])]
+    return [*required, *further_fields(pod["spec"]), *preferred(pod["spec"])]
+
+
+def further_fields(spec: Mapping[str, Any]) -> list[str]:
+    """Fields of a pod's spec that may decide where or whether it runs, and that nobody obeys.
+
+    A scheduler of another name than Kubernetes' own is named with its name.
+    """
+    scheduler = spec.get("schedulerName") or _USUAL_SCHEDULER
+    other = [f"schedulerName {scheduler}"] if scheduler != _USUAL_SCHEDULER else []
+    known = {*_HELD_FIELDS, *_IDLE_FIELDS, "schedulerName"}
+    return [*other, *sorted(name for name, value in spec.items() if value and name not in known)]
+
+
+def stays(meta: Mapping[str, Any]) -> str | None:
+    """The annotation by which a pod may not be evicted, or a node not be taken away; or None."""
+    notes = meta.get("annotations") or {}
+    return next(
+        (
+            key
+            for key, value in STAYS.items()
+            if key in notes and (notes[key] == value if value else notes[key] != "false")
+        ),
+        None,
+    )
 
 
 def unread(budgets: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
@@ -135,7 +188,7 @@ def among(
     found += [_spread(one, labels) for one in _unyielding(spec)]
     if spec.get("preemptionPolicy") == "Never":
         found.append({"kind": "preemptionPolicy", "value": "Never"})
-    if (pod["metadata"].get("annotations") or {}).get(_EVICTABLE) == "false":
+    if stays(pod["metadata"]):
         found.append({"kind": "safe-to-evict", "value": "false"})
     for name, limit in budgets:
         amount = _amount(limit)
@@ -146,7 +199,7 @@ def among(
 
 def host_ports(spec: Mapping[str, Any]) -> str | None:
     """Ports of the host that the pod takes: ``80/TCP,10.0.0.1:53/UDP``; None: none."""
-    sidecars = (one for one in spec.get("initContainers") or () if one.get("restartPolicy"))
+    sidecars = (one for one in spec.get("initContainers") or () if is_sidecar(one))
     found = {
         _port(port)
         for one in (*(spec.get("containers") or ()), *sidecars)

@@ -16,7 +16,7 @@ import numpy as np
 
 from tracekit.sources._cluster import Opened
 from tracekit.sources.own._prometheus.forms import stated_name
-from tracekit.sources.own._prometheus.metrics import QUERIES, USES, Use
+from tracekit.sources.own._prometheus.metrics import FORMERLY, QUERIES, USES, Use
 from tracekit.sources.own._prometheus.replicas import apart_from_replica
 from tracekit.sources.own._prometheus.runs import Followed, Part, Runs, parts_of
 from tracekit.sources.own._prometheus.series import Series, read_series
@@ -218,7 +218,7 @@ def _note(of: dict[int, _Held], at: int, part: tuple[object, ...], times_ms: np.
 
 
 def _series(word: str, opened: Opened) -> Iterator[tuple[Series, Use]]:
-    names = tuple(name.encode() for name in USES)
+    names = tuple(name.encode() for name in (*USES, *FORMERLY))
     for series in read_series(opened, word, USES.__contains__, parts=names):
         if isinstance(series, Series):
             yield series, USES[series.name]

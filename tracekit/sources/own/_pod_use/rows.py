@@ -90,13 +90,13 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         _use(series, USES[series.name], to, SEAM)
     if others and not met:
         _check_described(opened.name, others, known)
-        yield from not_read(others)
+    yield from not_read(others, met)
     check_one_cluster(opened.name, to.clusters)
     sums.leave_out(to.outer.numbers(parts))
     yield from astray(opened, known)
     yield from batches(described(opened, known))
     nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
-    yield from possible(sums.rows(), opened.name, nodes)
+    yield from possible(sums.rows(), opened.name, nodes, places=known.places())
     yield from ends.rows()
 
 

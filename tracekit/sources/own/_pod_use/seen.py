@@ -174,8 +174,8 @@ def _least(seen: PodSeen) -> dict[str, float]:
 
 
 def _limits(seen: PodSeen) -> dict[str, float]:
-    """The limits of all its containers together."""
-    limits = _added(seen.limits)
+    """The limits of all its containers together; none beside sidecars, whose limits are unknown."""
+    limits = _added(seen.limits) if not seen.sidecars else {}
     sized = [name for name in seen.requests if name]
     for what in list(limits):
         # a container without a limit may take what it gets

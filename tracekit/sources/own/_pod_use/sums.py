@@ -25,8 +25,8 @@ _ALL_AT_ONCE = "bytes"
 #: An entity, its resource and where that stands: a number for each.
 _Key = tuple[str, str, str, str]
 #: Samples that come together: of which entity and part, with which sign, where, and if as rates.
-_HEADS = ("entity", "part", "sign", "line", "rate")
-_Of = tuple[int, int, int, int, bool]
+_HEADS = ("entity", "part", "cgroup", "sign", "line", "rate")
+_Of = tuple[int, int, int, int, int, bool]
 _SAMPLES = ("time_ms", "value", "passed_ms")
 
 
@@ -49,6 +49,8 @@ class Sums:
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
         self._counted: dict[tuple[str, str], tuple[str, int]] = {}
+        #: The cgroups of each part: a number for each, by its path.
+        self._cgroups: dict[int, dict[str, int]] = {}
         self._first: dict[int, Mapping[str, str]] = {}
         self._replicated: set[int] = set()
         self._pieces: list[tuple[_Of, tuple[np.ndarray, ...]]] = []
@@ -88,7 +90,7 @@ class Sums:
             chosen = life == one if len(lives) else slice(None)
             entity = self._entity(use, name(one))
             sized = values[chosen] * (use.sign or 1)
-            of = entity, part, use.sign, series.line, rate
+            of = entity, part, self._cgroup(part, series), use.sign, series.line, rate
             self._take(of, times[chosen], sized, passed[chosen])
 
     def part(self, series: Series, use: Use, whose: str) -> int:
@@ -98,6 +100,22 @@ class Sums:
         if self._first.setdefault(part, series.labels) != series.labels:
             self._replicated.add(part)
         return part
+
+    def _cgroup(self, part: int, series: Series) -> int:
+        """The number of the cgroup that a series is of."""
+        of_part = self._cgroups.setdefault(part, {})
+        return of_part.setdefault(series.labels.get("id", ""), len(of_part))
+
+    def _nested(self) -> pl.DataFrame:
+        """Cgroups below another one of the same part, which counts them already."""
+        found = [
+            (part, number)
+            for part, paths in self._cgroups.items()
+            if len(paths) > 1
+            for path, number in paths.items()
+            if any(path.startswith(f"{other}/") for other in paths if other)
+        ]
+        return pl.DataFrame(found, schema={"part": pl.Int32, "cgroup": pl.Int32}, orient="row")
 
     def leave_out(self, parts: Collection[int]) -> None:
         """Count nothing of these."""
@@ -118,8 +136,10 @@ class Sums:
         )
         paired = pl.Series("entity", sorted(self._paired), dtype=pl.Int32)
         rated: set[int] = set()
+        nested = self._nested()
         for every in self._some():
             kept = every.filter(~pl.col("part").is_in(self._left_out.implode()))
+            kept = kept.join(nested, on=nested.columns, how="anti", maintain_order="left")
             yield from self._repeated(kept, names)
             samples = heard(kept, self._steps())
             rated |= set(samples.filter("rate")["entity"].unique())
@@ -244,7 +264,9 @@ class Sums:
         }
         for name, some in zip(_SAMPLES, zip(*samples, strict=True), strict=True):
             columns[name] = np.concatenate(some)
-        return pl.DataFrame(columns).with_columns(pl.col("entity", "part", "sign").cast(pl.Int32))
+        return pl.DataFrame(columns).with_columns(
+            pl.col("entity", "part", "cgroup", "sign").cast(pl.Int32)
+        )
 
     def _spill(self) -> None:
         if self._folder is None:

@@ -105,6 +105,31 @@ STATES: dict[str, str] = {
 }
 
 
+def _sized(metric: str) -> dict[str, tuple[str, dict[str, str]]]:
+    """The metrics of kube-state-metrics 1, which have the resource in their name."""
+    ends = {"cpu_cores": "cpu", "memory_bytes": "memory", "pods": "pods"}
+    return {f"{metric}_{end}": (metric, {"resource": of}) for end, of in ends.items()}
+
+
+#: Metrics under the names that they had before, as they are called now and with which labels more:
+#: those of kube-state-metrics before 2.0 and of the node exporter before 0.16.
+FORMERLY: dict[str, tuple[str, dict[str, str]]] = {
+    **_sized("kube_node_status_allocatable"),
+    **_sized("kube_pod_container_resource_requests"),
+    **_sized("kube_pod_container_resource_limits"),
+    **_sized("kube_pod_init_container_resource_requests"),
+    "node_cpu": ("node_cpu_seconds_total", {}),
+    "node_memory_MemTotal": ("node_memory_MemTotal_bytes", {}),
+    "node_memory_MemAvailable": ("node_memory_MemAvailable_bytes", {}),
+}
+
+
+def called_now(name: str, labels: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """A metric's name and labels as its exporter calls them now."""
+    now, more = FORMERLY.get(name, (name, {}))
+    return now, {**labels, **more} if more else labels
+
+
 _OF_STATE_METRICS = re.compile(r"kube_[a-z0-9_]+")
 
 
@@ -237,6 +262,6 @@ def name_in(stem: str) -> str | None:
 
     Any other name of kube-state-metrics is one that nobody asks for: such files are passed over.
     """
-    known = [name for name in (*USES, *STATES) if stem.startswith(name)]
+    known = [name for name in (*USES, *STATES, *FORMERLY) if stem.startswith(name)]
     other = _OF_STATE_METRICS.match(stem)
     return max(known, key=len, default=other[0] if other else None)

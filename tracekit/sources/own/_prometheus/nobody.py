@@ -1,11 +1,12 @@
 """Series that cannot be assigned to a container or node, or are no use of any."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from tracekit.sources._cluster import Broken
-from tracekit.sources.own._prometheus.metrics import USES
+from tracekit.sources.own._prometheus.metrics import STATES, USES
 from tracekit.sources.own._prometheus.series import Series
+from tracekit.words import counted
 
 IDLE = 'is of modes alone that are no use; ask for the others, too: {mode!~"idle|iowait|steal"}'
 ON_HOST = (
@@ -17,20 +18,49 @@ AROUND = (
 )
 
 
-#: Metrics by which somebody may mean use.
-_OF_USE = re.compile("(container|node|pod)_(cpu|memory)_")
-
-
-def not_read(names: Iterable[str]) -> Iterator[Broken]:
-    """Metrics of CPU or memory that are not read, where a file has no other."""
-    if some := sorted(name for name in names if _OF_USE.match(name)):
-        read = ", ".join(name for name in USES if _OF_USE.match(name) and "_in_use" not in name)
-        yield Broken(
-            table="container_amount",
-            line=1,
-            reason=f"is of no metric that is read; these say what is in use: {read}",
-            text=", ".join(some),
+#: Metrics by which somebody may mean what a table holds of a resource, whoever exports them: those
+#: of cAdvisor, Windows and OpenTelemetry, whose names may have dots.
+_OF_PODS = r"(windows[._])?(k8s[._])?(pod|container)[._]"
+_OF_NODES = r"(windows[._])?(k8s[._])?(node|system)[._]"
+_OF_SIZES = (
+    r"kube_node_status_(allocatable|capacity)|k8s[._]node[._]allocatable",
+    r"kube_pod_(init_)?container_resource|kube_pod_resource|k8s[._]container[._]\w+[._](request|limit)",
+)
+_MEANT: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
+    *(
+        (
+            f"{entity}_amount",
+            re.compile(f"{whose}{resource}[._]"),
+            frozenset(
+                name
+                for name, use in USES.items()
+                if (use.fills, use.resource) == (entity, resource)
+            ),
         )
+        for entity, whose in (("container", _OF_PODS), ("node", _OF_NODES))
+        for resource in ("cpu", "memory")
+    ),
+    *(
+        (table, re.compile(names), frozenset(name for name in STATES if re.match(names, name)))
+        for table, names in zip(("node_resource", "container_resource"), _OF_SIZES, strict=True)
+    ),
+)
+
+
+def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
+    """Metrics of use, sizes or requests that are not read, where a file has no other of these."""
+    others = sorted(names)
+    for table, meant, read in _MEANT:
+        some = [name for name in others if meant.match(name)]
+        if some and read.isdisjoint(met):
+            known = ", ".join(sorted(one for one in read if not one.endswith("_in_use")))
+            yield Broken(
+                table=table,
+                line=1,
+                reason=f"{counted(len(some), 'metric')} of its kind, such as {some[0]}, cannot be"
+                f" read; expected one of {known}",
+                text=", ".join(some),
+            )
 
 
 class Unused:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,13 +36,15 @@ from tracekit.sources.own._prometheus.lines import (
     parts_of,
     renamed,
 )
-from tracekit.sources.own._prometheus.metrics import name_in
+from tracekit.sources.own._prometheus.metrics import called_now, name_in
 from tracekit.sources.own._prometheus.replicas import Number, number_of
 from tracekit.sources.own._prometheus.warnings import is_empty_answer, warned
 
 _BLOCK_BYTES = 4 << 20
 #: A dump begins so, and each of its lines with the brace.
 _DUMPED = b"{__name__="
+#: A number without an end as VictoriaMetrics writes it.
+_INFINITE = re.compile(rb"(?<=[\[,])\s*\+?(-?)Inf(?=\s*[,\]])")
 #: Rejects of series without a known meaning go to this table.
 _TABLE = "container_amount"
 
@@ -131,7 +134,9 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
         name = labels.pop("__name__", None) or item.around.get("name") or name_in(head.name)
         if name is None:
             yield _broken(item.number, NAMELESS, labels)
-        elif asked.wanted(name):
+            continue
+        name, labels = called_now(name, labels)
+        if asked.wanted(name):
             yield from _answered(name, labels, item.number, samples, file=opened.name, raw=raw)
     for number, (reason, said) in enumerate(warned(beside), start=1):
         yield _broken(number, reason, said)
@@ -166,9 +171,11 @@ def _prints(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
                 yield _broken(one.line, "has labels that cannot be read", as_text(one.head))
                 continue
             stated, labels = labelled
-            if not (name := stated or called):
+            if not (stated or called):
                 yield _broken(one.line, NAMELESS, labels)
-            elif asked.wanted(name) and one.samples:
+                continue
+            name, labels = called_now(stated or called or "", labels)
+            if asked.wanted(name) and one.samples:
                 lines, values, times = zip(*one.samples, strict=True)
                 yield from _series(
                     name, labels, lines, times, values, file=opened.name, raw=bool(stated),
@@ -182,7 +189,7 @@ def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             if not text.strip() or not asked.may_be_in(text):
                 continue
             try:
-                value = json.loads(text)
+                value = _export(text)
                 labels = dict(value["metric"])
                 times, values = value["timestamps"], value["values"]
                 if len(times) != len(values):
@@ -192,12 +199,22 @@ def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             except (ValueError, KeyError, TypeError) as error:
                 yield _broken(line, f"is no series: {error}", text.decode(errors="replace"))
                 continue
-            name = labels.pop("__name__", "")
+            name, labels = called_now(labels.pop("__name__", ""), labels)
             if asked.wanted(name):
                 lines = [line] * len(times)
                 yield from _series(
                     name, labels, lines, times, values, file=opened.name, raw=True, scale=1.0
                 )
+
+
+def _export(text: bytes) -> Any:
+    """A line of an export; numbers without an end stand in it as ``+Inf``, which is no JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        before, values, after = text.partition(b'"values":')
+        mended = _INFINITE.sub(rb"\1Infinity", after)
+        return json.loads(before + values + mended)
 
 
 def _series(
@@ -278,8 +295,9 @@ def _block(
             yield _broken(line, "is no sample: expected {labels} value time", as_text(text))
             continue
         if head not in known:
-            known[head] = labels_of(head)
-            if known[head] is None:
+            read = labels_of(head)
+            known[head] = None if read is None else called_now(*read)
+            if read is None:
                 yield _broken(line, "has labels that cannot be read", as_text(text))
         labelled = known[head]
         if labelled is not None and asked.wanted(labelled[0]):

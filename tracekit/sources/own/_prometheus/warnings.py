@@ -1,4 +1,7 @@
-"""What a server says beside an answer: an error, or that stores of Thanos or Mimir are missing."""
+"""What a server says beside an answer: an error, or that stores behind the server are missing.
+
+Thanos and Mimir say so in ``warnings``, a cluster of VictoriaMetrics in ``isPartial``.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,6 +13,8 @@ from tracekit.sources.unreadable import PARTIAL_ANSWER
 _REMARK = "PromQL info:"
 #: What is wrong with samples that are there; any other warning is of what is not.
 _OF_SAMPLES = "PromQL warning:"
+#: What the word of VictoriaMetrics means.
+_PARTIAL = "isPartial: some storage nodes did not answer, data may be missing"
 
 
 def is_empty_answer(value: Any, file: str) -> bool:
@@ -28,7 +33,8 @@ def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     found = []
     for members in beside:
         said = members.get("warnings")
-        for one in said if isinstance(said, list) else [said] if said else []:
+        listed = said if isinstance(said, list) else [said] if said else []
+        for one in [*listed, *([_PARTIAL] if members.get("isPartial") is True else [])]:
             text = " ".join(str(one).split())
             if text and not text.startswith(_REMARK):
                 found.append(text)

@@ -8,6 +8,10 @@ from tracekit.sources.own._kubernetes.objects import Thing, arrival_ms, last_cha
 from tracekit.sources.own._kubernetes.shape import owner_of
 from tracekit.sources.own._roster.roster import Roster
 
+#: Why pods ended that had run. A pod that failed for another reason, and of which no container says
+#: that it ran, was rejected by its node.
+_HAD_RUN = ("Evicted", "Terminated", "Preempting", "Shutdown", "NodeLost", "DeadlineExceeded")
+_REJECTED = "rejected"
 #: What happens to a pod at its beginning.
 _BEGINNINGS = ("PodScheduled", "Initialized", "PodReadyToStartContainers")
 
@@ -28,6 +32,7 @@ def place_ms(pod: dict[str, Any]) -> int:
 def end_ms(thing: Thing, known: Roster) -> int | None:
     """When a pod's last container ended; None for a pod that is still there.
 
+    A pod that its node rejected never ran: it held nothing.
     An evicted pod may say only when it began. It had ended when it was first recorded to have
     failed, else when the first list was made that has it so.
     """
@@ -41,6 +46,8 @@ def end_ms(thing: Thing, known: Roster) -> int | None:
     ]
     if stated := [time_ms(one) for one in finished if one]:
         return max(stated)
+    if _was_rejected(status):
+        return place_ms(pod)
     if later := _later(pod):
         return later
     # what was recorded is of its own time, and a list may have been made after the times in it
@@ -50,6 +57,24 @@ def end_ms(thing: Thing, known: Roster) -> int | None:
         or thing.so_far_ms
     )
     return max(at_last, place_ms(pod)) if at_last else last_change_ms(thing)
+
+
+def _was_rejected(status: Mapping[str, Any]) -> bool:
+    """Whether the node of a pod that is over refused to run it, as for want of CPU (OutOfcpu).
+
+    Source: kubernetes v1.34 pkg/kubelet rejectPod, which states a reason and no container.
+    """
+    if status.get("phase") != "Failed" or not status.get("reason"):
+        return False
+    states = [
+        one.get(name) or {}
+        for one in status.get("containerStatuses") or ()
+        for name in ("state", "lastState")
+    ]
+    if any(one.get("running") or one.get("terminated") for one in states):
+        return False
+    told = str(status.get("message") or "").casefold()
+    return status["reason"] not in _HAD_RUN or _REJECTED in told
 
 
 def _later(pod: dict[str, Any]) -> int | None:

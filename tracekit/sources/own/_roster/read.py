@@ -112,9 +112,12 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[Key, tuple[int, str]]) 
     if thing.kind not in ("Node", "Pod"):
         return {}
     # events tell of one thing many times, by one name
-    if key_of(thing) in seen and (thing.event is None or seen[key_of(thing)][1] != thing.name):
-        return _twice(thing, seen[key_of(thing)][0])
-    seen[key_of(thing)] = thing.number, thing.name
+    number, name = seen.setdefault(key_of(thing), (thing.number, thing.name))
+    if name != thing.name:
+        return _twice(thing, number)
+    if thing.event is None:
+        # what is listed again gives its rows again, and of those the first count
+        thing = replace(thing, number=number)
     rows = _rows(thing, known)
     before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
     if isinstance(rows, Broken):
@@ -165,9 +168,10 @@ def _node(thing: Thing, known: Roster) -> Rows:
         raise _PodError("node", "time_ms", "has no creationTimestamp")
     time, line = time_ms(created), thing.number
     closed, taints = bool(spec.get("unschedulable")), taints_of(thing.value)
-    row = node_rows(
-        thing.name, time, line, labels=meta.get("labels") or {}, taints=taints, closed=closed
-    )
+    # what keeps the node is kept beside its labels
+    keeps = rules.stays(meta)
+    labels = {**(meta.get("labels") or {}), **({keeps: "true"} if keeps else {})}
+    row = node_rows(thing.name, time, line, labels=labels, taints=taints, closed=closed)
     nodes = [row]
     if thing.event == "DELETED":
         nodes.append({**row, "time_ms": max(last_change_ms(thing), time + 1), "state": "gone"})

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from tracekit.sources._cluster import Opened
+from tracekit.sources._places import Places
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes import rules
 from tracekit.sources.own._kubernetes.listings import Key, Listing, Together, together
 from tracekit.sources.own._kubernetes.objects import Thing, arrival_ms, things
 from tracekit.sources.own._kubernetes.requests import QuantityError, amount
 from tracekit.sources.own._kubernetes.rules import BUDGET
-from tracekit.sources.own._kubernetes.volumes import CLAIM, VOLUME, Volumes
+from tracekit.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME, Volumes
 from tracekit.sources.own._roster.state_metrics import State, read_state
 
 _OBJECTS = "objects"
@@ -54,6 +57,8 @@ class Roster:
         What several files of kubectl say of one thing.
     over_by : dict
         The time of the first file, no log of a watch, that has a pod as ended.
+    ran_on : dict
+        The node of each life of a pod that kubectl printed, by pod and uid.
     """
 
     nodes: set[str] = field(default_factory=set)
@@ -68,6 +73,7 @@ class Roster:
     addresses: dict[str, set[str]] = field(default_factory=dict)
     together: Together = field(default_factory=Together)
     over_by: dict[Key, int] = field(default_factory=dict)
+    ran_on: dict[tuple[str, str], str] = field(default_factory=dict)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
     _named: dict[tuple[str, str], str] = field(default_factory=dict)
     _order: dict[str, tuple[list[int], list[str]]] = field(default_factory=dict)
@@ -126,6 +132,13 @@ class Roster:
             short = name.partition(".")[0]
             meant = {one for one in known if short == one or name == one.partition(".")[0]}
         return next(iter(meant)) if len(meant) == 1 else ""
+
+    def places(self) -> Places:
+        """The node of each container, of what kubectl printed and of what was recorded."""
+        seen = {key: pod.node[1] for key, pod in self.state.pods.items() if pod.node[1]}
+        named = [(self.container(*key), node) for key, node in {**seen, **self.ran_on}.items()]
+        schema = {"container": pl.String, "node": pl.String}
+        return Places([pl.DataFrame(named, schema=schema, orient="row")])
 
     def knows_node(self, node: str) -> bool:
         """Whether any file describes the node; yes where none describes any."""
@@ -213,7 +226,7 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
             least = (thing.value.get("spec") or {}).get("minMember")
             if isinstance(least, int):
                 known.groups[thing.name] = least
-        elif thing.kind in (VOLUME, CLAIM):
+        elif thing.kind in (VOLUME, CLAIM, DEVICES):
             with contextlib.suppress(TypeError, AttributeError):
                 known.volumes.note({**thing.value, "kind": thing.kind})
         elif thing.kind == BUDGET:
@@ -223,6 +236,9 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
 
 
 def _note_pod(known: Roster, pod: Thing) -> None:
+    spec = pod.value.get("spec")
+    if isinstance(spec, Mapping) and isinstance(spec.get("nodeName"), str):
+        known.ran_on[pod.name, pod.uid] = spec["nodeName"]
     known.pods.add(pod.uid or pod.name)
     known.names.add(pod.name)
     with contextlib.suppress(ValueError, TypeError, AttributeError):
