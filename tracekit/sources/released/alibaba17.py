@@ -4,21 +4,13 @@ Facts: alibaba/clusterdata, cluster-trace-v2017, schema.csv and trace_201708.md,
 and 33, and the tables of machines and tasks themselves.
 """
 
-from functools import partial
-
-from tracekit.sources import Archives, ClusterFile, ClusterSource
-from tracekit.sources.released._alibaba17_readers import (
-    BATCH,
-    read_container_event,
-    read_container_usage,
-    read_server_event,
-    read_server_usage,
-)
-from tracekit.sources.released._alibaba_batch import INFERRED, NUM, read_instances, read_tasks
-from tracekit.sources.released._lines import headerless
+from tracekit.sources import Archives, ClusterSource
+from tracekit.sources._described import Kind, described
+from tracekit.sources.released._alibaba_batch import ALONE, BEGUN, INFERRED, MOST_INSTANCE_BYTES
 
 #: One archive holds all six tables; its size is not stated.
 _ARCHIVES = Archives(path="alibaba-trace-2017.tar.gz", parts=1, part_bytes=200 << 20)
+_LOADS = "load1:number load5:number load15:number"
 
 SOURCE = ClusterSource(
     name="alibaba17",
@@ -49,62 +41,72 @@ SOURCE = ClusterSource(
         "use of instances that no event names is kept (9088 and others)",
         "job and task are missing in instances that start between 60,000 s and 89,000 s (issue 10)",
     ),
-    files=(
-        ClusterFile(
+    files=described(
+        "alibaba17 _alibaba_batch",
+        Kind(
             word="machines",
             title="machines: sizes, errors",
-            tables=("node", "node_resource"),
-            recognises=headerless(
-                "server_event",
-                rf"-?\d+,\d+,(?:add|softerror|harderror),\w*,{NUM},{NUM},{NUM}",
+            stem="server_event",
+            columns=r"time:seconds=-?\d+ node=\d+ event=add|softerror|harderror detail=\w* cpu:number"
+            " memory:number disk:number",
+            rules=(
+                (
+                    "event",
+                    "event NOT IN ('add', 'softerror', 'harderror')",
+                    "add, softerror or harderror",
+                ),
             ),
-            read=read_server_event,
+            whole=True,
             archives=_ARCHIVES,
         ),
-        ClusterFile(
+        Kind(
             word="machine_usage",
             title="use of machines",
-            tables=("node_usage", "node_amount"),
-            recognises=headerless("server_usage", rf"-?\d+,\d+(,{NUM}){{6}}"),
-            read=read_server_usage,
+            stem="server_usage",
+            columns=rf"time:seconds=-?\d+ node=\d+ cpu:number memory:number disk:hundredths {_LOADS}",
             archives=_ARCHIVES,
         ),
-        ClusterFile(
+        Kind(
             word="containers",
             title="online instances: requests, machines, vCPUs",
-            tables=("container", "container_resource"),
-            recognises=headerless(
-                "container_event",
-                rf"-?\d+,(?:Create|Remove),\d+,\d*,{NUM},{NUM},{NUM}(?:,[\d|]*)?,?",
-            ),
-            read=read_container_event,
+            stem="container_event",
+            columns=r"time:seconds=-?\d+ event=Create|Remove container=\d+ node=\d* cpu:number"
+            r" memory:number disk:number cpus=[\d|]* -=",
+            fewest=7,
+            whole=True,
             archives=_ARCHIVES,
         ),
-        ClusterFile(
+        Kind(
             word="container_usage",
             title="use of online instances",
-            tables=("container_usage", "container_amount"),
-            recognises=headerless("container_usage", rf"-?\d+,\d+(,{NUM}){{10}}"),
-            read=read_container_usage,
+            stem="container_usage",
+            columns=r"time:seconds=-?\d+ container=\d+ cpu:number memory:number disk:hundredths"
+            rf" {_LOADS} cpi:number mpki:number cpi_max:number mpki_max:number",
+            beside=("containers",),
             archives=_ARCHIVES,
         ),
-        ClusterFile(
+        Kind(
             word="tasks",
             title="batch tasks: requests",
-            tables=("container", "container_resource"),
-            recognises=headerless("batch_task", rf"-?\d+,-?\d+,\d*,\d*,\d*,[A-Z]\w*,{NUM},{NUM}"),
-            read=partial(read_tasks, form=BATCH),
+            stem="batch_task",
+            columns=r"start:seconds=-?\d+ end:seconds=-?\d+ job=\d* task=\d* instances:number=\d*"
+            r" status=[A-Z]\w* cpu:hundredths memory:number",
+            # one copy of the table that goes round has a line of names
+            comment="task_create_time",
+            rules=ALONE,
+            beside=("instances",),
+            beside_bytes=MOST_INSTANCE_BYTES,
             archives=_ARCHIVES,
         ),
-        ClusterFile(
+        Kind(
             word="instances",
             title="batch instances: lives, machines, use",
+            stem="batch_instance",
+            columns=r"start:seconds=-?\d* end:seconds=-?\d* job=\d* task=\d* node=\d*"
+            r" status=[A-Z]\w* try:number=\d* -=\d* -:number cpu:number -:number memory:number",
+            rules=BEGUN,
             tables=("container", "container_resource", "container_amount"),
-            recognises=headerless(
-                "batch_instance",
-                rf"-?\d*,-?\d*,\d*,\d*,\d*,[A-Z]\w*,\d*,\d*,{NUM},{NUM},{NUM},{NUM}",
-            ),
-            read=partial(read_instances, form=BATCH),
+            beside=("tasks",),
             archives=_ARCHIVES,
         ),
     ),

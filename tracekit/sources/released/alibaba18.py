@@ -4,21 +4,12 @@ Facts: alibaba/clusterdata, cluster-trace-v2018, schema.txt and trace_2018.md (c
 issues 64, 81 and 224, and the machine table itself.
 """
 
-from functools import partial
-
-from tracekit.sources import Archives, ClusterFile, ClusterSource
-from tracekit.sources.released._alibaba18_readers import (
-    BATCH,
-    read_container_meta,
-    read_container_usage,
-    read_machine_meta,
-    read_machine_usage,
-)
-from tracekit.sources.released._alibaba_batch import INFERRED, NUM, read_instances, read_tasks
-from tracekit.sources.released._lines import headerless
+from tracekit.sources import Archives, ClusterSource
+from tracekit.sources._described import Kind, described
+from tracekit.sources.released._alibaba_batch import ALONE, BEGUN, INFERRED, MOST_INSTANCE_BYTES
 
 _archive = Archives.single
-
+_MEASURED = "bandwidth:number mpki:number net_in:number net_out:number disk_io:number"
 
 SOURCE = ClusterSource(
     name="alibaba18",
@@ -44,78 +35,82 @@ SOURCE = ClusterSource(
         "upstream left open what disk_io_percent is (issue 81) and why mem_gps is low (224)",
         "about half of the memory in use belongs to no container and no batch instance (issue 64)",
     ),
-    files=(
-        ClusterFile(
+    files=described(
+        "alibaba18 _alibaba_batch",
+        Kind(
             word="machines",
             title="machines: sizes, failure domains",
-            tables=("node", "node_resource"),
-            recognises=headerless("machine_meta", rf"m_\d+,\d+,{NUM},\w*,{NUM},{NUM},[A-Z_]*"),
-            read=read_machine_meta,
+            stem="machine_meta",
+            columns=r"node=m_\d+ time:seconds=\d+ domain zone=\w* cpu:number memory:number"
+            r" status=[A-Z_]*",
+            whole=True,
             archives=_archive(
                 "machine_meta",
                 92 << 10,
                 "b5b1b786b22cd413a3674b8f2ebfb2f02fac991c95df537f363ef2797c8f6d55",
             ),
         ),
-        ClusterFile(
+        Kind(
             word="machine_usage",
             title="use of machines",
-            tables=("node_usage", "node_amount"),
-            recognises=headerless("machine_usage", rf"m_\d+,[\d.]+(,{NUM}){{7}}"),
-            read=read_machine_usage,
+            stem="machine_usage",
+            columns=rf"node=m_\d+ time:seconds=[\d.]+ cpu:number memory:number {_MEASURED}",
             archives=_archive(
                 "machine_usage",
                 1741 << 20,
                 "3e6ee87fd204bb85b9e234c5c75a5096580fdabc8f085b224033080090753a7a",
             ),
         ),
-        ClusterFile(
+        Kind(
             word="containers",
             title="containers: requests, limits, machines",
-            tables=("container", "container_resource"),
-            recognises=headerless("container_meta", rf"c_\d+,m_\d+,\d+,\w*,\w*(,{NUM}){{3}}"),
-            read=read_container_meta,
+            stem="container_meta",
+            columns=r"container!=c_\d+ node=m_\d+ time:seconds!=\d+ service=\w* status=\w*"
+            " request:hundredths limit:hundredths memory:number",
+            whole=True,
             archives=_archive(
                 "container_meta",
                 2458 << 10,
                 "febd75e693d1f208a8941395e7faa7e466e50d21c256eff12a815b7e2fa2053f",
             ),
         ),
-        ClusterFile(
+        Kind(
             word="container_usage",
             title="use of containers",
-            tables=("container_usage", "container_amount"),
-            recognises=headerless("container_usage", rf"(?:c_\d+)?,m_\d+,[\d.]+(,{NUM}){{8}}"),
-            read=read_container_usage,
+            stem="container_usage",
+            columns=r"container!=(c_\d+)? node=m_\d+ time:seconds=[\d.]+ cpu:number memory:number"
+            rf" cpi:number {_MEASURED}",
             archives=_archive(
                 "container_usage",
                 28 << 30,
                 "b4bd3b1b82f5407c1b0dd47fe736ff5152c4b016a9c30cb26f988e2d1c5e5031",
             ),
         ),
-        ClusterFile(
+        Kind(
             word="tasks",
             title="batch tasks: requests",
-            tables=("container", "container_resource"),
-            recognises=headerless(
-                "batch_task", rf"[^,]+,\d*,[^,]*,\w*,[A-Z]\w*,{NUM},{NUM},{NUM},{NUM}"
-            ),
-            read=partial(read_tasks, form=BATCH),
+            stem="batch_task",
+            columns=r"task=[^,]+ instances:number=\d* job -=\w* status=[A-Z]\w* start:seconds"
+            " end:seconds cpu:hundredths memory:hundredths",
+            rules=ALONE,
+            beside=("instances",),
+            beside_bytes=MOST_INSTANCE_BYTES,
             archives=_archive(
                 "batch_task",
                 125 << 20,
                 "7c4b32361bd1ec2083647a8f52a6854a03bc125ca5c202652316c499fbf978c6",
             ),
         ),
-        ClusterFile(
+        Kind(
             word="instances",
             title="batch instances: lives, machines, use",
+            stem="batch_instance",
+            columns=r"name=[^,]+ task=[^,]+ job -=\w* status=[A-Z]\w* start:seconds=\d*"
+            r" end:seconds=\d* node=(m_\d+)? try:number -:number cpu:hundredths -:number"
+            " memory:hundredths -:number",
+            rules=BEGUN,
             tables=("container", "container_resource", "container_amount"),
-            recognises=headerless(
-                "batch_instance",
-                rf"[^,]+,[^,]+,[^,]*,\w*,[A-Z]\w*,\d*,\d*,(?:m_\d+)?(,{NUM}){{6}}",
-            ),
-            read=partial(read_instances, form=BATCH),
+            beside=("tasks",),
             archives=_archive(
                 "batch_instance",
                 20 << 30,

@@ -1,0 +1,475 @@
+"""Released traces as descriptions: what the columns of a file are, and a SELECT for each table.
+
+The ``.sql`` file of a source holds statements below headings, each a word of ``Kind`` and a name:
+``-- machines: node`` gives rows of the base table ``node`` from the rows of a file of machines,
+which stand in the table ``machines``. ``-- tasks: container once`` reads the rows of all files of
+tasks that are ingested together, and is run for the first of them only. ``-- tasks: view begun``
+and ``-- instances: table asked`` make what later statements read, the table once. Below the name
+``refused`` stand further rejects (line, column, value, expected), below ``stopped`` what and hint of
+the error that the file as a whole is.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.sources._cluster import Batch, Broken, ClusterFile, Head, Opened, Read
+from tracekit.sources._lives import Parts
+from tracekit.sources._release import Archives
+from tracekit.sources._rows import Delimited, frames
+from tracekit.sources._stood import LINE
+from tracekit.tables import all_tables
+from tracekit.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_FOLDER = Path(__file__).with_name("released")
+_MEMORY = "1GiB"
+_BATCH_ROWS = 1 << 20
+#: What statements give besides rows of base tables.
+_OTHERS = {"refused", "stopped"}
+_HEADING = re.compile(r"^-- (\w+): (?:(view|table) )?(\w+)( once)?$\n", re.MULTILINE)
+_COLUMN = re.compile(r"(\w*|-)(?::(\w+))?([+!]*)(?:=(.*))?")
+#: Amounts of which one is there make a row of these tables.
+_AMOUNTS = {
+    "node_resource": ("amount",),
+    "node_amount": ("amount",),
+    "container_amount": ("amount",),
+    "container_resource": ("request", "limit"),
+}
+#: For each kind of number, what becomes of it.
+_UNITS = {
+    "number": "{}",
+    "percent": "{} / 100",
+    "hundredths": "{} * 0.01",
+    "thousandths": "{} * 0.001",
+    "kib": f"{{}} * {BYTES_PER_KIB}",
+    "mib": f"{{}} * {BYTES_PER_MIB}",
+    "gib": f"{{}} * {BYTES_PER_GIB}",
+    # milliseconds, whole
+    "seconds": "TRY_CAST(round_even({} * 1000, 0) AS BIGINT)",
+}
+_NUMBER = r"[-+.\deE]*"
+_LOOKED_AT = 20
+
+#: The end of the name of a column as it stands in the file.
+_RAW = " raw"
+#: A column, what breaks its rule in SQL, and what is expected.
+Fault = tuple[str, str, str]
+#: The rows of a file as texts, with ``line`` and the line itself, and lines that are none.
+Rows = Callable[[Opened], Iterator[tuple[pl.DataFrame, list[Broken]]]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a file.
+
+    Parameters
+    ----------
+    kind : str
+        A text, ``whole`` (a text that is a whole number), ``any`` (as it is), or a unit of a number:
+        number, percent, hundredths, thousandths, kib, mib, gib, seconds.
+    flags : str
+        ``!`` where it is never empty, ``+`` where it is 0 or more.
+    pattern : str
+        A regular expression of its fields, by which a file without a header is recognised.
+    """
+
+    name: str
+    kind: str = "text"
+    flags: str = ""
+    pattern: str = "[^,]*"
+
+    @classmethod
+    def parsed(cls, text: str) -> Column:
+        """Read ``time:seconds!=[0-9]+``: name, kind, flags and pattern; ``-`` is passed over."""
+        found = _COLUMN.fullmatch(text)
+        if found is None:
+            raise TypeError(f"no column of a source: {text}")
+        name, kind, flags, pattern = found.groups()
+        usual = _NUMBER if kind in _UNITS else "[^,]*"
+        return cls(name.strip("-"), kind or "text", flags, usual if pattern is None else pattern)
+
+    @property
+    def value(self) -> str:
+        """What the column becomes in SQL."""
+        if self.kind in _UNITS:
+            return _UNITS[self.kind].format(f'TRY_CAST("{self.name}{_RAW}" AS DOUBLE)')
+        stood = f'"{self.name}{_RAW}"'
+        return stood if self.kind == "any" else f"CAST({stood} AS VARCHAR)"
+
+    def faults(self) -> Iterator[Fault]:
+        """For each rule of the column: its name, what breaks the rule, and what is expected."""
+        stood, number = f'"{self.name}{_RAW}"', self.kind in _UNITS
+        expected = "a number" if number else "a whole number" if self.kind == "whole" else "a value"
+        cast = f"TRY_CAST({stood} AS {'DOUBLE' if number else 'BIGINT'})"
+        if number:
+            yield self.name, f"{stood} IS NOT NULL AND NOT coalesce(isfinite({cast}), false)", expected
+        if self.kind == "whole":
+            yield self.name, f"{stood} IS NOT NULL AND {cast} IS NULL", expected
+        if "!" in self.flags:
+            yield self.name, f"{stood} IS NULL", expected
+        if "+" in self.flags:
+            yield self.name, f"{cast} < 0", "0 or more"
+        if self.kind == "seconds":
+            yield self.name, f"{cast} > {SECONDS_UP_TO}", "seconds, no milliseconds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of file of a released trace.
+
+    Parameters
+    ----------
+    word, title, archives, alone, tables
+        As of ``ClusterFile``; tables are those that statements give rows to, if not stated.
+    columns : str
+        Its columns in their order, with blanks between: ``node time:seconds! cpu:percent``.
+    stem : str
+        A part of the names of files without a header, which then one fitting line tells; without
+        it most of the first lines must fit.
+    header : str
+        "names" where the first line names the columns, of which a file may have others besides;
+        "exactly" where it may not; else the first line itself, which is skipped.
+    separator : str
+        Between fields; a blank stands for any number of them.
+    rules : tuple of (column, condition, expected)
+        What else makes a row a reject: the condition in SQL, over the columns as they become.
+    beside : tuple of str
+        Kinds of files whose rows statements read as well, as far as they are ingested together.
+    needs : mapping of str to str
+        Those without which there is nothing to read, each with what helps.
+    beside_bytes : int
+        Files beside that are larger than this are passed over.
+    whole : bool
+        Whether statements read all rows of a file at once, and not block by block.
+    form : function(Opened) -> Opened, optional
+        What the file is as delimited text.
+    rows : function(Opened) -> Iterator of (DataFrame, list of Broken), optional
+        Reads what is no delimited text: rows with ``line`` and the columns as texts.
+    recognises : function(Head) -> bool, optional
+        Goes before what the columns and the header tell.
+    """
+
+    word: str
+    title: str
+    columns: str
+    stem: str = ""
+    header: str = ""
+    separator: str = ","
+    comment: str | None = None
+    empty: Sequence[str] = ("",)
+    fewest: int | None = None
+    rules: tuple[Fault, ...] = ()
+    beside: tuple[str, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict)
+    beside_bytes: int = 0
+    whole: bool = False
+    alone: bool = False
+    tables: tuple[str, ...] = ()
+    archives: Archives | None = None
+    form: Callable[[Opened], Opened] | None = None
+    rows: Rows | None = None
+    recognises: Callable[[Head], bool] | None = None
+
+    @functools.cached_property
+    def parsed(self) -> tuple[Column, ...]:
+        """The columns, those without a name too."""
+        return tuple(Column.parsed(one) for one in self.columns.split())
+
+    @property
+    def named(self) -> list[Column]:
+        """The columns that are read."""
+        return [one for one in self.parsed if one.name]
+
+    @functools.cached_property
+    def own_faults(self) -> tuple[Fault, ...]:
+        """The rules of the columns."""
+        return tuple(fault for column in self.named for fault in column.faults())
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All rules, those of the columns first."""
+        return (*self.own_faults, *self.rules)
+
+    def is_of(self, head: Head) -> bool:
+        """Whether a file is of this kind."""
+        if self.recognises is not None:
+            return self.recognises(head)
+        if self.header in {"names", "exactly"}:
+            names, there = {one.name for one in self.parsed}, [one for one in head.fields() if one]
+            return names <= set(there) and (self.header == "names" or len(there) == len(names))
+        if self.header:
+            mine = [one.strip() for one in self.header.split(self.separator)]
+            return head.fields(self.separator) == mine
+        return self._fits([one.strip() for one in head.lines[:_LOOKED_AT] if one.strip()], head)
+
+    def _fits(self, lines: list[str], head: Head) -> bool:
+        least = len(self.parsed) if self.fewest is None else self.fewest
+        parts = [f"(?:{one.pattern})" for one in self.parsed]
+        more = "".join(f"(?:{self.separator}{one}" for one in parts[least:])
+        pattern = re.compile(self.separator.join(parts[:least]) + more + ")?" * more.count("(?:,"))
+        fitting = sum(pattern.fullmatch(line) is not None for line in lines)
+        if self.stem:
+            return self.stem in head.name and fitting > 0
+        # a first line without any digit names columns, and tables without a header have none
+        return fitting * 2 > len(lines) and re.search(r"\d", lines[0]) is not None
+
+    def raw(self, opened: Opened, table: str) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+        """The rows as texts, and the lines that are none."""
+        if self.rows is not None:
+            return self.rows(opened)
+        opened = opened if self.form is None else self.form(opened)
+        names = [one.name for one in self.parsed]
+        if self.header in {"names", "exactly"}:
+            with opened.stream() as stream:
+                first = stream.readline(1 << 20).decode(errors="replace").removeprefix("\ufeff")
+            there = [one.strip().strip('"') for one in first.split(self.separator)]
+            names = [one if one in names else "" for one in there]
+        form = Delimited(
+            columns=names,
+            table=table,
+            separator=self.separator,
+            header=bool(self.header),
+            fewest=self.fewest,
+            empty=self.empty,
+            comment=self.comment,
+            as_it_stood=True,
+        )
+        return frames(opened, form)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    word: str
+    made: str
+    name: str
+    once: bool
+    text: str
+
+
+def _statements(name: str) -> list[_Statement]:
+    text = (_FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+    _, *parts = _HEADING.split(text)
+    return [
+        _Statement(word, made or "", target, bool(once), body.strip().removesuffix(";"))
+        for word, made, target, once, body in zip(*(parts[at::5] for at in range(5)), strict=True)
+    ]
+
+
+def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
+    """The kinds of files of a source, read by the statements of the SQL files of these names."""
+    statements = [one for name in files.split() for one in _statements(name)]
+    every = {kind.word: kind for kind in kinds}
+    return tuple(
+        ClusterFile(
+            word=kind.word,
+            title=kind.title,
+            tables=tables,
+            recognises=kind.is_of,
+            read=_Reader(kind, every, [one for one in statements if one.word == kind.word], tables),
+            archives=kind.archives,
+            alone=kind.alone,
+        )
+        for kind in kinds
+        for tables in (kind.tables or _tables(kind.word, statements),)
+    )
+
+
+def _tables(word: str, statements: Sequence[_Statement]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.name for one in statements if one.word == word and not (one.made or one.name in _OTHERS)))
+
+
+@functools.cache
+def _database() -> DuckDBPyConnection:
+    """A database in memory of this process; what does not fit is set aside on disk."""
+    import duckdb  # noqa: PLC0415 - processes that read no such source need none of it
+
+    aside = Path(tempfile.gettempdir()) / f"tracekit-sources-{os.getpid()}"
+    # sums of floats must not depend on how many threads there are
+    settings = {"threads": "1", "memory_limit": _MEMORY, "temp_directory": str(aside)}
+    con = duckdb.connect(config=dict(settings))
+    con.execute((_FOLDER / "_macros.sql").read_text(encoding="utf-8"))
+    return con
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the files of one kind."""
+
+    kind: Kind
+    every: Mapping[str, Kind]
+    statements: Sequence[_Statement]
+    tables: tuple[str, ...]
+
+    def __call__(self, opened: Opened) -> Read:
+        """Rows and rejects of a file; raises TracekitError where a file beside it is needed."""
+        for word, hint in self.kind.needs.items():
+            if not opened.beside.get(word):
+                what = f"{opened.name}: {self.kind.title}"
+                lack = f"the file that belongs to it is not beside it: {self.every[word].title}"
+                raise TracekitError(f"{what}; {lack}", hint=hint)
+        with _database().cursor() as con:
+            yield from self._read(con, opened)
+
+    def _read(self, con: DuckDBPyConnection, opened: Opened) -> Read:
+        word, parts = self.kind.word, Parts.of(opened, self.kind.word)
+        self._prepare(con, opened)
+        if self.kind.whole:
+            yield from _keep(con, word, self._blocks(con, opened), texts=True)
+            self._make(con)
+            yield from self._rows(con, opened.name, None)
+        else:
+            for at, block in enumerate(self._blocks(con, opened)):
+                con.register(word, block.good.to_arrow())
+                yield from block.broken
+                if at == 0:
+                    self._make(con)
+                yield from self._rows(con, opened.name, block.stood)
+            con.unregister(word)
+        if parts.first and any(one.once for one in self.statements):
+            for _ in _keep(con, word, (b for one in parts.files for b in self._blocks(con, one))):
+                pass
+            yield from self._rows(con, opened.name, None, once=True)
+
+    def _prepare(self, con: DuckDBPyConnection, opened: Opened) -> None:
+        """The rows of files beside this one, as tables."""
+        con.execute("SET VARIABLE file = ?", [Path(opened.name).name.removesuffix(".gz")])
+        for word in dict.fromkeys((*self.kind.beside, *self.kind.needs)):
+            files, kind = opened.beside.get(word, ()), self.every[word]
+            con.execute(f"SET VARIABLE {word} = {len(files)}")
+            size = sum(one.path.stat().st_size for one in files)
+            some = () if 0 < self.kind.beside_bytes < size else files
+            made = (block for one in some for block in _blocks(con, kind, kind.own_faults, one, ""))
+            for _ in _keep(con, word, made, kind):
+                pass
+
+    def _make(self, con: DuckDBPyConnection) -> None:
+        for one in self.statements:
+            if one.made:
+                con.execute(f"CREATE OR REPLACE TEMP {one.made} {one.name} AS {one.text}")
+
+    def _blocks(self, con: DuckDBPyConnection, opened: Opened) -> Iterator[_Block]:
+        return _blocks(con, self.kind, self.kind.faults, opened, self.tables[0])
+
+    def _rows(
+        self, con: DuckDBPyConnection, name: str, stood: pl.DataFrame | None, *, once: bool = False
+    ) -> Read:
+        for one in self.statements:
+            if one.made or one.once != once:
+                continue
+            for made in con.sql(one.text).to_arrow_reader(_BATCH_ROWS):
+                rows = pl.DataFrame(made)
+                if one.name == "stopped" and rows.height:
+                    raise TracekitError(f"{name}: {rows['what'][0]}", hint=rows["hint"][0])
+                if one.name == "refused":
+                    if stood is not None:
+                        rows = rows.join(stood.rename({LINE: "text"}), on="line", how="left")
+                    yield from (_refusal(row, self.tables[0]) for row in rows.iter_rows(named=True))
+                if one.name in _OTHERS:
+                    continue
+                if one.name in _AMOUNTS:
+                    known = [c for c in _AMOUNTS[one.name] if c in rows.columns]
+                    rows = rows.filter(pl.any_horizontal(pl.col(known).is_not_null()))
+                yield Batch(table=one.name, rows=rows, stood=stood)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Good rows of a file with values of their kinds, the lines as they stood, what is broken."""
+
+    good: pl.DataFrame
+    stood: pl.DataFrame | None
+    broken: list[Broken]
+
+
+def _keep(
+    con: DuckDBPyConnection,
+    name: str,
+    blocks: Iterator[_Block],
+    kind: Kind | None = None,
+    *,
+    texts: bool = False,
+) -> Iterator[Broken]:
+    """Keep all rows as a table, which may be larger than memory; gives what is broken."""
+    made = False
+    if kind is not None:
+        none = pl.DataFrame(schema={**{c.name: pl.String for c in kind.named}, "line": pl.Int64})
+        con.register("block", _typed(con, kind, (), none)[0].to_arrow())
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM block")
+        made = True
+    for block in blocks:
+        yield from block.broken
+        rows = block.good
+        if texts and block.stood is not None:
+            rows = rows.join(block.stood.rename({LINE: "text"}), on="line", maintain_order="left")
+        con.register("block", rows.to_arrow())
+        con.execute(
+            f"INSERT INTO {name} FROM block"
+            if made
+            else f"CREATE OR REPLACE TEMP TABLE {name} AS FROM block"
+        )
+        made = True
+
+
+def _blocks(
+    con: DuckDBPyConnection, kind: Kind, faults: Sequence[Fault], opened: Opened, table: str
+) -> Iterator[_Block]:
+    for raw, broken in kind.raw(opened, table):
+        made, wrong = _typed(con, kind, faults, raw)
+        refused = _refusals(raw, wrong, faults, table) if wrong.height else []
+        stood = raw.select("line", LINE) if LINE in raw.columns else None
+        yield _Block(made, stood, [*broken, *refused])
+
+
+def _typed(
+    con: DuckDBPyConnection, kind: Kind, faults: Sequence[Fault], raw: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows with values of their kinds; and line and fault of those that break a rule."""
+    stood = ", ".join(f'"{one.name}" AS "{one.name}{_RAW}"' for one in kind.named)
+    values = ", ".join(f'{one.value} AS "{one.name}"' for one in kind.named)
+    cases = " ".join(f"WHEN {wrong} THEN {at}" for at, (_, wrong, _) in enumerate(faults))
+    con.register("raw", raw.drop(LINE, strict=False).to_arrow())
+    rows = con.sql(
+        f"FROM (SELECT *, {f'CASE {cases} END' if cases else 'NULL::INT'} AS fault FROM"
+        f" (SELECT *, {values} FROM (SELECT {stood}, line FROM raw)))"
+    ).to_arrow_table()
+    made = pl.DataFrame(rows)
+    names = [*(one.name for one in kind.named), "line"]
+    wrong = made.filter(pl.col("fault").is_not_null()).select("line", "fault")
+    return made.filter(pl.col("fault").is_null()).select(names), wrong
+
+
+def _refusals(
+    raw: pl.DataFrame, wrong: pl.DataFrame, faults: Sequence[Fault], table: str
+) -> list[Broken]:
+    """A reject for each row that breaks a rule."""
+    found = []
+    for row in raw.join(wrong, on="line", maintain_order="left").iter_rows(named=True):
+        column, _, expected = faults[row["fault"]]
+        text = row.get(LINE) or ", ".join(str(one) for one in row.values())
+        told = {"line": row["line"], "column": column, "value": row[column], "text": text}
+        found.append(_refusal({**told, "expected": expected}, table))
+    return found
+
+
+def _refusal(row: Mapping[str, Any], table: str) -> Broken:
+    shown = "empty" if row["value"] is None else f"'{str(row['value'])[:60]}'"
+    return Broken(
+        table=table,
+        line=row["line"],
+        column=row["column"],
+        reason=f"is {shown}, expected {row['expected']}",
+        text=str(row.get("text") or row["value"]),
+    )
