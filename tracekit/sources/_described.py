@@ -4,9 +4,9 @@ The ``.sql`` file of a source holds statements below headings, each a word of ``
 ``-- machines: node`` gives rows of the base table ``node`` from the rows of a file of machines,
 which stand in the table ``machines``. ``-- tasks: container once`` reads the rows of all files of
 tasks that are ingested together, and is run for the first of them only. ``-- tasks: view begun``
-and ``-- instances: table asked`` make what later statements read, the table once. Below the name
-``refused`` stand further rejects (line, column, value, expected), below ``stopped`` what and hint of
-the error that the file as a whole is.
+and ``-- instances: table asked`` make what later statements read, the table once. ``refused`` gives
+further rejects (line, column, value, expected), ``stopped`` the error that ends the reading of a
+file (what, hint).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from tracekit.sources._lives import Parts
 from tracekit.sources._release import Archives
 from tracekit.sources._rows import Delimited, frames
 from tracekit.sources._stood import LINE
-from tracekit.tables import all_tables
 from tracekit.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
 
 if TYPE_CHECKING:
@@ -78,8 +77,8 @@ class Column:
     Parameters
     ----------
     kind : str
-        A text, ``whole`` (a text that is a whole number), ``any`` (as it is), or a unit of a number:
-        number, percent, hundredths, thousandths, kib, mib, gib, seconds.
+        text, ``whole`` (a text that is a whole number), ``any`` (as it is), or a unit of a number:
+        number, percent, hundredths, thousandths, kib, mib, gib, seconds (which become ms).
     flags : str
         ``!`` where it is never empty, ``+`` where it is 0 or more.
     pattern : str
@@ -115,7 +114,11 @@ class Column:
         expected = "a number" if number else "a whole number" if self.kind == "whole" else "a value"
         cast = f"TRY_CAST({stood} AS {'DOUBLE' if number else 'BIGINT'})"
         if number:
-            yield self.name, f"{stood} IS NOT NULL AND NOT coalesce(isfinite({cast}), false)", expected
+            yield (
+                self.name,
+                f"{stood} IS NOT NULL AND NOT coalesce(isfinite({cast}), false)",
+                expected,
+            )
         if self.kind == "whole":
             yield self.name, f"{stood} IS NOT NULL AND {cast} IS NULL", expected
         if "!" in self.flags:
@@ -288,7 +291,13 @@ def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
 
 
 def _tables(word: str, statements: Sequence[_Statement]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.name for one in statements if one.word == word and not (one.made or one.name in _OTHERS)))
+    return tuple(
+        dict.fromkeys(
+            one.name
+            for one in statements
+            if one.word == word and not (one.made or one.name in _OTHERS)
+        )
+    )
 
 
 @functools.cache

@@ -47,8 +47,8 @@ SOURCE = ClusterSource(
             word="machines",
             title="machines: sizes, errors",
             stem="server_event",
-            columns=r"time:seconds=-?\d+ node=\d+ event=add|softerror|harderror detail=\w* cpu:number"
-            " memory:number disk:number",
+            columns=r"time:seconds=-?\d+ node=\d+ event=add|softerror|harderror detail=\w*"
+            " cpu:number memory:number disk:number",
             rules=(
                 (
                     "event",
@@ -63,7 +63,8 @@ SOURCE = ClusterSource(
             word="machine_usage",
             title="use of machines",
             stem="server_usage",
-            columns=rf"time:seconds=-?\d+ node=\d+ cpu:number memory:number disk:hundredths {_LOADS}",
+            columns=r"time:seconds=-?\d+ node=\d+ cpu:number memory:number disk:hundredths"
+            f" {_LOADS}",
             archives=_ARCHIVES,
         ),
         Kind(

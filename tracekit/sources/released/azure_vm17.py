@@ -43,8 +43,16 @@ SOURCE = ClusterSource(
             r" deleted:seconds!=\d+ -=[-+.\deE]* -=[-+.\deE]* -=[-+.\deE]* -=[A-Za-z\x20-]*"
             rf" cores={_SIZE} memory={_SIZE}",
             rules=(
-                ("cores", "NOT coalesce(bucket(cores, '>24', 30) > 0, false)", "a size above 0, or >24"),
-                ("memory", "NOT coalesce(bucket(memory, '>64', 70) > 0, false)", "a size above 0, or >64"),
+                (
+                    "cores",
+                    "NOT coalesce(bucket(cores, '>24', 30) > 0, false)",
+                    "a size above 0, or >24",
+                ),
+                (
+                    "memory",
+                    "NOT coalesce(bucket(memory, '>64', 70) > 0, false)",
+                    "a size above 0, or >64",
+                ),
                 ("deleted", "deleted < created", "a time behind its creation"),
             ),
         ),

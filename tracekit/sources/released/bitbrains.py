@@ -40,7 +40,11 @@ SOURCE = ClusterSource(
             separator=";",
             header=HEADER,
             rules=(
-                ("used_mhz", "provisioned_mhz <= 0 AND used_mhz > 0", "0, as no CPU is provisioned"),
+                (
+                    "used_mhz",
+                    "provisioned_mhz <= 0 AND used_mhz > 0",
+                    "0, as no CPU is provisioned",
+                ),
                 # samples are means, and a clock may be above its nominal rate
                 (
                     "used_mhz",

@@ -10,7 +10,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.opened import is_file, open_file
 from tracekit.sources._cluster import Broken, Head, Opened
-from tracekit.sources._rows import Rule, missing, refuse
+from tracekit.sources._rows import Delimited, Rule, frames, missing, refuse
 from tracekit.sources._zipped import HEAD_BYTES, unreadable_as_error, zipped
 
 #: Rows of a file, and its lines that are none.
@@ -74,3 +74,55 @@ def all_good(opened: Opened, found: Rows) -> pl.DataFrame:
         column = f": {first.column}" if first.column else ""
         raise TracekitError(f"{opened.name}, line {first.line}{column} {first.reason}")
     return rows
+
+
+def headed(*names: str) -> Callable[[Head], bool]:
+    """Knows a file by the columns that its first line names."""
+    return lambda head: set(names) <= set(head.fields())
+
+
+def header(opened: Opened) -> list[str]:
+    """The names in the first line."""
+    with opened.stream() as stream:
+        first = stream.readline(1 << 20).decode(errors="replace")
+    return [name.strip().strip('"') for name in first.removeprefix("\ufeff").split(",")]
+
+
+def named(
+    opened: Opened,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    table: str,
+    *,
+    empty: Sequence[str] = ("", "nan"),
+) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The rows of a file whose first line names its columns; those not asked for are left out.
+
+    Rejects show lines as they stand, with what is left out.
+    """
+    wanted = {*texts, *numbers}
+    columns = [name if name in wanted else "" for name in header(opened)]
+    yield from frames(
+        opened,
+        Delimited(
+            columns=columns,
+            numbers=numbers,
+            header=True,
+            table=table,
+            empty=empty,
+            as_it_stood=True,
+        ),
+    )
+
+
+def together(
+    parts: Iterator[tuple[pl.DataFrame, list[Broken]]],
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """Rows that come in parts, at once. A file that is known by its lines has some."""
+    made, broken = zip(*parts, strict=True)
+    return pl.concat(made), [one for some in broken for one in some]
+
+
+def whole(opened: Opened, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:
+    """All rows of a file at once; for tables that are small."""
+    return together(frames(opened, form))

@@ -14,17 +14,31 @@ from tracekit.replay.workload.declared import UsedShare
 from tracekit.replay.workload.facts_told import ASSUMED, set_aside
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
-from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole_rows
+from tracekit.replay.workload.loaders._source_files import (
+    all_good,
+    files_at,
+    headed,
+    named,
+    together,
+    whole_rows,
+)
 from tracekit.replay.workload.workload import UNKNOWN, Workload
 from tracekit.sources._cluster import Head, Opened
-from tracekit.sources._rows import refuse
-from tracekit.sources.released._lines import headed, named, together
-from tracekit.sources.released.openb import BACKWARD, NODE_NUMBERS, POD_NUMBERS
+from tracekit.sources._rows import Rule, refuse
 from tracekit.store.quantities import RECORDED
 from tracekit.units import BYTES_PER_MIB, MS_PER_S
 
+_NODE_NUMBERS = ("cpu_milli", "memory_mib", "gpu")
+_POD_NUMBERS = (
+    "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time",
+)  # fmt: skip
+_BACKWARD = Rule(
+    column="deletion_time",
+    broken=pl.col("deletion_time") < pl.col("creation_time"),
+    expected="no time before creation_time",
+)
 #: What names a node or a pod, its numbers, and the table it comes to, by kind of list.
-_LISTS = {"nodes": ("sn", NODE_NUMBERS, "node"), "pods": ("name", POD_NUMBERS, "container")}
+_LISTS = {"nodes": ("sn", _NODE_NUMBERS, "node"), "pods": ("name", _POD_NUMBERS, "container")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +73,7 @@ class Openb(WorkloadLoader):
         files = files_at(path)
         nodes = _rows("nodes", _one(files, "nodes", self.nodes, path))
         listed = _one(files, "pods", self.pods, path)
-        pods = all_good(listed, refuse(_rows("pods", listed), [BACKWARD], "container"))
+        pods = all_good(listed, refuse(_rows("pods", listed), [_BACKWARD], "container"))
         pods = pods.sort("creation_time", maintain_order=True)
         arrival, departure, times = self._times(pods)
         columns = self._sizes(nodes, pods)

@@ -19,11 +19,10 @@ from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, ArrivalSpanMs
 from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import Sizes, sizes, spread_slots
-from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole_rows
+from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole, whole_rows
 from tracekit.replay.workload.workload import Workload
 from tracekit.sources._cluster import Opened
 from tracekit.sources._rows import Delimited, Rule, refuse
-from tracekit.sources.released._lines import whole
 from tracekit.sources.released._tianchi18_readers import (
     FORMS,
     FURTHER,
