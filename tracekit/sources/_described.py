@@ -15,20 +15,18 @@ import functools
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.sources._cluster import Batch, Broken, ClusterFile, Head, Opened, Read
+from tracekit.sources._cluster import Batch, Broken, ClusterFile, Opened, Read
+from tracekit.sources._kind import RAW, Fault, Kind
 from tracekit.sources._lives import Parts
-from tracekit.sources._release import Archives
-from tracekit.sources._rows import Delimited, frames
 from tracekit.sources._stood import LINE
-from tracekit.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -39,7 +37,6 @@ _BATCH_ROWS = 1 << 20
 #: What statements give besides rows of base tables.
 _OTHERS = {"refused", "stopped"}
 _HEADING = re.compile(r"^-- (\w+): (?:(view|table) )?(\w+)( once)?$\n", re.MULTILINE)
-_COLUMN = re.compile(r"(\w*|-)(?::(\w+))?([+!]*)(?:=(.*))?")
 #: Amounts of which one is there make a row of these tables.
 _AMOUNTS = {
     "node_resource": ("amount",),
@@ -47,210 +44,6 @@ _AMOUNTS = {
     "container_amount": ("amount",),
     "container_resource": ("request", "limit"),
 }
-#: For each kind of number, what becomes of it.
-_UNITS = {
-    "number": "{}",
-    "percent": "{} / 100",
-    "hundredths": "{} * 0.01",
-    "thousandths": "{} * 0.001",
-    "kib": f"{{}} * {BYTES_PER_KIB}",
-    "mib": f"{{}} * {BYTES_PER_MIB}",
-    "gib": f"{{}} * {BYTES_PER_GIB}",
-    # milliseconds, whole
-    "seconds": "TRY_CAST(round_even({} * 1000, 0) AS BIGINT)",
-}
-_NUMBER = r"[-+.\deE]*"
-_LOOKED_AT = 20
-
-#: The end of the name of a column as it stands in the file.
-_RAW = " raw"
-#: A column, what breaks its rule in SQL, and what is expected.
-Fault = tuple[str, str, str]
-#: The rows of a file as texts, with ``line`` and the line itself, and lines that are none.
-Rows = Callable[[Opened], Iterator[tuple[pl.DataFrame, list[Broken]]]]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a file.
-
-    Parameters
-    ----------
-    kind : str
-        text, ``whole`` (a text that is a whole number), ``any`` (as it is), or a unit of a number:
-        number, percent, hundredths, thousandths, kib, mib, gib, seconds (which become ms).
-    flags : str
-        ``!`` where it is never empty, ``+`` where it is 0 or more.
-    pattern : str
-        A regular expression of its fields, by which a file without a header is recognised.
-    """
-
-    name: str
-    kind: str = "text"
-    flags: str = ""
-    pattern: str = "[^,]*"
-
-    @classmethod
-    def parsed(cls, text: str) -> Column:
-        """Read ``time:seconds!=[0-9]+``: name, kind, flags and pattern; ``-`` is passed over."""
-        found = _COLUMN.fullmatch(text)
-        if found is None:
-            raise TypeError(f"no column of a source: {text}")
-        name, kind, flags, pattern = found.groups()
-        usual = _NUMBER if kind in _UNITS else "[^,]*"
-        return cls(name.strip("-"), kind or "text", flags, usual if pattern is None else pattern)
-
-    @property
-    def value(self) -> str:
-        """What the column becomes in SQL."""
-        if self.kind in _UNITS:
-            return _UNITS[self.kind].format(f'TRY_CAST("{self.name}{_RAW}" AS DOUBLE)')
-        stood = f'"{self.name}{_RAW}"'
-        return stood if self.kind == "any" else f"CAST({stood} AS VARCHAR)"
-
-    def faults(self) -> Iterator[Fault]:
-        """For each rule of the column: its name, what breaks the rule, and what is expected."""
-        stood, number = f'"{self.name}{_RAW}"', self.kind in _UNITS
-        expected = "a number" if number else "a whole number" if self.kind == "whole" else "a value"
-        cast = f"TRY_CAST({stood} AS {'DOUBLE' if number else 'BIGINT'})"
-        if number:
-            yield (
-                self.name,
-                f"{stood} IS NOT NULL AND NOT coalesce(isfinite({cast}), false)",
-                expected,
-            )
-        if self.kind == "whole":
-            yield self.name, f"{stood} IS NOT NULL AND {cast} IS NULL", expected
-        if "!" in self.flags:
-            yield self.name, f"{stood} IS NULL", expected
-        if "+" in self.flags:
-            yield self.name, f"{cast} < 0", "0 or more"
-        if self.kind == "seconds":
-            yield self.name, f"{cast} > {SECONDS_UP_TO}", "seconds, no milliseconds"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """One kind of file of a released trace.
-
-    Parameters
-    ----------
-    word, title, archives, alone, tables
-        As of ``ClusterFile``; tables are those that statements give rows to, if not stated.
-    columns : str
-        Its columns in their order, with blanks between: ``node time:seconds! cpu:percent``.
-    stem : str
-        A part of the names of files without a header, which then one fitting line tells; without
-        it most of the first lines must fit.
-    header : str
-        "names" where the first line names the columns, of which a file may have others besides;
-        "exactly" where it may not; else the first line itself, which is skipped.
-    separator : str
-        Between fields; a blank stands for any number of them.
-    rules : tuple of (column, condition, expected)
-        What else makes a row a reject: the condition in SQL, over the columns as they become.
-    beside : tuple of str
-        Kinds of files whose rows statements read as well, as far as they are ingested together.
-    needs : mapping of str to str
-        Those without which there is nothing to read, each with what helps.
-    beside_bytes : int
-        Files beside that are larger than this are passed over.
-    whole : bool
-        Whether statements read all rows of a file at once, and not block by block.
-    form : function(Opened) -> Opened, optional
-        What the file is as delimited text.
-    rows : function(Opened) -> Iterator of (DataFrame, list of Broken), optional
-        Reads what is no delimited text: rows with ``line`` and the columns as texts.
-    recognises : function(Head) -> bool, optional
-        Goes before what the columns and the header tell.
-    """
-
-    word: str
-    title: str
-    columns: str
-    stem: str = ""
-    header: str = ""
-    separator: str = ","
-    comment: str | None = None
-    empty: Sequence[str] = ("",)
-    fewest: int | None = None
-    rules: tuple[Fault, ...] = ()
-    beside: tuple[str, ...] = ()
-    needs: Mapping[str, str] = field(default_factory=dict)
-    beside_bytes: int = 0
-    whole: bool = False
-    alone: bool = False
-    tables: tuple[str, ...] = ()
-    archives: Archives | None = None
-    form: Callable[[Opened], Opened] | None = None
-    rows: Rows | None = None
-    recognises: Callable[[Head], bool] | None = None
-
-    @functools.cached_property
-    def parsed(self) -> tuple[Column, ...]:
-        """The columns, those without a name too."""
-        return tuple(Column.parsed(one) for one in self.columns.split())
-
-    @property
-    def named(self) -> list[Column]:
-        """The columns that are read."""
-        return [one for one in self.parsed if one.name]
-
-    @functools.cached_property
-    def own_faults(self) -> tuple[Fault, ...]:
-        """The rules of the columns."""
-        return tuple(fault for column in self.named for fault in column.faults())
-
-    @property
-    def faults(self) -> tuple[Fault, ...]:
-        """All rules, those of the columns first."""
-        return (*self.own_faults, *self.rules)
-
-    def is_of(self, head: Head) -> bool:
-        """Whether a file is of this kind."""
-        if self.recognises is not None:
-            return self.recognises(head)
-        if self.header in {"names", "exactly"}:
-            names, there = {one.name for one in self.parsed}, [one for one in head.fields() if one]
-            return names <= set(there) and (self.header == "names" or len(there) == len(names))
-        if self.header:
-            mine = [one.strip() for one in self.header.split(self.separator)]
-            return head.fields(self.separator) == mine
-        return self._fits([one.strip() for one in head.lines[:_LOOKED_AT] if one.strip()], head)
-
-    def _fits(self, lines: list[str], head: Head) -> bool:
-        least = len(self.parsed) if self.fewest is None else self.fewest
-        parts = [f"(?:{one.pattern})" for one in self.parsed]
-        more = "".join(f"(?:{self.separator}{one}" for one in parts[least:])
-        pattern = re.compile(self.separator.join(parts[:least]) + more + ")?" * more.count("(?:,"))
-        fitting = sum(pattern.fullmatch(line) is not None for line in lines)
-        if self.stem:
-            return self.stem in head.name and fitting > 0
-        # a first line without any digit names columns, and tables without a header have none
-        return fitting * 2 > len(lines) and re.search(r"\d", lines[0]) is not None
-
-    def raw(self, opened: Opened, table: str) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-        """The rows as texts, and the lines that are none."""
-        if self.rows is not None:
-            return self.rows(opened)
-        opened = opened if self.form is None else self.form(opened)
-        names = [one.name for one in self.parsed]
-        if self.header in {"names", "exactly"}:
-            with opened.stream() as stream:
-                first = stream.readline(1 << 20).decode(errors="replace").removeprefix("\ufeff")
-            there = [one.strip().strip('"') for one in first.split(self.separator)]
-            names = [one if one in names else "" for one in there]
-        form = Delimited(
-            columns=names,
-            table=table,
-            separator=self.separator,
-            header=bool(self.header),
-            fewest=self.fewest,
-            empty=self.empty,
-            comment=self.comment,
-            as_it_stood=True,
-        )
-        return frames(opened, form)
 
 
 @dataclass(frozen=True)
@@ -446,7 +239,7 @@ def _typed(
     con: DuckDBPyConnection, kind: Kind, faults: Sequence[Fault], raw: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows with values of their kinds; and line and fault of those that break a rule."""
-    stood = ", ".join(f'"{one.name}" AS "{one.name}{_RAW}"' for one in kind.named)
+    stood = ", ".join(f'"{one.name}" AS "{one.name}{RAW}"' for one in kind.named)
     values = ", ".join(f'{one.value} AS "{one.name}"' for one in kind.named)
     cases = " ".join(f"WHEN {wrong} THEN {at}" for at, (_, wrong, _) in enumerate(faults))
     con.register("raw", raw.drop(LINE, strict=False).to_arrow())

@@ -5,7 +5,8 @@ and 33, and the tables of machines and tasks themselves.
 """
 
 from tracekit.sources import Archives, ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 from tracekit.sources.released._alibaba_batch import ALONE, BEGUN, INFERRED, MOST_INSTANCE_BYTES
 
 #: One archive holds all six tables; its size is not stated.

@@ -5,7 +5,8 @@ issues 64, 81 and 224, and the machine table itself.
 """
 
 from tracekit.sources import Archives, ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 from tracekit.sources.released._alibaba_batch import ALONE, BEGUN, INFERRED, MOST_INSTANCE_BYTES
 
 _archive = Archives.single

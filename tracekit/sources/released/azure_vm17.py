@@ -4,7 +4,8 @@ Facts: Azure/AzurePublicDataset, AzurePublicDatasetV1.md and V2.md, and their no
 """
 
 from tracekit.sources import ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 
 _ID = r"[A-Za-z0-9+/]{20,}=*"
 _SIZE = r">?[\d.]+"

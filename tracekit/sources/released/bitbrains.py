@@ -5,7 +5,8 @@ Cloud Datacenters", CCGrid 2015; the archive's page names the columns.
 """
 
 from tracekit.sources import ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 
 HEADER = (
     "Timestamp [ms];CPU cores;CPU capacity provisioned [MHZ];CPU usage [MHZ];CPU usage [%];"

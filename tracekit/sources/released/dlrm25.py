@@ -4,7 +4,8 @@ Facts: alibaba/clusterdata, cluster-trace-gpu-v2025, README.md and the first row
 """
 
 from tracekit.sources import ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 
 SOURCE = ClusterSource(
     name="dlrm25",

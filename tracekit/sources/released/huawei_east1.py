@@ -4,7 +4,8 @@ Facts: huaweicloud/VM-placement-dataset, Huawei-East-1 (README).
 """
 
 from tracekit.sources import ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 
 SOURCE = ClusterSource(
     name="huawei_east1",

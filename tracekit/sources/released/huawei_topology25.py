@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import PurePath
 
 from tracekit.sources import ClusterSource, Head
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 from tracekit.sources._objects import as_csv, is_workbook
 
 _NOTHING = ("", "nan", "NaN")

@@ -4,7 +4,8 @@ Facts: alibaba/clusterdata, cluster-trace-gpu-v2023 (``openb_node_list_*``, ``op
 """
 
 from tracekit.sources import ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 
 SOURCE = ClusterSource(
     name="openb",

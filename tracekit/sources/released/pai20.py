@@ -5,7 +5,8 @@ table itself.
 """
 
 from tracekit.sources import Archives, ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 from tracekit.sources.released._alibaba_batch import ALONE, BEGUN, MOST_INSTANCE_BYTES
 from tracekit.units import BYTES_PER_MIB
 

@@ -5,7 +5,8 @@ another order than the files have them), and the node table itself.
 """
 
 from tracekit.sources import ClusterSource
-from tracekit.sources._described import Kind, described
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
 
 SOURCE = ClusterSource(
     name="spotgpu26",
