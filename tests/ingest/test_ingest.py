@@ -10,7 +10,7 @@ import pytest
 from store_support import ingest_one
 from tests_support import NODE_HEADER, TraceFolder, csv_text, hex_id, node_lines
 
-from tracekit.errors import CheckFailedError
+from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.store import open_store
@@ -84,7 +84,9 @@ def test_too_many_broken_rows_are_refused_when_asked(tmp_path: Path) -> None:
 
 
 def test_a_file_of_broken_rows_only_is_in_with_nothing_but_rejects(tmp_path: Path) -> None:
-    entry = ingest_one(tmp_path, "Node_0.csv", NODE_HEADER, ["a,b,c,d"] * 5)
+    with pytest.raises(TracekitError):
+        ingest_one(tmp_path, "Node_0.csv", NODE_HEADER, ["a,b,c,d"] * 5)
+    (entry,) = open_store(tmp_path / "store").manifest.sources
     assert (entry.rows, entry.rejected) == (0, 5)
     with Database(open_store(tmp_path / "store")) as database:
         assert database.scalar("SELECT count(*) FROM node_usage") == 0

@@ -78,9 +78,11 @@ def _files(summary: IngestSummary) -> None:
             visible(
                 f"{name} was taken in before with other contents: the old rows stay, rows that say"
                 " nothing else count once, and nodes and containers that are stated otherwise are"
-                " rejects; to replace the old rows, ingest into a new store"
+                " rejects; to replace the old rows: tracekit ingest --replace FILE STORE"
             )
         )
+    for name in summary.replaced:
+        print(visible(f"{name}: its earlier version is replaced"))
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     if silent:
         one = len(silent) == 1
@@ -118,6 +120,7 @@ def _document(summary: object) -> dict[str, object]:
         "mended": list(summary.mended),
         "anew": summary.anew,
         "again": list(summary.again),
+        "replaced": list(summary.replaced),
         "unknown": summary.unknown,
         "doubts": list(summary.doubts),
         "passed_over": [{"file": n, "reason": reason} for n, reason in summary.passed_over],

@@ -146,6 +146,11 @@ class Coordinator:
         self._sorting: deque[_Flight] = deque()
         self._started = 0
 
+    @property
+    def manifest(self) -> Manifest:
+        """What the store holds with the files that are in so far."""
+        return self._manifest
+
     def take(self, files: Iterable[TraceFile], advance: Advance) -> None:
         """Take the files in."""
         # a file more than there are workers, so that none waits while one is committed

@@ -1,4 +1,4 @@
-"""Stores that are written again: damaged files of one, or all files where a new one changes them.
+"""Stores that are written again: some files, or all where a new one changes what they mean.
 
 A file is taken in once more as if the store were at the point where it first came in: it gets the
 same part and the same keys, so all that came after it stays as it is.
@@ -8,20 +8,22 @@ import dataclasses
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from tracekit.crew.crew import Alone
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, nearest
 from tracekit.files.lock import LOCK
 from tracekit.files.places import open_whole
 from tracekit.files.replacing import replaced_folder, taken_over
 from tracekit.ingest.coordinate import Coordinator, Events
+from tracekit.ingest.sort import part_writer
 from tracekit.read.by_reader import with_beside
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
-from tracekit.store.checksums import Damage, damaged_parts
-from tracekit.store.folder import DIMENSIONS, Store, others
+from tracekit.store.checksums import Damage, checksum, damaged_parts
+from tracekit.store.folder import DIMENSIONS, Store, others, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry, write_manifest
 from tracekit.store.stored_rows import OWN, TAKEN, set_down, stored_rows
 from tracekit.tables import all_tables
@@ -260,4 +262,92 @@ def _changes(file: TraceFile, manifest: Manifest, stored: Collection[Path]) -> b
         entry.release == match.source.name and entry.rows
         for table in ("container", "node")
         for entry in manifest.parts(table)
+    )
+
+
+# A mended file takes the place of its earlier version, in the store as it is. What is stored of
+# that one becomes parts without rows. Its ids stay, as later files are numbered after them. The old
+# parts count until the new file is committed.
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """The manifest without the rows of earlier versions, and what is left of those.
+
+    Attributes
+    ----------
+    files : the files of the ingest, called as those that they replace
+    names : the files that are replaced
+    gone : paths of old parts, to be deleted once the manifest is committed
+    """
+
+    manifest: Manifest
+    files: tuple[TraceFile, ...]
+    names: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]) -> Replaced:
+    """A store's manifest without the rows of earlier versions of some files.
+
+    Raises
+    ------
+    TracekitError
+        Where the store has no earlier version of any of them.
+    """
+    names = sorted({one.file for one in manifest.sources if one.release != DERIVED})
+    named = tuple(dataclasses.replace(one, name=_called(one.name, names)) for one in files)
+    if not any(one.name in names for one in named):
+        close = nearest(named[0].name, names)
+        raise TracekitError(
+            f"the store has no earlier version of {named[0].name}; it has {', '.join(names[:5])}",
+            hint=f"name it as it was: {close}" if close else "without --replace it is taken in",
+        )
+    old = {one.name for one in named if stored_entry(manifest, one) is None} & set(names)
+    sources: list[SourceEntry] = []
+    gone: list[str] = []
+    tables = {one.table for one in manifest.sources}
+    parts = {table: 1 + max(one.part for one in manifest.parts(table)) for table in tables}
+    for entry in manifest.sources:
+        if entry.file not in old or entry.release == DERIVED:
+            sources.append(entry)
+            continue
+        gone += [part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)]
+        sources.append(_emptied(folder, entry, parts[entry.table]))
+        parts[entry.table] += 1
+    return Replaced(
+        dataclasses.replace(manifest, sources=tuple(sources)),
+        named,
+        tuple(sorted(old)),
+        tuple(gone),
+    )
+
+
+def _called(name: str, names: Sequence[str]) -> str:
+    """The stored file that a file of this name is a version of; a single file has no folders."""
+    alike = [one for one in names if one == name or one.endswith(f"/{name}")]
+    return name if name in alike or len(alike) != 1 else alike[0]
+
+
+def _emptied(folder: Path, entry: SourceEntry, part: int) -> SourceEntry:
+    """The entry with a part without rows, which is written now; nothing else is known of it."""
+    path = part_path(entry.table, part)
+    with part_writer(folder / path, all_tables()[entry.table]):
+        pass
+    ids = {at: one for at, one in entry.checksums.items() if at.startswith(f"{DIMENSIONS}/")}
+    return dataclasses.replace(
+        entry,
+        part=part,
+        size_bytes=0,
+        sha256="",
+        content="",
+        rows_read=0,
+        rows=0,
+        rejected=0,
+        duplicates_dropped=0,
+        time_min_ms=None,
+        time_max_ms=None,
+        defects=(),
+        checksums={**ids, path: checksum(folder / path)},
+        lines_read=None,
     )

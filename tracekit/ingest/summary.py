@@ -18,7 +18,8 @@ class IngestSummary(Shown):
     says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
     what the tables of the store cannot mean as they stand. ``lacks`` is the use that is not
     recorded, where files were refused. ``again`` are files of somebody's own tables of which the
-    store had one of the same name with other contents: its rows stay.
+    store had one of the same name with other contents: its rows stay. Those of ``replaced`` are
+    gone.
     """
 
     store: Path
@@ -32,6 +33,7 @@ class IngestSummary(Shown):
     anew: str = ""
     lacks: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
 
 
 def begun(store: Path, found: Discovery) -> IngestSummary:

@@ -22,7 +22,14 @@ from tracekit.files.replacing import clear_away, put_back
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
-from tracekit.ingest.mend import late_list, mend, replaced_by, stored_entry
+from tracekit.ingest.mend import (
+    Replaced,
+    late_list,
+    mend,
+    replaced_by,
+    stored_entry,
+    without_earlier,
+)
 from tracekit.ingest.staged import Staged
 from tracekit.ingest.summary import IngestSummary, begun, failure, refused_now, said
 from tracekit.ingest.turns import in_turns, with_facts
@@ -30,12 +37,13 @@ from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import Discovery, TraceFile, discover
 from tracekit.store import known_now
+from tracekit.store.broken_rows import all_rejected
 from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.store.quantities import absent_use
-from tracekit.store.stored_rows import LISTS, OWN
+from tracekit.store.stored_rows import LISTS, OWN, STATED
 from tracekit.units import percent, size
 from tracekit.words import counted
 
@@ -58,6 +66,7 @@ def ingest(
     jobs: int | None = None,
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
     max_rejects_fraction: float | None = None,
+    replace: bool = False,
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
@@ -67,6 +76,7 @@ def ingest(
 
     Parameters
     ----------
+    replace : whether files take the place of those of their names that the store has
     crew : who reads and sorts; closed only when something goes wrong. Workers of this machine are
         taken if the memory bears as many; if not, others are started and stopped
 
@@ -93,6 +103,10 @@ def ingest(
         manifest = opened if remote else _mended(folder, opened, found, alone_memory, summary)
         manifest = dataclasses.replace(manifest, made_up=is_made_up(where) or manifest.made_up)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
+        earlier = _earlier(folder, manifest, found, summary, remote=remote) if replace else None
+        if earlier is not None:
+            manifest, found = earlier.manifest, dataclasses.replace(found, files=earlier.files)
+            writer.before = manifest.sources
         late = None if remote else _late(found.files, Store(folder, manifest), writer)
         if late is not None:
             again = partial(
@@ -116,12 +130,11 @@ def ingest(
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
             for some in in_turns(found.files):
-                files = with_facts(some, found.files, Store(target, writer.manifest), folder)
+                files = with_facts(some, found.files, Store(target, coordinator.manifest), folder)
                 coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
-                writer.end(folder, alone_memory)
-    if summary.failed:
-        raise failure(summary)
+                writer.end(folder, alone_memory, () if earlier is None else earlier.gone)
+    _check_taken(summary, writer.manifest, max_rejects_fraction)
     progress.told(said(summary))
     return summary
 
@@ -150,6 +163,31 @@ def _mended(
     return manifest
 
 
+def _earlier(
+    folder: Path, manifest: Manifest, found: Discovery, summary: IngestSummary, *, remote: bool
+) -> Replaced:
+    """The store without what it has of earlier versions of the files."""
+    if remote:
+        raise TracekitError(
+            "files of a store on an object store cannot be replaced",
+            hint="ingest all files into a new store",
+        )
+    earlier = without_earlier(folder, manifest, found.files)
+    summary.replaced += earlier.names
+    return earlier
+
+
+def _check_taken(summary: IngestSummary, manifest: Manifest, max_rejects: float | None) -> None:
+    """Raise TracekitError where files failed, or all rows of a kind were rejected unasked."""
+    if summary.failed:
+        raise failure(summary)
+    there = {one.table for one in summary.ingested}
+    # what lists nodes and containers comes first: others are held against it
+    tables = [*(one for one in STATED if one in there), *sorted(there - {*STATED})]
+    if max_rejects is None and (lost := all_rejected(manifest, tables)):
+        raise lost
+
+
 def _late(files: Sequence[TraceFile], store: Store, writer: _Writer) -> TraceFile | None:
     """The file for which a store is made anew; None where it only gets more."""
     if unfinished(store):
@@ -169,7 +207,7 @@ class _Writer:
     ) -> None:
         self._commit = commit
         self.manifest = manifest
-        self._before = manifest.sources
+        self.before = manifest.sources
         self._summary = summary
         self._max_rejects = max_rejects
 
@@ -187,9 +225,14 @@ class _Writer:
         self._commit(manifest)
         self.manifest = manifest
 
-    def end(self, folder: Path, memory_bytes: int) -> None:
-        """Work out what follows from all files, and note which were refused."""
+    def end(self, folder: Path, memory_bytes: int, gone: Sequence[str]) -> None:
+        """Work out what follows from all files, and note which were refused.
+
+        ``gone`` are parts that what came in has replaced.
+        """
         summary = self._summary
+        for path in gone if summary.ingested else ():
+            (folder / path).unlink(missing_ok=True)
         summary.unknown = derive(folder, self.manifest, self.keep, memory_bytes)
         now = {(entry.file, entry.table): entry for entry in self.manifest.sources}
         summary.ingested = [now.get((one.file, one.table), one) for one in summary.ingested]
@@ -197,7 +240,7 @@ class _Writer:
         if refused != self.manifest.refused:
             self.keep(dataclasses.replace(self.manifest, refused=refused))
         store = Store(folder, self.manifest)
-        late = known_now.told(store, self._before) if self._lists_more() else ""
+        late = known_now.told(store, self.before) if self._lists_more() else ""
         summary.doubts = (*doubts(store), *([late] if late else ()))
         summary.lacks = absent_use(store) if refused else []
 
@@ -208,7 +251,8 @@ class _Writer:
 
     def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
         name = entries[0].file
-        if entries[0].release == OWN and any(one.file == name for one in self.manifest.sources):
+        own = entries[0].release == OWN and name not in self._summary.replaced
+        if own and any(one.file == name for one in self.manifest.sources):
             self._summary.again.append(name)
         self.keep(manifest)
         self._summary.ingested += entries

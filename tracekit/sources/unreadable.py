@@ -18,9 +18,13 @@ PARTIAL_ANSWER = "is of an answer that came with a warning"
 #: It is of before what was taken in: what a counter rose by between the two is in no rate.
 TOO_LATE = "comes too late"
 
+#: It is of no row: the file has what a table holds by other metrics alone.
+UNREAD = "is of metrics that are not read"
+
 UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, NO_OBJECT)
 
 #: The defects that such rejects are counted as.
 UNREADABLE_DEFECT, WATCH_DEFECT = "unreadable_document", "watch_error"
 PARTIAL_DEFECT = "partial_answer"
 TOO_LATE_DEFECT = "missing_increase"
+UNREAD_DEFECT = "metric_not_read"

@@ -5,9 +5,16 @@ The rows themselves are in the view ``reject``.
 
 from collections.abc import Sequence
 
+from tracekit.errors import TracekitError
+from tracekit.sources.unreadable import (
+    PARTIAL_DEFECT,
+    TOO_LATE_DEFECT,
+    UNREAD_DEFECT,
+    WATCH_DEFECT,
+)
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
-from tracekit.store.manifest import MADE_UP, REJECTED, Defect, SourceEntry
+from tracekit.store.manifest import MADE_UP, REJECTED, Defect, Manifest, SourceEntry
 from tracekit.words import counted
 
 #: Kinds of broken rows that get a sentence of their own.
@@ -37,6 +44,32 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
 def unread(entries: Sequence[SourceEntry]) -> list[str]:
     """The same of files of which hardly anything is stored, for who does not see each file."""
     return broken_rows([one for one in entries if one.rejected > _MOST * one.units_read])
+
+
+#: Rejects that are no rows of their table: they are about a whole file or answer.
+_NO_ROWS = (WATCH_DEFECT, PARTIAL_DEFECT, TOO_LATE_DEFECT, UNREAD_DEFECT)
+
+
+def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | None:
+    """The error that all rows of a table are rejects, with the first reason; None without any."""
+    for table in tables:
+        entries = manifest.parts(table)
+        broken = [
+            (entry, defect)
+            for entry in entries
+            for defect in entry.defects
+            if defect.action == REJECTED and defect.defect not in _NO_ROWS
+        ]
+        if broken and not any(one.rows for one in entries):
+            entry, first = broken[0]
+            where, _, reason = first.example.partition(": ")
+            column = f"{first.column} " if first.column else ""
+            return TracekitError(
+                f"{entry.file}: all {counted(entry.rejected, 'row')} of {table} are rejects, the"
+                f" first at {where}: {column}{reason}",
+                hint="mend the file, then take it in: tracekit ingest --replace FILE STORE",
+            )
+    return None
 
 
 def place_in(file: str, line: int) -> str:

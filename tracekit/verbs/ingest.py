@@ -39,6 +39,9 @@ def ingest(
             "Refuse a file with a larger share of broken rows, e.g. 0.01.", names="--max-rejects"
         ),
     ] = None,
+    replace: Annotated[
+        bool, Option("Take each file in place of the one of its name that the store has.")
+    ] = False,
     engine: Engine = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
@@ -63,6 +66,7 @@ def ingest(
             jobs=jobs,
             memory_limit_bytes=memory_limit_bytes,
             max_rejects_fraction=max_rejects_fraction,
+            replace=replace,
             crew=crew,
             progress=progress,
         )

@@ -27,7 +27,9 @@ from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store
+from tracekit.store.broken_rows import all_rejected
 from tracekit.store.node_states import gone_for_good
+from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import read
 from tracekit.words import and_more
 
@@ -78,6 +80,9 @@ class Replayed:
 def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:
     """The nodes and containers to replay; raises TracekitError where there are none."""
     found = sizes_of(store)
+    for entity, listed in (("node", found.nodes), ("container", found.containers)):
+        if not listed.height and (lost := all_rejected(store.manifest, LISTS[entity])):
+            raise lost
     nodes = _nodes(found, assumptions)
     span = measured(store, CONTAINERS) or measured(store, NODES)
     life = lives(found.containers, span, assumptions, rng, nodes)

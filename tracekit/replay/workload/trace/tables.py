@@ -27,6 +27,8 @@ from tracekit.replay.workload.trace.survey import Survey, survey
 from tracekit.replay.workload.workload import UNKNOWN
 from tracekit.sizes import STEP_MS
 from tracekit.store import Store
+from tracekit.store.broken_rows import all_rejected
+from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import ids_of
 
 
@@ -72,6 +74,8 @@ def trace_of(store: Store, assumptions: Assumptions) -> Trace:
     """
     found, measured = survey(container_table(store)), survey(node_table(store))
     if not found.rows:
+        if lost := all_rejected(store.manifest, LISTS["container"]):
+            raise lost
         raise TracekitError(
             "no container to replay: none is listed, and container_usage holds no complete row",
             hint="ingest the file that lists containers, or that of their use",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from tracekit.sources._cluster import Broken
 from tracekit.sources.own._prometheus.metrics import STATES, USES
 from tracekit.sources.own._prometheus.series import Series
-from tracekit.words import counted
+from tracekit.sources.unreadable import UNREAD
 
 IDLE = 'is of modes alone that are no use; ask for the others, too: {mode!~"idle|iowait|steal"}'
 ON_HOST = (
@@ -57,8 +57,7 @@ def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
             yield Broken(
                 table=table,
                 line=1,
-                reason=f"{counted(len(some), 'metric')} of its kind, such as {some[0]}, cannot be"
-                f" read; expected one of {known}",
+                reason=f"{UNREAD}, {some[0]} for one of {len(some):,}; expected one of {known}",
                 text=", ".join(some),
             )
 
