@@ -119,9 +119,10 @@ class _Reader:
         """Rows and rejects of a file; raises TracekitError where a file beside it is needed."""
         for word, hint in self.kind.needs.items():
             if not opened.beside.get(word):
-                what = f"{opened.name}: {self.kind.title}"
-                lack = f"the file that belongs to it is not beside it: {self.every[word].title}"
-                raise TracekitError(f"{what}; {lack}", hint=hint)
+                title = self.every[word].title
+                raise TracekitError(
+                    f"{opened.name} needs the file of {word} beside it: {title}", hint=hint
+                )
         with _database().cursor() as con:
             yield from self._read(con, opened)
 
@@ -148,6 +149,8 @@ class _Reader:
     def _prepare(self, con: DuckDBPyConnection, opened: Opened) -> None:
         """The rows of files beside this one, as tables."""
         con.execute("SET VARIABLE file = ?", [Path(opened.name).name.removesuffix(".gz")])
+        if self.kind.comment is not None:
+            con.register("comments", _comments(opened, self.kind.comment).to_arrow())
         for word in dict.fromkeys((*self.kind.beside, *self.kind.needs)):
             files, kind = opened.beside.get(word, ()), self.every[word]
             con.execute(f"SET VARIABLE {word} = {len(files)}")
@@ -178,7 +181,10 @@ class _Reader:
                 if one.name == "refused":
                     if stood is not None:
                         rows = rows.join(stood.rename({LINE: "text"}), on="line", how="left")
-                    yield from (_refusal(row, self.tables[0]) for row in rows.iter_rows(named=True))
+                    yield from (
+                        _refusal(row, row.get("table", self.tables[0]))
+                        for row in rows.iter_rows(named=True)
+                    )
                 if one.name in _OTHERS:
                     continue
                 if one.name in _AMOUNTS:
@@ -194,6 +200,18 @@ class _Block:
     good: pl.DataFrame
     stood: pl.DataFrame | None
     broken: list[Broken]
+
+
+def _comments(opened: Opened, mark: str) -> pl.DataFrame:
+    """The comments at the beginning of a file: line, text."""
+    found = []
+    with opened.stream() as stream:
+        for line, raw in enumerate(stream, start=1):
+            text = raw.decode(errors="replace").strip()
+            if text and not text.startswith(mark):
+                break
+            found.append((line, text))
+    return pl.DataFrame(found, schema={"line": pl.Int64, "text": pl.String}, orient="row")
 
 
 def _keep(

@@ -93,6 +93,8 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     raw = raw.filter(pl.col("text").is_not_null() & (pl.col("text").str.strip_chars() != ""))
     if form.comment is not None:
         raw = raw.filter(~pl.col("text").str.starts_with(form.comment))
+    if form.separator == " ":
+        raw = raw.with_columns(pl.col("text").str.strip_chars().str.replace_all(r"\s+", " "))
     wanted = len(form.columns)
     split = raw.with_columns(pl.col("text").str.split(form.separator).alias("fields"))
     count = pl.col("fields").list.len()

@@ -26,3 +26,42 @@ CREATE MACRO bucket(size, open, number) AS
 
 -- a measure of Alibaba's, of which -1 and 101 stand for an abnormal value
 CREATE MACRO normal(value) AS CASE WHEN value NOT IN (-1, 101) THEN value END;
+
+-- Google's times are microseconds; 0 stands for what was before the trace, which begins at 600 s,
+-- and 2^63 - 1, also where it was rounded, for what lies behind it
+CREATE MACRO borg_ms(us) AS CASE WHEN us::DOUBLE = 0 THEN 600000 ELSE (us::DOUBLE // 1000)::BIGINT END;
+CREATE MACRO in_trace(us) AS us::DOUBLE < 4611686018427387904;
+
+-- the code that a name or a number stands for, from 0 on; NULL for any other text
+CREATE MACRO code(text, names) AS coalesce(
+    nullif(list_position(names, text), 0) - 1,
+    CASE WHEN TRY_CAST(text AS BIGINT) BETWEEN 0 AND len(names) - 1
+        THEN TRY_CAST(text AS BIGINT) END);
+
+-- Google's codes of events of 2019
+CREATE MACRO machine_event(type) AS code(type, ['UNKNOWN', 'ADD', 'REMOVE', 'UPDATE']);
+CREATE MACRO instance_event(type) AS code(type, ['SUBMIT', 'QUEUE', 'ENABLE', 'SCHEDULE', 'EVICT',
+    'FAIL', 'FINISH', 'KILL', 'LOST', 'UPDATE_PENDING', 'UPDATE_RUNNING']);
+
+-- a constraint of 2019 as a requirement of a label, as JSON; NULL where its number is no whole one
+CREATE MACRO relation_of(wanted) AS code(coalesce(nullif(wanted.relation, ''), '0'),
+    ['EQUAL', 'NOT_EQUAL', 'LESS_THAN', 'GREATER_THAN', 'LESS_THAN_EQUAL', 'GREATER_THAN_EQUAL',
+    'PRESENT', 'NOT_PRESENT']);
+CREATE MACRO requirement(wanted) AS '{"key": ' || to_json(nullif(wanted.name, ''))::VARCHAR
+    || ', "operator": "'
+    || ['In', 'NotIn', 'Lt', 'Gt', 'Lt', 'Gt', 'Exists', 'DoesNotExist'][relation_of(wanted) + 1]
+    || '"' || CASE
+        WHEN relation_of(wanted) >= 6 THEN '}'
+        WHEN relation_of(wanted) < 2
+            THEN ', "values": [' || to_json(coalesce(wanted.value, ''))::VARCHAR || ']}'
+        ELSE ', "values": ["' || (TRY_CAST(wanted.value AS BIGINT)
+            + [0, 0, 0, 0, 1, -1][relation_of(wanted) + 1]) || '"]}' END;
+
+-- texts of 2019 that should be numbers and are none
+CREATE MACRO wrong_sizes(cpus, memory) AS list_filter([
+    {'column': 'cpus', 'value': cpus, 'expected': 'a number'},
+    {'column': 'memory', 'value': memory, 'expected': 'a number'}],
+    lambda one: one.value IS NOT NULL AND TRY_CAST(one.value AS DOUBLE) IS NULL);
+CREATE MACRO alloc_request(resource, amount, in_alloc) AS {'resource': resource,
+    'request': CASE WHEN in_alloc THEN amount * 0 ELSE amount END,
+    'limit': CASE WHEN in_alloc THEN amount END, 'unit': 'fraction'};
