@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tracekit.verbs.requests import requests as requests
     from tracekit.verbs.run import run as run
     from tracekit.verbs.sensitivity import sensitivity as sensitivity
+    from tracekit.verbs.serve import serve as serve
     from tracekit.verbs.synth import synth as synth
 
     plan = estimate

@@ -123,17 +123,17 @@ def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
     resources = _resources(nodes, every)
     cluster = Cluster(
         resources=resources,
-        capacity=_rows(nodes, resources, "capacity"),
-        allocatable=_rows(nodes, resources, "allocatable"),
+        capacity=rows_of(nodes, resources, "capacity"),
+        allocatable=rows_of(nodes, resources, "allocatable"),
     )
     for node, pods in enumerate(recorded.pods):
         for pod in pods:
-            made = _container("", pod, resources)
+            made = container_of("", pod, resources)
             cluster.change(node, made.request, made.nonzero_request, made.limit, sign=1)
     snapshot = dataclasses.replace(cluster.snapshot(0), recorded=recorded)
     name = str(inputs["pod"].get("name") or "pod")
     volumes = {VOLUMES: int(inputs.get("requested_volumes") or 0)}
-    return list(recorded.nodes), snapshot, _container(name, waiting, resources, volumes)
+    return list(recorded.nodes), snapshot, container_of(name, waiting, resources, volumes)
 
 
 def _with_volumes(node: Document) -> Document:
@@ -144,14 +144,19 @@ def _with_volumes(node: Document) -> Document:
     return {**node, "allocatable": {**given, VOLUMES: node["allocatable_volumes"]}}
 
 
-def _container(
-    name: str, pod: Pod, resources: tuple[str, ...], extra: Mapping[str, int] | None = None
+def container_of(
+    name: str,
+    pod: Pod,
+    resources: tuple[str, ...],
+    extra: Mapping[str, int] | None = None,
+    service: str = "",
 ) -> Container:
+    """A pod with its amounts in columns, and ``extra`` ones; no limit is below its request."""
     counted = {PODS: 1, **(extra or {})}
     request = amounts(resources, {**pod.request(), **counted})
     return Container(
         id=name,
-        service="",
+        service=service,
         request=request,
         nonzero_request=amounts(resources, {**pod.nonzero_request(), **counted}),
         limit=np.maximum(amounts(resources, pod.limit()), request),
@@ -169,7 +174,7 @@ def _names(nodes: Sequence[Document]) -> Iterator[str]:
         yield from node.get("capacity") or {}
 
 
-def _rows(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
+def rows_of(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
     """One row per node; of capacity and allocatable one may stand for the other."""
     other = "allocatable" if which == "capacity" else "capacity"
     given = [node.get(which) or node.get(other) or {} for node in nodes]

@@ -12,6 +12,7 @@ from typing import Any
 
 from tracekit import parameters
 from tracekit.documents import shape as s
+from tracekit.documents.yaml_file import is_document
 from tracekit.errors import TracekitError
 from tracekit.opened import read_text
 from tracekit.replay.cases.case import Answer, Question
@@ -69,7 +70,7 @@ def score_file(path: Path, policy: str | None = None) -> list[Scored]:
     path = Path(path)
     document, cases = _read(path)
     name, settings = parameters.split(policy) if policy else (None, {})
-    if name and find_rebalancer(name) is None:
+    if name and find_rebalancer(name) is None and not is_document(name):
         get_policy(name)
     found = []
     for at, case in enumerate(cases):

@@ -74,7 +74,7 @@ class Part:
             skipped = self.policy.skips(snapshot, container)
             return self._none(nodes) if skipped else self._normalized(snapshot, container, nodes)
         found = self.of_hundred(snapshot, container, nodes)
-        return found if self.how == "of_hundred" else np.floor(found / 10).astype(np.int64)
+        return found if self.how == "of_hundred" else tenths(found)
 
     def _normalized(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         return self.policy.normalize(self.policy.score(snapshot, container, nodes))
@@ -93,6 +93,11 @@ class Part:
         if best is None:
             return to_hundred(scores)
         return scores if best == FULL else np.asarray(scores * (FULL / best))
+
+
+def tenths(of_hundred: Scores) -> IntArray:
+    """Scores 0..100 as an extender answers them: 0..10 in whole numbers."""
+    return np.floor(of_hundred / 10).astype(np.int64)
 
 
 class Profile(PlacementPolicy):

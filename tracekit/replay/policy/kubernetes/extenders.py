@@ -8,10 +8,12 @@ apis/config/validation/validation.go (validateExtenders: one that scores needs a
 
 from collections.abc import Iterable
 
+from tracekit.arrays import IntArray
 from tracekit.documents.given import Given
-from tracekit.replay.placement import all_policies
+from tracekit.replay.placement import PlacementPolicy, Scores, all_policies
 from tracekit.replay.placement._extender import ExtenderPolicy
-from tracekit.replay.policy.profile import Part
+from tracekit.replay.policy.profile import Part, tenths
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: What an extender says of how it is called.
 _CALLED = (
@@ -70,3 +72,11 @@ def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
         if one.unread():
             notes.append(f"not known, and left out: {', '.join(one.unread())}")
     return parts, notes, lacking
+
+
+def host_scores(
+    policy: PlacementPolicy, snapshot: Snapshot, container: Container, nodes: IntArray
+) -> tuple[Scores, IntArray]:
+    """The policy's score of each candidate, 0..100, and as an extender answers it, 0..10."""
+    found = Part(1.0, policy).of_hundred(snapshot, container, nodes)
+    return found, tenths(found)

@@ -1,0 +1,293 @@
+"""The answers to kube-scheduler: each computed by the replay's own scoring code."""
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.arrays import Float32Array, FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.live.objects import LivePod, node_of, pod_of
+from tracekit.live.state import State
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.kubernetes.extenders import host_scores
+from tracekit.replay.view.choice import lacking
+
+#: So many numbers of decisions are remembered for ``/explain``: 128 MB.
+_REMEMBERED = 32_000_000
+#: What a policy that is served cannot read: nobody could say it of a live cluster.
+_UNKNOWN = {"recorded", "calls", "cells"}
+
+
+def check_served(policy: PlacementPolicy) -> None:
+    """Raise TracekitError for a policy that cannot answer pod by pod."""
+    lacking_of_it = sorted(_UNKNOWN & policy.reads)
+    if policy.batched or not policy.filtered or lacking_of_it:
+        why = f"reads {lacking_of_it[0]}" if lacking_of_it else "does not score pod by pod"
+        raise TracekitError(
+            f"policy {policy} cannot be served: it {why}",
+            hint="for example --policy least_allocated, or the kube-scheduler.yaml of a cluster",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What kube-scheduler sent.
+
+    Parameters
+    ----------
+    names : list of str
+        The candidates.
+    whole : bool
+        Whether they came as whole nodes (nodeCacheCapable: false).
+    """
+
+    pod: LivePod
+    names: list[str]
+    whole: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """A decision: each candidate's position, -1 for unknown, its scores and their parts."""
+
+    time_ms: int
+    asked: Asked
+    positions: IntArray
+    hundred: FloatArray
+    tenths: IntArray
+    parts: Mapping[str, Float32Array]
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers it holds."""
+        return len(self.asked.names) * (4 + len(self.parts))
+
+
+def read_args(body: bytes, state: State) -> Asked:
+    """ExtenderArgs, its keys in any case; whole nodes are taken into the state.
+
+    Raises
+    ------
+    TracekitError
+        For what is none.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise TracekitError(f"the body is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise TracekitError("the body is no ExtenderArgs: expected an object")
+    if "Pod" not in document:
+        document = _any_case(document)
+    given, names, nodes = (document.get(name) for name in ("Pod", "NodeNames", "Nodes"))
+    if not isinstance(given, dict):
+        raise TracekitError("the body is no ExtenderArgs: Pod is no object")
+    pod = pod_of(given)
+    if pod is None:
+        raise TracekitError("the pod has ended")
+    items = nodes.get("items") or [] if isinstance(nodes, dict) else []
+    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+        raise TracekitError("Nodes.items is no list of nodes")
+    whole = [node_of(one) for one in items]
+    for node in whole:
+        state.lend_node(node)
+    if names is None:
+        names = [node.name for node in whole]
+    if not isinstance(names, list) or not set(map(type, names)) <= {str}:
+        raise TracekitError("NodeNames is no list of names")
+    return Asked(pod=pod, names=names, whole=document.get("NodeNames") is None)
+
+
+_CAMEL = {
+    one.lower(): one
+    for one in (
+        *(
+            "Pod",
+            "Nodes",
+            "NodeNames",
+            "initContainers",
+            "restartPolicy",
+            "nodeName",
+            "generateName",
+        ),
+        *("creationTimestamp", "ownerReferences", "lastTransitionTime"),
+    )
+}
+
+
+def _any_case(value: Any) -> Any:
+    """The same with the field names that are read, whatever their case; labels stay."""
+    if isinstance(value, dict):
+        return {_CAMEL.get(key.lower(), key): _any_case(one) for key, one in value.items()}
+    return [_any_case(one) for one in value] if isinstance(value, list) else value
+
+
+@dataclass(kw_only=True)
+class Extender:
+    """Scores candidates, and remembers the latest decisions.
+
+    Attributes
+    ----------
+    decided : ordered dict of str to Decided
+        By the pod's name, the oldest first.
+    coarse, lost : int, float
+        Decisions in which 0..10 makes equals of the best node and a worse one, and how many of 100
+        points these are worse on average, added up.
+    """
+
+    state: State
+    policy: PlacementPolicy
+    clock: Callable[[], float] = time.time
+    decided: OrderedDict[str, Decided] = field(default_factory=OrderedDict)
+    decisions: int = 0
+    unknown: int = 0
+    coarse: int = 0
+    lost: float = 0.0
+    _remembered: int = 0
+
+    def decide(self, asked: Asked) -> Decided:
+        """The scores of the candidates; one that nobody knows gets 0."""
+        now = int(self.clock() * 1000)
+        container = self.state.container(asked.pod)
+        positions = self.state.positions(asked.names)
+        there = positions >= 0
+        at = positions[there]
+        hundred = np.zeros(len(positions))
+        tenths = np.zeros(len(positions), dtype=np.int64)
+        parts: dict[str, Float32Array] = {}
+        if len(at):
+            snapshot = self.state.snapshot(self.policy, now)
+            hundred[there], tenths[there] = host_scores(self.policy, snapshot, container, at)
+            for name, values in self.policy.explain(snapshot, container, at).items():
+                parts[name] = np.full(len(positions), np.nan, dtype=np.float32)
+                parts[name][there] = values
+        found = Decided(
+            time_ms=now,
+            asked=asked,
+            positions=positions,
+            hundred=hundred,
+            tenths=tenths,
+            parts=parts,
+        )
+        self._remember(found)
+        return found
+
+    def _remember(self, found: Decided) -> None:
+        before = self.decided.pop(found.asked.pod.name, None)
+        self._remembered += found.numbers - (before.numbers if before else 0)
+        self.decided[found.asked.pod.name] = found
+        while self._remembered > _REMEMBERED and len(self.decided) > 1:
+            self._remembered -= self.decided.popitem(last=False)[1].numbers
+        self.decisions += 1
+        self.unknown += int((found.positions < 0).sum())
+        if len(found.hundred):
+            alike = found.hundred[found.tenths == found.tenths.max()]
+            lost = float(alike.max() - alike.mean())
+            self.coarse += lost > 0
+            self.lost += lost
+
+    def filtered(self, asked: Asked) -> dict[str, Any]:
+        """The ExtenderFilterResult: who has room and passes the policy's own filter."""
+        container = self.state.container(asked.pod)
+        snapshot = self.state.snapshot(self.policy, int(self.clock() * 1000))
+        positions = self.state.positions(asked.names)
+        at = positions[positions >= 0]
+        short = lacking(snapshot, container, at)
+        admitted = self.policy.admits(snapshot, container, at)
+        why = {}
+        for position, row, admits in zip(at.tolist(), short, admitted.tolist(), strict=True):
+            missing = [n for n, less in zip(snapshot.resources, row, strict=True) if less]
+            if missing:
+                why[position] = f"too little {', '.join(missing)}"
+            elif not admits:
+                why[position] = f"the filter of policy {self.policy.name()}"
+        pairs = list(zip(asked.names, positions.tolist(), strict=True))
+        failed = {
+            name: why.get(position, "not known to tracekit")
+            for name, position in pairs
+            if position in why or position < 0
+        }
+        return {
+            "Nodes": None,
+            "NodeNames": [name for name, _ in pairs if name not in failed],
+            "FailedNodes": failed,
+            "FailedAndUnresolvableNodes": {},
+            "Error": "",
+        }
+
+    def explained(self, pod: str) -> dict[str, Any]:
+        """The decision on a pod, the best node first; raises TracekitError where none is known."""
+        found = self._of(pod)
+        bound = self.state.pods.get(found.asked.pod.uid)
+        order = np.argsort(-found.hundred, kind="stable").tolist()
+        return {
+            "policy": str(self.policy),
+            "pod": found.asked.pod.name,
+            "service": found.asked.pod.service,
+            "time_ms": found.time_ms,
+            "node": bound.node or None if bound else None,
+            "nodes": [
+                {
+                    "node": found.asked.names[at],
+                    "score": int(found.tenths[at]),
+                    "of_hundred": float(found.hundred[at]),
+                    "parts": {
+                        name: None if np.isnan(values[at]) else float(values[at])
+                        for name, values in found.parts.items()
+                    },
+                }
+                for at in order
+            ],
+        }
+
+    def case(self, pod: str) -> dict[str, Any]:
+        """A recorded case of the pod with the state as it is now, for ``tracekit score``."""
+        asked = self._of(pod).asked
+        names = [name for name in asked.names if name in self.state.nodes]
+        now = int(self.clock() * 1000)
+        inputs = self.state.document(names, asked.pod, self.policy, now)
+        return {
+            "name": asked.pod.name,
+            "kind": "prioritize",
+            "policy": str(self.policy),
+            "inputs": inputs,
+        }
+
+    def _of(self, pod: str) -> Decided:
+        found = self.decided.get(pod) or self.decided.get(f"default/{pod}")
+        if found is None:
+            raise TracekitError(
+                f"no decision on pod '{pod}' is remembered", hint="pod=NAMESPACE/NAME"
+            )
+        return found
+
+
+class HostPriorities:
+    """Writes HostPriorityLists; the part of each that names a node is kept."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._names: tuple[str, ...] = ()
+        self._heads: NDArray[np.object_] = np.empty(0, dtype=object)
+        self._ends = np.array([b"%d}," % score for score in range(11)], dtype=object)
+
+    def written(self, names: Sequence[str], positions: IntArray, tenths: IntArray) -> bytes:
+        """The list in the order of the candidates, which have positions in the state."""
+        if self._names is not self._state.names:
+            self._names = self._state.names
+            self._heads = np.array([*map(_head_of, self._names), b""], dtype=object)
+        parts = np.empty(2 * len(positions), dtype=object)
+        parts[0::2], parts[1::2] = self._heads[positions], self._ends[tenths]
+        for at in np.flatnonzero(positions < 0).tolist():
+            parts[2 * at] = _head_of(names[at])
+        return b"[" + b"".join(parts.tolist())[:-1] + b"]"
+
+
+def _head_of(name: str) -> bytes:
+    return f'{{"Host":{json.dumps(name)},"Score":'.encode()

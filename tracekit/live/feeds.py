@@ -1,0 +1,245 @@
+"""What keeps the state up to date: a user's kubectl that watches, and a Prometheus."""
+
+import asyncio
+import contextlib
+import json
+import shlex
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracekit.errors import TracekitError
+from tracekit.fetch.server import Server
+from tracekit.live.objects import node_of, pod_of
+from tracekit.live.state import State
+from tracekit.sources.own._prometheus.metrics import QUERIES
+
+Log = Callable[..., None]
+
+_WATCHED = {"Node": "nodes", "Pod": "pods --all-namespaces"}
+#: After so long a silence the objects that there were at the start have all come.
+_QUIET_S = 1.0
+#: So long it waits before it starts a program again, at first and at most.
+_AGAIN_S = (1.0, 30.0)
+#: No object is longer.
+_LONGEST_BYTES = 8 << 20
+#: After so many objects others get their turn.
+_AT_ONCE = 50
+
+
+def apply(state: State, event: str, value: Mapping[str, Any]) -> str:
+    """One object of a list or a watch; its name, or uid, '' for one of another kind.
+
+    Raises TracekitError for one that cannot be read.
+    """
+    gone = event == "DELETED"
+    if value.get("kind") == "Node":
+        node = node_of(value)
+        state.drop_node(node.name) if gone else state.set_node(node)
+        return node.name
+    if value.get("kind") != "Pod":
+        return ""
+    pod = pod_of(value)
+    if pod is None or gone:
+        meta = value["metadata"]
+        uid = str(meta.get("uid") or f"{meta.get('namespace') or 'default'}/{meta['name']}")
+        state.drop_pod(uid)
+        return uid
+    state.set_pod(pod)
+    return pod.uid
+
+
+@dataclass(kw_only=True)
+class Watch:
+    """One kind of objects, as ``kubectl get --watch`` prints them.
+
+    Attributes
+    ----------
+    ready : bool
+        Whether the objects that there were at the start have come.
+    up : bool
+        Whether the program runs.
+    """
+
+    kind: str
+    kubectl: str
+    state: State
+    log: Log
+    ready: bool = False
+    up: bool = False
+    broken: int = 0
+    starts: int = 0
+    _came: set[str] = field(default_factory=set)
+
+    async def run(self) -> None:
+        """Watch for good: when the program ends it is started again."""
+        wait_s = _AGAIN_S[0]
+        while True:
+            began = time.monotonic()
+            try:
+                await self._once()
+            except OSError as error:
+                self.log("watch_failed", kind=self.kind, error=str(error))
+            self.up = False
+            wait_s = _AGAIN_S[0] if time.monotonic() - began > _AGAIN_S[1] else wait_s
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, _AGAIN_S[1])
+
+    async def _once(self) -> None:
+        """One run of the program, to its end."""
+        words = f"get {_WATCHED[self.kind]} --watch --output-watch-events --output json"
+        command = [*shlex.split(self.kubectl), *words.split()]
+        program = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST_BYTES,
+        )
+        self.starts += 1
+        self.log("watch_started", kind=self.kind, command=shlex.join(command))
+        self._came = set()
+        settled = False
+        assert program.stdout is not None  # noqa: S101 - as asked for
+        try:
+            async for text in _documents(program.stdout):
+                self.up = True
+                if text:
+                    self._take(text)
+                elif not settled and self._came:
+                    settled = True
+                    self._sweep()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                program.terminate()
+            code = await program.wait()
+        self.log("watch_ended", kind=self.kind, exit_code=code)
+
+    def _take(self, text: bytes) -> None:
+        try:
+            found = json.loads(text)
+            event, value = found.get("type", ""), found.get("object", found)
+            if event not in ("BOOKMARK", "ERROR"):
+                self._came.add(apply(self.state, event, value))
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
+            self._refuse(str(error))
+        except TracekitError as error:
+            self._refuse(error.what)
+
+    def _refuse(self, why: str) -> None:
+        self.broken += 1
+        self.log("object_refused", kind=self.kind, error=why)
+
+    def _sweep(self) -> None:
+        """What the program has not spoken of since its start is gone."""
+        known, drop = (
+            (self.state.nodes, self.state.drop_node)
+            if self.kind == "Node"
+            else (self.state.pods, self.state.drop_pod)
+        )
+        for name in known.keys() - self._came:
+            drop(name)
+        self.ready = True
+        self.log("watch_ready", kind=self.kind, objects=len(known))
+
+
+async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Each JSON document of a stream, on one line or over several; b'' where it falls silent."""
+    lines: list[bytes] = []
+    count = size = 0
+    while True:
+        try:
+            line = await asyncio.wait_for(stream.readline(), _QUIET_S)
+        except TimeoutError:
+            yield b""
+            continue
+        except ValueError:  # a line longer than the limit, which is passed over
+            line = b""
+            lines = []
+            continue
+        if not line:
+            return
+        lines.append(line)
+        size += len(line)
+        if line.startswith(b"}") or (len(lines) == 1 and line.rstrip().endswith(b"}")):
+            yield b"".join(lines)
+            lines, size = [], 0
+            count += 1
+            if count % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        elif size > _LONGEST_BYTES:
+            lines, size = [], 0
+
+
+@dataclass(kw_only=True)
+class Poll:
+    """Samples of the use of nodes, asked for once per step.
+
+    Parameters
+    ----------
+    samples : int
+        How many are asked for at first.
+    """
+
+    server: Server
+    step_s: int
+    rate_s: int
+    samples: int
+    state: State
+    log: Log
+    failures: int = 0
+
+    async def run(self) -> None:
+        """Ask for good; what a failure left out is asked for the next time."""
+        while True:
+            try:
+                await self.once(time.time())
+            except TracekitError as error:
+                self.failures += 1
+                self.log("poll_failed", error=error.what)
+            await asyncio.sleep(self.step_s - time.time() % self.step_s)
+
+    async def once(self, now_s: float) -> None:
+        """Take the samples since the last one."""
+        end = int(now_s) // self.step_s * self.step_s
+        newest = self.state.use.newest_ms
+        start = end - (self.samples - 1) * self.step_s
+        if newest is not None:
+            start = max(start, newest // 1000 + self.step_s)
+        if start > end:
+            return
+        cpu, memory = [
+            await asyncio.to_thread(self._series, name, start, end)
+            for name in ("node_cpu_in_use", "node_memory_in_use")
+        ]
+        nodes = self.state.nodes
+        for at in range(start, end + 1, self.step_s):
+            use = {
+                name: (
+                    cpu.get((name, at), nan) * 1000 / (node.capacity.get("cpu_milli") or nan),
+                    memory.get((name, at), nan) / (node.capacity.get("memory_bytes") or nan),
+                )
+                for name, node in nodes.items()
+                if (name, at) in cpu or (name, at) in memory
+            }
+            if use:
+                self.state.use.add(at * 1000, use)
+
+    def _series(self, name: str, start: int, end: int) -> dict[tuple[str, int], float]:
+        """Amounts in use by node and time."""
+        query = next(one for one in QUERIES if one.name == name)
+        promql = query.promql(match="", rate=f"{self.rate_s}s", span=f"{self.step_s}s")
+        answer = b"".join(self.server.asked(promql, start, end, self.step_s))
+        try:
+            document = json.loads(answer)
+            self.server.check_answer({**document, **document["data"]})
+            return {
+                (series["metric"]["nodename"], int(at)): float(value)
+                for series in document["data"]["result"]
+                for at, value in series["values"]
+            }
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise self.server.strange(answer) from None
+
+
+nan = float("nan")

@@ -1,0 +1,95 @@
+"""The state out of a record: the end of a store, or what kubectl printed into files."""
+
+import functools
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracekit.errors import TracekitError
+from tracekit.fetch.kubernetes import unpacked
+from tracekit.live.feeds import apply
+from tracekit.live.objects import LivePod, Node, Sizes
+from tracekit.live.state import State
+from tracekit.replay.view.pod import Pod, PodContainer
+from tracekit.replay.workload.source import source_of
+from tracekit.replay.workload.workload import Workload
+from tracekit.sources import Opened
+from tracekit.sources.own._json_items import Cut
+from tracekit.sources.own._kubernetes.objects import things
+
+
+def load_store(state: State, store: Path, samples: int) -> float:
+    """Nodes, pods and use as they are at the end of a store; the time of that in seconds."""
+    load = source_of(store, None).load()
+    last = len(load.times_ms) - 1
+    for at, name in enumerate(load.node_ids):
+        state.set_node(
+            Node(
+                name=name,
+                capacity=_given(load, load.capacity[at]),
+                allocatable=_given(load, load.allocatable[at]),
+            )
+        )
+    for at in np.flatnonzero(load.present(last) & (load.recorded_node >= 0)).tolist():
+        state.set_pod(
+            LivePod(
+                uid=load.container_ids[at],
+                name=load.container_ids[at],
+                service=load.services[at],
+                node=load.node_ids[load.recorded_node[at]],
+                placed_ms=int(load.arrival_ms[at]),
+                sizes=_sizes(_given(load, load.request[at]), _given(load, load.limit[at])),
+            )
+        )
+    for step in range(max(last + 1 - samples, 0), last + 1):
+        state.use.add(int(load.times_ms[step]), _use(load, step))
+    return float(load.times_ms[last]) / 1000
+
+
+def load_objects(state: State, given: Path) -> None:
+    """Nodes and pods in what kubectl printed: a file, or a folder of them."""
+    files = sorted(given.glob("*.json*")) if given.is_dir() else [given]
+    for file in files:
+        plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
+        for one in things(unpacked(file) if file.suffix == ".gz" else plain):
+            if not isinstance(one, Cut):
+                apply(state, one.event or "ADDED", {"kind": one.kind, **one.value})
+    if not state.nodes:
+        raise TracekitError(
+            f"no nodes in {given}",
+            hint="give a store, or what 'kubectl get nodes,pods -A -o json' prints",
+        )
+
+
+def _stream(file: Path) -> BufferedIOBase:
+    return file.open("rb")
+
+
+def _given(load: Workload, row: Any) -> dict[str, int]:
+    """The amounts of a row that are there, by column."""
+    return {name: one for name, one in zip(load.resources, row.tolist(), strict=True) if one}
+
+
+def _sizes(request: dict[str, int], limit: dict[str, int]) -> Sizes:
+    pod = Pod(containers=(PodContainer(requests=request, limits=limit),))
+    return Sizes(
+        document={"containers": [{"requests": request, "limits": limit}]},
+        pod=pod,
+        request=pod.request(),
+        nonzero=pod.nonzero_request(),
+        limit=pod.limit(),
+    )
+
+
+def _use(load: Workload, step: int) -> dict[str, tuple[float, float]]:
+    """Fractions of cpu and memory in use on each node at a step."""
+    there = load.present(step) & (load.recorded_node >= 0)
+    used = load.background[:, step].astype(np.float64)
+    for column in range(2):
+        used[column] += np.bincount(
+            load.recorded_node[there], load.use_at(step)[column, there], minlength=load.nodes
+        )
+    cpu, memory = (used / load.capacity[:, :2].T).tolist()
+    return dict(zip(load.node_ids, zip(cpu, memory, strict=True), strict=True))

@@ -1,0 +1,194 @@
+"""Nodes and pods of Kubernetes as the scoring code takes them: amounts in whole numbers."""
+
+import functools
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tracekit.errors import TracekitError
+from tracekit.replay.view.pod import Amounts, Pod
+from tracekit.replay.view.recorded import decode_pod
+from tracekit.replay.workload.resources import CPU, MEMORY
+from tracekit.sources.own._kubernetes.requests import QuantityError, amount
+from tracekit.sources.own._kubernetes.shape import misshapen, pod_service
+from tracekit.units import MILLI_PER_CORE
+
+Document = Mapping[str, Any]
+
+_COLUMNS = {"cpu": CPU, "memory": MEMORY}
+#: A quantity is read to so many decimals before it is rounded up.
+_DECIMALS = 6
+#: Phases in which a pod takes nothing any more.
+_ENDED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Node:
+    """A node with what it has and what pods may request of it."""
+
+    name: str
+    capacity: Amounts
+    allocatable: Amounts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sizes:
+    """What pods of one template ask for.
+
+    Parameters
+    ----------
+    document : mapping
+        The containers as a recorded case has them.
+    """
+
+    document: Document
+    pod: Pod
+    request: Amounts
+    nonzero: Amounts
+    limit: Amounts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LivePod:
+    """A pod: who it is, where it runs (empty: nowhere yet), since when, and what it asks for."""
+
+    uid: str
+    name: str
+    service: str
+    node: str
+    placed_ms: int
+    sizes: Sizes
+
+    def document(self) -> dict[str, Any]:
+        """The pod as a recorded case has it."""
+        return {
+            "name": self.name,
+            "service": self.service,
+            "placed_ms": self.placed_ms,
+            **self.sizes.document,
+        }
+
+
+def node_of(value: Document) -> Node:
+    """A Node object; raises TracekitError for one without a name or with a wrong quantity."""
+    with_status: Any = value.get("status") or {}
+    try:
+        allocatable = with_status.get("allocatable") or with_status.get("capacity") or {}
+        return Node(
+            name=_name(value),
+            capacity=_amounts(with_status.get("capacity") or allocatable),
+            allocatable=_amounts(allocatable),
+        )
+    except (AttributeError, TypeError, ValueError, KeyError) as error:
+        raise _no_object("Node", value, error) from None
+
+
+def pod_of(value: Document) -> LivePod | None:
+    """A Pod object; None for one that has ended.
+
+    Raises TracekitError for one without a name or with a wrong quantity.
+    """
+    try:
+        name, meta, spec = _name(value), value["metadata"], value.get("spec") or {}
+        status = value.get("status") or {}
+        if status.get("phase") in _ENDED:
+            return None
+        node = spec.get("nodeName") or ""
+        full = f"{meta.get('namespace') or 'default'}/{name}"
+        return LivePod(
+            uid=str(meta.get("uid") or full),
+            name=full,
+            service=pod_service(meta, node or None),
+            node=str(node),
+            placed_ms=_placed_ms(meta, status),
+            sizes=sizes_of(json.dumps(_parts(spec))),
+        )
+    except (AttributeError, TypeError, ValueError, KeyError) as error:
+        raise _no_object("Pod", value, error) from None
+
+
+def _name(value: Document) -> str:
+    name = value["metadata"].get("name")
+    if not isinstance(name, str) or not name:
+        raise ValueError("metadata.name is no text")
+    return name
+
+
+def _no_object(kind: str, value: Document, error: Exception) -> TracekitError:
+    said = str(error) if isinstance(error, QuantityError) else misshapen(value)
+    return TracekitError(f"a {kind} cannot be read: {said}")
+
+
+def _parts(spec: Document) -> dict[str, Any]:
+    """What of a spec says how much the pod asks for."""
+
+    def part(one: Document) -> list[Any]:
+        resources = one.get("resources") or {}
+        return [resources.get("requests"), resources.get("limits"), one.get("restartPolicy")]
+
+    return {
+        "containers": [part(one) for one in spec.get("containers") or ()],
+        "init": [part(one) for one in spec.get("initContainers") or ()],
+        "overhead": spec.get("overhead"),
+        "pod": part(spec)[:2],
+    }
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def sizes_of(parts: str) -> Sizes:
+    """What a pod asks for, by ``_parts`` of its spec as JSON: pods of a template share it.
+
+    What the pod states as a whole stands for what its containers state, as one container.
+    """
+    given = json.loads(parts)
+    document: dict[str, Any] = {
+        "containers": [_container(*one) for one in given["containers"]],
+        "init_containers": [_container(*one) for one in given["init"]],
+        "overhead": _amounts(given["overhead"] or {}),
+    }
+    whole = _container(*given["pod"])
+    if whole["requests"] or whole["limits"]:
+        pod = decode_pod({**document, "overhead": {}})
+        stated = {name: {**getattr(pod, name[:-1])(), **whole[name]} for name in whole}
+        document |= {"containers": [stated], "init_containers": []}
+    pod = decode_pod(document)
+    return Sizes(
+        document=document,
+        pod=pod,
+        request=pod.request(),
+        nonzero=pod.nonzero_request(),
+        limit=pod.limit(),
+    )
+
+
+def _container(requests: Any, limits: Any, restart: Any = None) -> dict[str, Any]:
+    """A container of a case; a limit without a request is the request, too."""
+    limit = _amounts(limits or {})
+    made: dict[str, Any] = {"requests": {**limit, **_amounts(requests or {})}, "limits": limit}
+    return {**made, "restartable": True} if restart == "Always" else made
+
+
+def _amounts(stated: Mapping[str, Any]) -> dict[str, int]:
+    """Amounts by column; fractions are rounded up, as the scheduler does."""
+    found = {}
+    for name, text in stated.items():
+        value = amount(str(text)) * (MILLI_PER_CORE if name == "cpu" else 1)
+        if not 0 <= value < 2**62:
+            raise QuantityError(f"of {name} is '{str(text)[:60]}', expected 0 or more")
+        found[_COLUMNS.get(name, name)] = math.ceil(round(value, _DECIMALS))
+    return found
+
+
+def _placed_ms(meta: Document, status: Document) -> int:
+    """When the pod was given its node; else when it was made; else 0."""
+    for one in status.get("conditions") or ():
+        if one.get("type") == "PodScheduled" and one.get("status") == "True":
+            return _ms(one.get("lastTransitionTime"))
+    return _ms(meta.get("creationTimestamp"))
+
+
+def _ms(text: Any) -> int:
+    return int(datetime.fromisoformat(text).timestamp() * 1000) if text else 0

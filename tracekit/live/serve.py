@@ -1,0 +1,285 @@
+"""The server: which address gives which answer, its counts, and its life from start to stop."""
+
+import asyncio
+import bisect
+import gc
+import json
+import resource
+import signal
+import ssl
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+
+from tracekit.errors import TracekitError
+from tracekit.live.extender import Extender, HostPriorities, read_args
+from tracekit.live.feeds import Poll, Watch
+from tracekit.live.shadow import Shadow
+from tracekit.live.web import Limits, Request, Response, Web, refusal
+
+#: Upper ends of the classes of times, in seconds.
+_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+_GRACE_S = 5.0
+
+
+def log(event: str, **about: Any) -> None:
+    """One line of JSON on stderr."""
+    line = {"time_ms": int(time.time() * 1000), "event": event, **about}
+    print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - the log is its output
+
+
+@dataclass(kw_only=True)
+class Server:
+    """What is served.
+
+    Parameters
+    ----------
+    shadow : Shadow, optional
+        Then every candidate gets 0, and what would have been is recorded.
+    filters : {'', 'names', 'whole'}
+        Whether ``/v1/filter`` is answered: not, to lists of names, or to whole nodes, too.
+    """
+
+    extender: Extender
+    shadow: Shadow | None = None
+    filters: str = ""
+    log_requests: bool = False
+    watches: Sequence[Watch] = ()
+    poll: Poll | None = None
+    needs_use: bool = False
+    stopping: bool = False
+    counts: Counter[tuple[str, int]] = field(default_factory=Counter)
+    seconds: Counter[int] = field(default_factory=Counter)
+    seconds_sum: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._written = HostPriorities(self.extender.state).written
+
+    def handle(self, request: Request) -> Response:
+        """The answer to a request; a fault of our own is one too."""
+        began = time.perf_counter()
+        parts = urlsplit(request.target)
+        path = parts.path.rstrip("/") or "/"
+        try:
+            answer = self._answer(request, path, parse_qs(parts.query))
+        except TracekitError as error:
+            answer = refusal(400, f"{error.what}; {error.hint}" if error.hint else error.what)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next request is answered
+            answer = refusal(500, f"{type(error).__name__}: {error}")
+        took = time.perf_counter() - began
+        known = path if answer.status not in (404, 405) else "other"
+        self.counts[known, answer.status] += 1
+        if path == "/v1/prioritize":
+            self.seconds[bisect.bisect_left(_SECONDS, took)] += 1
+            self.seconds_sum += took
+        if self.log_requests or answer.status >= 400:
+            about = {"error": answer.body.decode()[:300]} if answer.status >= 400 else {}
+            log("request", path=path, status=answer.status, ms=round(1000 * took, 3), **about)
+        return answer
+
+    def _answer(self, request: Request, path: str, query: dict[str, list[str]]) -> Response:
+        posts: dict[str, Callable[[bytes], bytes]] = {"/v1/prioritize": self._prioritize}
+        if self.filters:
+            posts["/v1/filter"] = self._filter
+        gets: dict[str, Callable[[dict[str, list[str]]], Response]] = {
+            "/explain": self._explain,
+            "/case": self._case,
+            "/metrics": lambda _: Response(
+                status=200, body=self.metrics().encode(), kind="text/plain; version=0.0.4"
+            ),
+            "/healthz": lambda _: Response(status=200, body=b'{"status":"ok"}\n'),
+            "/readyz": lambda _: self._ready(),
+        }
+        if path in posts and request.method == "POST":
+            return Response(status=200, body=posts[path](request.body))
+        if path in gets and request.method in ("GET", "HEAD"):
+            return gets[path](query)
+        if path in posts or path in gets:
+            return refusal(405, f"{path} takes {'POST' if path in posts else 'GET'}")
+        return refusal(404, f"nothing is here; there are {', '.join([*posts, *gets])}")
+
+    def _prioritize(self, body: bytes) -> bytes:
+        asked = read_args(body, self.extender.state)
+        found = self.extender.decide(asked)
+        tenths = found.tenths
+        if self.shadow is not None:
+            self.shadow.note(found)
+            tenths = np.zeros_like(tenths)
+        return self._written(asked.names, found.positions, tenths)
+
+    def _filter(self, body: bytes) -> bytes:
+        asked = read_args(body, self.extender.state)
+        if asked.whole and self.filters != "whole":
+            why = "whole nodes are not filtered: set nodeCacheCapable: true (kubernetes#141781)"
+            return json.dumps({"NodeNames": None, "Error": why}).encode()
+        found = self.extender.filtered(asked)
+        if asked.whole:
+            given = json.loads(body)
+            nodes = next(value for key, value in given.items() if key.lower() == "nodes")
+            passed = set(found["NodeNames"])
+            items = [one for one in nodes["items"] if one["metadata"]["name"] in passed]
+            found |= {"Nodes": {**nodes, "items": items}, "NodeNames": None}
+        return json.dumps(found).encode()
+
+    def _explain(self, query: dict[str, list[str]]) -> Response:
+        return self._of_pod(query, self.extender.explained)
+
+    def _case(self, query: dict[str, list[str]]) -> Response:
+        return self._of_pod(query, self.extender.case)
+
+    def _of_pod(self, query: dict[str, list[str]], of: Callable[[str], dict[str, Any]]) -> Response:
+        pods = query.get("pod") or []
+        if len(pods) != 1:
+            return refusal(400, "name one pod: ?pod=NAMESPACE/NAME")
+        try:
+            return Response(status=200, body=json.dumps(of(pods[0])).encode() + b"\n")
+        except TracekitError as error:
+            return refusal(404, f"{error.what}; {error.hint}")
+
+    def _ready(self) -> Response:
+        """200 once it knows what the policy reads, 503 before and while it is out of date."""
+        wants = {
+            "stopping": self.stopping,
+            **{f"no {one.kind}s yet": not one.ready for one in self.watches},
+            "no measured use, or too old": self.needs_use and not self._has_use(),
+        }
+        lacking = [name for name, holds in wants.items() if holds]
+        body = json.dumps({"ready": not lacking, "lacking": lacking}).encode() + b"\n"
+        return Response(status=503 if lacking else 200, body=body)
+
+    def _has_use(self) -> bool:
+        use = self.extender.state.use
+        return use.newest_ms is not None and use.age_ms(self.extender.clock()) <= use.most_age_ms
+
+    def metrics(self) -> str:
+        """All counts in Prometheus' text format."""
+        one, state = self.extender, self.extender.state
+        lines = [
+            *_metric("decisions_total", "counter", "Decisions answered.", one.decisions),
+            *_metric("unknown_nodes_total", "counter", "Candidates nobody knows.", one.unknown),
+            *_metric(
+                *("coarse_decisions_total", "counter"),
+                "Decisions in which 0 to 10 makes equals of the best node and a worse one.",
+                one.coarse,
+            ),
+            *_metric(
+                *("coarse_loss_total", "counter"),
+                "Points of 100 that these are worse on average, added up.",
+                round(one.lost, 6),
+            ),
+            *_metric("nodes", "gauge", "Nodes in the state.", len(state.nodes)),
+            *_metric("pods", "gauge", "Pods in the state.", len(state.pods)),
+        ]
+        if state.use.newest_ms is not None:
+            age_s = round(state.use.age_ms(one.clock()) / 1000, 3)
+            lines += _metric("use_age_seconds", "gauge", "Age of the newest sample.", age_s)
+        if self.poll is not None:
+            failed = self.poll.failures
+            lines += _metric("poll_failures_total", "counter", "Failed polls.", failed)
+        for name, kind, about, of in (
+            ("watch_up", "gauge", "Whether kubectl watches.", lambda w: int(w.up)),
+            ("watch_starts_total", "counter", "Starts of kubectl.", lambda w: w.starts),
+            ("objects_refused_total", "counter", "Objects that are none.", lambda w: w.broken),
+        ):
+            lines += _head(name, kind, about) if self.watches else []
+            lines += [f'tracekit_{name}{{kind="{w.kind}"}} {of(w)}' for w in self.watches]
+        lines += _head("requests_total", "counter", "Requests by path and status.")
+        lines += [
+            f'tracekit_requests_total{{path="{path}",status="{status}"}} {count}'
+            for (path, status), count in sorted(self.counts.items())
+        ]
+        if self.shadow is not None:
+            lines += _head("shadow_decisions_total", "counter", "Decisions by policy and choice.")
+            lines += [
+                f'tracekit_shadow_decisions_total{{policy="{policy}",as_production="{same}"}} {n}'
+                for (policy, same), n in sorted(self.shadow.counts.items())
+            ]
+        lines += _head("prioritize_seconds", "histogram", "Time of an answer to prioritize.")
+        total = 0
+        for at, end in enumerate((*_SECONDS, "+Inf")):
+            total += self.seconds[at]
+            lines.append(f'tracekit_prioritize_seconds_bucket{{le="{end}"}} {total}')
+        lines += [
+            f"tracekit_prioritize_seconds_sum {self.seconds_sum:.6f}",
+            f"tracekit_prioritize_seconds_count {total}",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def _head(name: str, kind: str, about: str) -> list[str]:
+    return [f"# HELP tracekit_{name} {about}", f"# TYPE tracekit_{name} {kind}"]
+
+
+def _metric(name: str, kind: str, about: str, value: float) -> list[str]:
+    return [*_head(name, kind, about), f"tracekit_{name} {value}"]
+
+
+def tls_context(cert: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
+    """TLS by a certificate and its key; with ``client_ca`` clients need one, too."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_cert_chain(cert, key)
+        if client_ca is not None:
+            context.load_verify_locations(client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:
+        raise TracekitError(f"no TLS by {cert} and {key}: {error.strerror or error}") from None
+    return context
+
+
+async def run(
+    server: Server,
+    *,
+    host: str,
+    port: int,
+    limits: Limits,
+    tls: ssl.SSLContext | None,
+    started: Callable[[int], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises TracekitError where the address cannot be listened on.
+    """
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(one, stop.set)
+    web = Web(server.handle, limits)
+    try:
+        at = await web.start(host, port, tls)
+    except OSError as error:
+        raise TracekitError(
+            f"cannot listen on {host}:{port}: {error.strerror}", hint="another one: --port 8081"
+        ) from None
+    others = [one for one in (server.poll, server.shadow) if one is not None]
+    tasks = [asyncio.create_task(one.run()) for one in (*server.watches, *others)]
+    gc.collect()
+    gc.freeze()
+    started(at)
+    log("started", host=host, port=at, policy=str(server.extender.policy))
+    await stop.wait()
+    server.stopping = True
+    log("stopping")
+    await web.stop(_GRACE_S)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if server.shadow is not None:
+        server.shadow.close()
+    log("stopped", decisions=server.extender.decisions)
+
+
+def more_files(clients: int) -> None:
+    """As many open files as so many clients need, if the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = clients + 256
+    if soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -1,0 +1,152 @@
+"""A shadow: what policies would have done, beside what production did, line by line.
+
+A record is a folder of files, one an hour, with a line of JSON for each decision and policy.
+``tracekit ingest`` takes it.
+"""
+
+import asyncio
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+import numpy as np
+
+from tracekit.arrays import FloatArray
+from tracekit.live.extender import Decided
+from tracekit.live.objects import LivePod
+from tracekit.live.state import State
+from tracekit.replay.placement import PlacementPolicy, Reads
+from tracekit.replay.placement._parts.measured import fraction_after
+from tracekit.replay.policy.kubernetes.extenders import host_scores
+
+#: The row of what the cluster's own scheduler did.
+PRODUCTION = "production"
+#: So many decisions wait for their pods to be bound; the oldest are given up.
+_WAITING = 512
+
+
+@dataclass(frozen=True)
+class _Newest:
+    """A reader that is shown the newest sample."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"usage"})
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        return now_ms
+
+    def metric_samples(self) -> int:
+        return 1
+
+
+@dataclass(kw_only=True)
+class _Waiting:
+    """A decision whose pod has no node yet: the policies' choices, and how full each node is."""
+
+    decided: Decided
+    choices: dict[str, int]
+    fractions: FloatArray
+
+
+@dataclass(kw_only=True)
+class Shadow:
+    """Records what policies would have chosen.
+
+    Attributes
+    ----------
+    counts : counter of (policy, 'true' or 'false')
+        Decisions as production's and others, of pods whose node is known.
+    """
+
+    folder: Path
+    state: State
+    policy: PlacementPolicy
+    others: Sequence[PlacementPolicy] = ()
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _waiting: OrderedDict[str, _Waiting] = field(default_factory=OrderedDict)
+    _file: IO[str] | None = None
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.state.on_bound = self._bound
+
+    def note(self, decided: Decided) -> None:
+        """A decision that kube-scheduler is about to take."""
+        names, pod, positions = decided.asked.names, decided.asked.pod, decided.positions
+        there = np.flatnonzero(positions >= 0)
+        if not len(there):
+            return
+        at, container = positions[there], self.state.container(pod)
+        choices = {str(self.policy): int(there[np.argmax(decided.hundred[there])])}
+        for policy in self.others:
+            snapshot = self.state.snapshot(policy, decided.time_ms)
+            hundred, _ = host_scores(policy, snapshot, container, at)
+            choices[str(policy)] = int(there[np.argmax(hundred)])
+        snapshot = self.state.snapshot(_Newest(), decided.time_ms)
+        fractions = np.full((len(names), 2), np.nan)
+        for column in range(2):
+            fractions[there, column] = fraction_after(snapshot, column, container)[at]
+        self._waiting.pop(pod.uid, None)
+        self._waiting[pod.uid] = _Waiting(decided=decided, choices=choices, fractions=fractions)
+        while len(self._waiting) > _WAITING:
+            self._write(self._waiting.popitem(last=False)[1], None)
+
+    def _bound(self, pod: LivePod) -> None:
+        """A pod has a node."""
+        waiting = self._waiting.pop(pod.uid, None)
+        if waiting is not None:
+            self._write(waiting, pod.node)
+
+    def _write(self, waiting: _Waiting, node: str | None) -> None:
+        decided = waiting.decided
+        asked = decided.asked
+        chosen = {name: asked.names[at] for name, at in waiting.choices.items()}
+        rows = dict(waiting.choices)
+        if node in asked.names:
+            rows = {PRODUCTION: asked.names.index(node), **rows}
+        out = self._open(decided.time_ms)
+        for policy, at in rows.items():
+            cpu, memory = waiting.fractions[at].tolist()
+            line: dict[str, Any] = {
+                "time_ms": decided.time_ms,
+                "pod": asked.pod.name,
+                "uid": asked.pod.uid,
+                "service": asked.pod.service,
+                "policy": policy,
+                "node": asked.names[at],
+                "candidates": len(asked.names),
+                "cpu_fraction": round(cpu, 6),
+                "memory_fraction": round(memory, 6),
+            }
+            out.write(json.dumps(line) + "\n")
+        if node is not None:
+            for policy, name in chosen.items():
+                self.counts[policy, "true" if name == node else "false"] += 1
+
+    def _open(self, time_ms: int) -> IO[str]:
+        """The file of the hour."""
+        hour = datetime.fromtimestamp(time_ms / 1000, UTC)
+        path = self.folder / f"shadow-{hour:%Y-%m-%dT%H}.jsonl"
+        if self._file is None or self._file.name != str(path):
+            if self._file is not None:
+                self._file.close()
+            self._file = path.open("a", encoding="utf-8")
+        return self._file
+
+    async def run(self) -> None:
+        """Have lines reach the disk within a second."""
+        while True:
+            await asyncio.sleep(1.0)
+            if self._file is not None:
+                self._file.flush()
+
+    def close(self) -> None:
+        """Write what still waits; it has no row of production."""
+        while self._waiting:
+            self._write(self._waiting.popitem(last=False)[1], None)
+        if self._file is not None:
+            self._file.close()
+            self._file = None

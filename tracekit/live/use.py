@@ -1,0 +1,99 @@
+"""Use of nodes that was measured lately, and how much of it a policy may know."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tracekit.arrays import FloatArray
+from tracekit.replay.view.usage import Reader, SeriesUsage
+
+
+class Use:
+    """Samples of the use of nodes, at multiples of a step.
+
+    Parameters
+    ----------
+    most_age_ms : int
+        Older samples count as none: then the policies do as they do without a measurement.
+    samples : int
+        So many of the newest are kept: as far back as any policy looks.
+    """
+
+    def __init__(self, most_age_ms: int = 300_000, samples: int = 1) -> None:
+        self.most_age_ms, self._most_samples = most_age_ms, samples
+        self._times: list[int] = []
+        self._samples: list[FloatArray] = []
+        self._column: dict[str, int] = {}
+        self._nodes: tuple[str, ...] = ()
+        self._shown: dict[range, SeriesUsage] = {}
+
+    @property
+    def newest_ms(self) -> int | None:
+        """The time of the newest sample."""
+        return self._times[-1] if self._times else None
+
+    def age_ms(self, now_s: float) -> float:
+        """The age of the newest sample; without end where there is none."""
+        return math.inf if self.newest_ms is None else now_s * 1000 - self.newest_ms
+
+    def add(self, time_ms: int, fractions: Mapping[str, tuple[float, float]]) -> None:
+        """A sample later than all before: of each node the fractions of cpu and memory in use."""
+        for name in fractions:
+            self._column.setdefault(name, len(self._column))
+        row = np.full((len(self._column), 2), np.nan)
+        for name, both in fractions.items():
+            row[self._column[name]] = both
+        self._times.append(time_ms)
+        self._samples.append(row)
+        del self._times[: -self._most_samples], self._samples[: -self._most_samples]
+        self._shown.clear()
+        if len(self._column) > 2 * len(fractions):
+            self._forget(fractions)
+
+    def seen(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> SeriesUsage:
+        """What the policy may know now of nodes, in their order; kept for one tuple of them."""
+        steps = self._steps(policy, now_ms)
+        if self._nodes is not nodes:
+            self._nodes = nodes
+            self._shown.clear()
+        if steps not in self._shown:
+            times, fractions = self._times[steps.start : steps.stop], self._of(steps, nodes)
+            self._shown[steps] = SeriesUsage(fractions, times[-1] if times else None)
+        return self._shown[steps]
+
+    def document(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> dict[str, Any]:
+        """The same in a recorded case; null stands for what was not measured."""
+        steps = self._steps(policy, now_ms)
+        rows = self._of(steps, nodes).transpose(1, 0, 2).tolist()
+        return {
+            "times_ms": self._times[steps.start : steps.stop],
+            "fractions": {
+                node: [[None if math.isnan(one) else one for one in both] for both in of]
+                for node, of in zip(nodes, rows, strict=True)
+            },
+        }
+
+    def _steps(self, policy: Reader, now_ms: int) -> range:
+        until = bisect_right(self._times, policy.metric_time_ms(now_ms))
+        if not until or now_ms - self._times[until - 1] > self.most_age_ms:
+            return range(0)
+        return range(max(until - policy.metric_samples(), 0), until)
+
+    def _of(self, steps: range, nodes: tuple[str, ...]) -> FloatArray:
+        """Fractions of nodes at steps, shape (steps, nodes, 2); NaN where not measured."""
+        columns = np.array([self._column.get(node, -1) for node in nodes], dtype=np.int64)
+        found = np.full((len(steps), len(nodes), 2), np.nan)
+        for at, step in enumerate(steps):
+            row = self._samples[step]
+            there = (columns >= 0) & (columns < len(row))
+            found[at, there] = row[columns[there]]
+        return found
+
+    def _forget(self, kept: Mapping[str, object]) -> None:
+        """Nodes that are not measured any more have no column."""
+        names = tuple(kept)
+        self._samples = list(self._of(range(len(self._samples)), names))
+        self._column = {name: at for at, name in enumerate(names)}
