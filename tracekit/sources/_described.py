@@ -16,7 +16,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,9 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, ClusterFile, Opened, Read
-from tracekit.sources._kind import RAW, Fault, Kind
+from tracekit.sources._kind import JSON, RAW, Fault, Kind
 from tracekit.sources._lives import Parts
-from tracekit.sources._stood import LINE
+from tracekit.sources._stood import LINE, row_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -102,6 +102,7 @@ def _database() -> DuckDBPyConnection:
     # sums of floats must not depend on how many threads there are
     settings = {"threads": "1", "memory_limit": _MEMORY, "temp_directory": str(aside)}
     con = duckdb.connect(config=dict(settings))
+    con.execute("SET TimeZone = 'UTC'")
     con.execute((_FOLDER / "_macros.sql").read_text(encoding="utf-8"))
     return con
 
@@ -148,15 +149,19 @@ class _Reader:
 
     def _prepare(self, con: DuckDBPyConnection, opened: Opened) -> None:
         """The rows of files beside this one, as tables."""
-        con.execute("SET VARIABLE file = ?", [Path(opened.name).name.removesuffix(".gz")])
+        con.execute("SET VARIABLE file = ?", [_name(opened)])
         if self.kind.comment is not None:
             con.register("comments", _comments(opened, self.kind.comment).to_arrow())
-        for word in dict.fromkeys((*self.kind.beside, *self.kind.needs)):
+        for word in self.kind.beside:
             files, kind = opened.beside.get(word, ()), self.every[word]
             con.execute(f"SET VARIABLE {word} = {len(files)}")
             size = sum(one.path.stat().st_size for one in files)
             some = () if 0 < self.kind.beside_bytes < size else files
-            made = (block for one in some for block in _blocks(con, kind, kind.own_faults, one, ""))
+            made = (
+                replace(block, good=block.good.with_columns(file=pl.lit(_name(one))))
+                for one in some
+                for block in _blocks(con, kind, kind.own_faults, one, "")
+            )
             for _ in _keep(con, word, made, kind):
                 pass
 
@@ -202,6 +207,10 @@ class _Block:
     broken: list[Broken]
 
 
+def _name(opened: Opened) -> str:
+    return Path(opened.name).name.removesuffix(".gz")
+
+
 def _comments(opened: Opened, mark: str) -> pl.DataFrame:
     """The comments at the beginning of a file: line, text."""
     found = []
@@ -226,7 +235,8 @@ def _keep(
     made = False
     if kind is not None:
         none = pl.DataFrame(schema={**{c.name: pl.String for c in kind.named}, "line": pl.Int64})
-        con.register("block", _typed(con, kind, (), none)[0].to_arrow())
+        rows = _typed(con, kind, (), none)[0].with_columns(file=pl.lit(""))
+        con.register("block", rows.to_arrow())
         con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM block")
         made = True
     for block in blocks:
@@ -257,17 +267,28 @@ def _typed(
     con: DuckDBPyConnection, kind: Kind, faults: Sequence[Fault], raw: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows with values of their kinds; and line and fault of those that break a rule."""
-    stood = ", ".join(f'"{one.name}" AS "{one.name}{RAW}"' for one in kind.named)
+    # a file may lack columns that are not needed
+    there = {name: f'"{name}"' for name in raw.columns}
+    if JSON in there:
+        there = {one.name: f"nullif({JSON} ->> '$.{one.name}', '')" for one in kind.named}
+    stood = ", ".join(f'{there.get(one.name, "NULL")} AS "{one.name}{RAW}"' for one in kind.named)
+    source = "raw"
+    if JSON in raw.columns:
+        stood += f', {JSON} AS "{JSON}{RAW}"'
+        source = (
+            f"(SELECT line, CASE WHEN json_valid({JSON}) THEN"
+            f" CASE WHEN json_type({JSON}) = 'OBJECT' THEN {JSON} END END AS {JSON} FROM raw)"
+        )
     values = ", ".join(f'{one.value} AS "{one.name}"' for one in kind.named)
     cases = " ".join(f"WHEN {wrong} THEN {at}" for at, (_, wrong, _) in enumerate(faults))
     con.register("raw", raw.drop(LINE, strict=False).to_arrow())
     rows = con.sql(
         f"FROM (SELECT *, {f'CASE {cases} END' if cases else 'NULL::INT'} AS fault FROM"
-        f" (SELECT *, {values} FROM (SELECT {stood}, line FROM raw)))"
+        f" (SELECT *, {values} FROM (SELECT {stood}, line FROM {source})))"
     ).to_arrow_table()
     made = pl.DataFrame(rows)
     names = [*(one.name for one in kind.named), "line"]
-    wrong = made.filter(pl.col("fault").is_not_null()).select("line", "fault")
+    wrong = made.filter(pl.col("fault").is_not_null())
     return made.filter(pl.col("fault").is_null()).select(names), wrong
 
 
@@ -275,11 +296,14 @@ def _refusals(
     raw: pl.DataFrame, wrong: pl.DataFrame, faults: Sequence[Fault], table: str
 ) -> list[Broken]:
     """A reject for each row that breaks a rule."""
+    stood = raw.filter(pl.col("line").is_in(wrong["line"].implode()))
+    texts = {row["line"]: row_text(row) for row in stood.iter_rows(named=True)}
     found = []
-    for row in raw.join(wrong, on="line", maintain_order="left").iter_rows(named=True):
+    for row in wrong.iter_rows(named=True):
         column, _, expected = faults[row["fault"]]
-        text = row.get(LINE) or ", ".join(str(one) for one in row.values())
-        told = {"line": row["line"], "column": column, "value": row[column], "text": text}
+        line, text = row["line"], texts[row["line"]]
+        value = text if column == JSON else row[column + RAW]
+        told = {"line": line, "column": column, "value": value, "text": text}
         found.append(_refusal({**told, "expected": expected}, table))
     return found
 
@@ -289,7 +313,7 @@ def _refusal(row: Mapping[str, Any], table: str) -> Broken:
     return Broken(
         table=table,
         line=row["line"],
-        column=row["column"],
+        column=None if row["column"] == JSON else row["column"],
         reason=f"is {shown}, expected {row['expected']}",
         text=str(row.get("text") or row["value"]),
     )

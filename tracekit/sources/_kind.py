@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import polars as pl
 from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources._release import Archives
 from tracekit.sources._rows import Delimited, frames
+from tracekit.sources._stood import LINE
 from tracekit.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
 
 _COLUMN = re.compile(r"(\w*|-)(?::(\w+))?([+!]*)(?:=(.*))?")
@@ -29,11 +31,27 @@ _UNITS = {
 }
 _NUMBER = r"[-+.\deE]*"
 _LOOKED_AT = 20
+_LINES_AT_ONCE = 2000
 
 #: The end of the name of a column as it stands in the file.
 RAW = " raw"
+#: The column of rows whose columns are the fields of a JSON object.
+JSON = "json"
 #: A column, what breaks its rule in SQL, and what is expected.
 Fault = tuple[str, str, str]
+
+
+def json_lines(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The lines that are not empty, each a JSON object."""
+    with opened.stream() as stream:
+        line = 1
+        while some := list(itertools.islice(stream, _LINES_AT_ONCE)):
+            texts = [one.decode(errors="replace").strip() for one in some]
+            rows = pl.DataFrame({JSON: texts, LINE: texts}).with_row_index("line", offset=line)
+            line += len(some)
+            yield rows.filter(pl.col(JSON) != "").with_columns(pl.col("line").cast(pl.Int64)), []
+
+
 #: The rows of a file as texts, with ``line`` and the line itself, and lines that are none.
 Rows = Callable[[Opened], Iterator[tuple[pl.DataFrame, list[Broken]]]]
 
@@ -45,7 +63,8 @@ class Column:
     Parameters
     ----------
     kind : str
-        text, ``whole`` (a text that is a whole number), ``any`` (as it is), or a unit of a number:
+        text, ``whole`` (a text that is a whole number), ``any`` (as it is), ``numbers`` (a list of
+        JSON), or a unit of a number:
         number, percent, hundredths, thousandths, kib, mib, gib, seconds (which become ms).
     flags : str
         ``!`` where it is never empty, ``+`` where it is 0 or more.
@@ -74,10 +93,18 @@ class Column:
         if self.kind in _UNITS:
             return _UNITS[self.kind].format(f'TRY_CAST("{self.name}{RAW}" AS DOUBLE)')
         stood = f'"{self.name}{RAW}"'
+        if self.kind == "numbers":
+            return f"TRY_CAST(TRY_CAST({stood} AS JSON) AS DOUBLE[])"
         return stood if self.kind == "any" else f"CAST({stood} AS VARCHAR)"
 
     def faults(self) -> Iterator[Fault]:
         """For each rule of the column: its name, what breaks the rule, and what is expected."""
+        if self.kind == "numbers":
+            finite = (
+                f"len(list_filter({self.value}, lambda one: isfinite(one))) = len({self.value})"
+            )
+            yield self.name, f"NOT coalesce({finite}, false)", "a list of numbers"
+            return
         stood, number = f'"{self.name}{RAW}"', self.kind in _UNITS
         expected = "a number" if number else "a whole number" if self.kind == "whole" else "a value"
         cast = f"TRY_CAST({stood} AS {'DOUBLE' if number else 'BIGINT'})"
@@ -118,9 +145,10 @@ class Kind:
     rules : tuple of (column, condition, expected)
         What else makes a row a reject: the condition in SQL, over the columns as they become.
     beside : tuple of str
-        Kinds of files whose rows statements read as well, as far as they are ingested together.
+        Kinds of files whose rows statements read as well, as far as they are ingested together:
+        their good rows, and in ``file`` the name of the file.
     needs : mapping of str to str
-        Those without which there is nothing to read, each with what helps.
+        Those without which a file is refused, each with what helps.
     beside_bytes : int
         Files beside that are larger than this are passed over.
     whole : bool
@@ -167,7 +195,9 @@ class Kind:
     @functools.cached_property
     def own_faults(self) -> tuple[Fault, ...]:
         """The rules of the columns."""
-        return tuple(fault for column in self.named for fault in column.faults())
+        first = ((JSON, f'"{JSON}{RAW}" IS NULL', "a JSON object"),)
+        fields = (fault for column in self.named for fault in column.faults())
+        return (*(first if self.rows is json_lines else ()), *fields)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -189,13 +219,14 @@ class Kind:
     def _fits(self, lines: list[str], head: Head) -> bool:
         least = len(self.parsed) if self.fewest is None else self.fewest
         parts = [f"(?:{one.pattern})" for one in self.parsed]
-        more = "".join(f"(?:{self.separator}{one}" for one in parts[least:])
-        pattern = re.compile(self.separator.join(parts[:least]) + more + ")?" * more.count("(?:,"))
+        more = [f"(?:{self.separator}{one}" for one in parts[least:]]
+        pattern = re.compile(self.separator.join(parts[:least]) + "".join(more) + ")?" * len(more))
         fitting = sum(pattern.fullmatch(line) is not None for line in lines)
         if self.stem:
             return self.stem in head.name and fitting > 0
         # a first line without any digit names columns, and tables without a header have none
-        return fitting * 2 > len(lines) and re.search(r"\d", lines[0]) is not None
+        named = self.separator == "," and re.search(r"\d", "".join(lines[:1])) is None
+        return fitting * 2 > len(lines) and not named
 
     def raw(self, opened: Opened, table: str) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
         """The rows as texts, and the lines that are none."""

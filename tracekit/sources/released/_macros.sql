@@ -65,3 +65,28 @@ CREATE MACRO wrong_sizes(cpus, memory) AS list_filter([
 CREATE MACRO alloc_request(resource, amount, in_alloc) AS {'resource': resource,
     'request': CASE WHEN in_alloc THEN amount * 0 ELSE amount END,
     'limit': CASE WHEN in_alloc THEN amount END, 'unit': 'fraction'};
+
+-- a point in time as ms: seconds, ms since 1970, or a date with a time of the day
+CREATE MACRO point_ms(text) AS CASE
+    WHEN TRY_CAST(text AS DOUBLE) >= 100000000000 THEN trunc(text::DOUBLE)::BIGINT
+    WHEN TRY_CAST(text AS DOUBLE) >= 0 THEN trunc(text::DOUBLE * 1000)::BIGINT
+    WHEN TRY_CAST(text AS DOUBLE) IS NULL
+        THEN epoch_ms(TRY_CAST(replace(text, '/', '-') AS TIMESTAMPTZ)) END;
+
+-- lists of numbers in JSON, each with its name: one list without, some by place or by name
+CREATE MACRO lists_of(text) AS CASE json_type(TRY_CAST(text AS JSON))
+    WHEN 'OBJECT' THEN list_transform(json_keys(text), lambda one: {'name': one,
+        'numbers': TRY_CAST(json_extract(text, '/' || one) AS DOUBLE[])})
+    WHEN 'ARRAY' THEN CASE json_type(text, '$[0]')
+        WHEN 'ARRAY' THEN list_transform(range(json_array_length(text)::BIGINT), lambda one: {
+            'name': one::VARCHAR,
+            'numbers': TRY_CAST(json_extract(text, '/' || one) AS DOUBLE[])})
+        ELSE [{'name': '', 'numbers': TRY_CAST(TRY_CAST(text AS JSON) AS DOUBLE[])}] END END;
+CREATE MACRO all_numbers(lists) AS len(list_filter(lists, lambda one: coalesce(
+    len(list_filter(one.numbers, lambda number: isfinite(number))) <> len(one.numbers), true))) = 0;
+CREATE MACRO stem() AS regexp_replace(getvariable('file'), '\.(json|jsonl|txt)$', '');
+
+-- of Azure's arrivals, the split of a file: dev of v1.dev.txt and of v1.dev.c2100000.txt
+CREATE MACRO split_of(file) AS regexp_replace(file, '^(v1\.)?(.*?)(\.c\d+)?\.txt$', '\2');
+CREATE MACRO listed(words) AS
+    list_filter(string_split(coalesce(words, ''), ','), lambda one: one <> '');

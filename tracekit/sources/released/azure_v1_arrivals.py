@@ -3,8 +3,11 @@
 Facts: huaweicloud/trace_generation_rnn, INPUT.md, resources/traces and resources/maps.
 """
 
-from tracekit.sources import ClusterFile, ClusterSource
-from tracekit.sources.released import _azure_v1_arrivals_readers as readers
+from tracekit.sources import ClusterSource
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
+
+_OF_ARRIVALS = {"arrivals": "put v1.train.txt, v1.dev.txt or v1.test.txt into the same folder"}
 
 SOURCE = ClusterSource(
     name="azure_v1_arrivals",
@@ -12,36 +15,6 @@ SOURCE = ClusterSource(
     url="https://github.com/huaweicloud/trace_generation_rnn",
     missing_names=frozenset({""}),
     licence="CC-BY-4.0 (Azure)",
-    files=(
-        ClusterFile(
-            word="arrivals",
-            title="flavours that arrive, bin by bin (v1.dev.txt)",
-            tables=("container", "container_resource"),
-            recognises=readers.is_arrivals,
-            read=readers.read_arrivals,
-        ),
-        ClusterFile(
-            word="durations",
-            title="duration bins of the same VMs (v1.dev.c2100000.txt)",
-            tables=("container",),
-            recognises=readers.is_durations,
-            read=readers.read_durations,
-        ),
-        ClusterFile(
-            word="flavours",
-            title="vCPUs and GB of the flavours (flav_map.txt)",
-            tables=("container_resource",),
-            recognises=readers.is_flavours,
-            read=readers.read_partner,
-        ),
-        ClusterFile(
-            word="intervals",
-            title="durations of the bins (v1.interval_map.txt)",
-            tables=("container",),
-            recognises=readers.is_intervals,
-            read=readers.read_partner,
-        ),
-    ),
     lacks=(
         "machines and their sizes",
         "usage",
@@ -60,5 +33,46 @@ SOURCE = ClusterSource(
     notes=(
         "ids begin with the split: dev/0 is the first VM of v1.dev.txt",
         "ingest a split with its durations and both maps, all in one folder",
+    ),
+    files=described(
+        "azure_v1_arrivals",
+        Kind(
+            word="arrivals",
+            title="flavours that arrive, bin by bin (v1.dev.txt)",
+            columns=r"time:whole!=\d+ words=(?:[a-z|],)+[a-z|]?",
+            separator=" ",
+            fewest=1,
+            beside=("flavours", "durations", "intervals"),
+            needs={"flavours": "put resources/maps/flav_map.txt into the same folder"},
+            whole=True,
+        ),
+        Kind(
+            word="durations",
+            title="duration bins of the same VMs (v1.dev.c2100000.txt)",
+            columns=r"time:whole!=\d+ words=(?:(?:[UC]\d+|\|),)+(?:[UC]\d+|\|)?",
+            separator=" ",
+            fewest=1,
+            needs=_OF_ARRIVALS,
+            whole=True,
+            tables=("container",),
+        ),
+        Kind(
+            word="flavours",
+            title="vCPUs and GB of the flavours (flav_map.txt)",
+            columns=r"size!=\d+,\d+(?:\.\d+)? flavour!=[a-z]",
+            separator=" ",
+            stem="flav_map.txt",
+            needs=_OF_ARRIVALS,
+            tables=("container_resource",),
+        ),
+        Kind(
+            word="intervals",
+            title="durations of the bins (v1.interval_map.txt)",
+            columns=r"seconds:number!=\d+ bin:whole!=\d+",
+            separator=" ",
+            stem="interval_map",
+            needs=_OF_ARRIVALS,
+            tables=("container",),
+        ),
     ),
 )

@@ -61,6 +61,7 @@ SOURCE = ClusterSource(
             word="readings",
             title="CPU use of VMs over 300 s",
             columns=rf"time:seconds!=\d+ vm!={_ID} -=[-+.\deE]* -=[-+.\deE]* average:percent!",
+            beside=("vms",),
             needs={"vms": "put vmtable.csv.gz into the same folder and ingest the folder"},
         ),
     ),

@@ -68,7 +68,7 @@ def _is(head: Head, table: str, some: set[str], but: set[str]) -> bool:
 
 
 def _kind(table: str, columns: str, some: str, but: str, to: str, **more: Any) -> Kind:
-    """JSON lines or Parquet of a table of upstream's, known by some fields and by none of others."""
+    """JSON lines or Parquet of a table of upstream, known by some fields and the lack of others."""
     names = [one.split(":")[0].strip("!") for one in columns.split()]
     fields = {one: _RECORDS.get(one, _TEXT) for one in names}
     return Kind(
