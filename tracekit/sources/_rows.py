@@ -93,16 +93,14 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     raw = raw.filter(pl.col("text").is_not_null() & (pl.col("text").str.strip_chars() != ""))
     if form.comment is not None:
         raw = raw.filter(~pl.col("text").str.starts_with(form.comment))
+    wanted, text = len(form.columns), pl.col("text")
     if form.separator == " ":
-        raw = raw.with_columns(pl.col("text").str.strip_chars().str.replace_all(r"\s+", " "))
-    wanted = len(form.columns)
-    split = raw.with_columns(pl.col("text").str.split(form.separator).alias("fields"))
+        text = text.str.strip_chars().str.replace_all(r"\s+", " ")
+    split = raw.with_columns(text.str.split(form.separator).alias("fields"))
     count = pl.col("fields").list.len()
     good = count.is_between(form.fewest or wanted, wanted)
-    for at, text, found in (
-        split.filter(~good).select("line", "text", count.alias("found")).iter_rows()
-    ):
-        broken.append(_broken(form, at, f"has {found} fields, expected {wanted}", text))
+    for at, line, found in split.filter(~good).select("line", "text", count).iter_rows():
+        broken.append(_broken(form, at, f"has {found} fields, expected {wanted}", line))
     split = split.filter(good)
     named = split.select(
         "line",
@@ -113,7 +111,7 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
             if name
         ),
     )
-    names = [name for name in form.columns if name]
+    names = list(filter(None, form.columns))
     named = named.with_columns(
         pl.when(pl.col(name).is_in(list(form.empty))).then(None).otherwise(pl.col(name)).alias(name)
         for name in names
