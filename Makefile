@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TESTERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs reference check lint types fmt wheel-check clean
+.PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph bench-growth bench-full bench-sources claims docs reference check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,9 +68,6 @@ bench-search: $(VENV)/.dev ## batch search, beside the same through a general li
 bench-interference: $(VENV)/.dev ## fit and placement down to the vCPU, beside plain forms
 	$(BIN)/python -m tests.bench.bench_interference
 
-bench-latency: $(VENV)/.dev ## a decision with and without the Liang extender, beside the published times
-	$(BIN)/python tests/bench/bench_latency.py
-
 bench-size: $(VENV)/.dev ## steps of the sizing environment, and all policies but the agent
 	$(BIN)/python tests/bench/bench_size.py
 
@@ -85,6 +82,9 @@ bench-sources: $(VENV)/.dev ## every source on the real rows beside the project,
 
 bench-growth: $(VENV)/.dev ## how time and memory of every verb grow; fails out of the stated bands
 	$(BIN)/python tests/bench/bench_growth.py
+
+claims: $(VENV)/.dev demo/report.html ## run the experiments that claims are judged by, and record the verdicts
+	$(BIN)/python tests/support/claims_support.py
 
 reference: $(VENV)/.dev ## write docs/reference anew from the code and from documents that it writes
 	$(BIN)/python tests/support/schema_support.py && $(BIN)/python tests/support/docs_support.py

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from tracekit.verbs.bind import bind as bind
     from tracekit.verbs.callgraph import callgraph as callgraph
     from tracekit.verbs.check import check as check
+    from tracekit.verbs.claims import claims as claims
     from tracekit.verbs.compare import compare as compare
     from tracekit.verbs.connect import connect as connect
     from tracekit.verbs.estimate import estimate as estimate
     from tracekit.verbs.explain import explain as explain
     from tracekit.verbs.export_chains import export_chains as export_chains
+    from tracekit.verbs.extender_bench import extender_bench as extender_bench
     from tracekit.verbs.fetch import fetch as fetch
     from tracekit.verbs.fetch_kubernetes import fetch_kubernetes as fetch_kubernetes
     from tracekit.verbs.fetch_prometheus import fetch_prometheus as fetch_prometheus

@@ -106,21 +106,15 @@ def test_the_trace_of_2021_has_no_requests_and_is_told_as_before() -> None:
     assert head(analysis(**{"services/requests": REQUESTS.clear()})) == (None, [])
 
 
-def test_claims_of_the_study_and_inferred_sizes_are_not_told_beside_requests() -> None:
+def test_inferred_sizes_are_not_told_beside_requests() -> None:
     sizes = {"resource": "cpu", "node_share": 0.18, "node_share_low": 0.17, "node_share_high": 0.19}
     counts = {"services": 71, "services_told": 71}
-    claims = {"claim": "mean memory of nodes", "verdict": "does not hold"}
-    study = {
-        "service_sizes_fit": pl.DataFrame([{**sizes, **counts}]),
-        "published_claims": pl.DataFrame([claims]),
-    }
+    study = {"service_sizes_fit": pl.DataFrame([{**sizes, **counts}])}
     said = " ".join(verdicts(analysis(**study)))
     assert "size of a container" not in said
-    assert "claims" not in said
     assert "sizes of containers are not inferred here, as requests are recorded" in said
     without = " ".join(verdicts(Analysis(frames=study, missing={})))
     assert "CPU size of a container: 18" in without
-    assert "claims" in without
 
 
 @pytest.mark.parametrize("days", [2, 15])

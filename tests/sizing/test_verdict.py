@@ -16,7 +16,7 @@ from tracekit.sizing.intervals import differences, interval, summary
 from tracekit.sizing.measures import MEASURES
 from tracekit.sizing.study import Study
 from tracekit.sizing.training import WINDOW, training_frame
-from tracekit.sizing.verdict import claims, duels
+from tracekit.sizing.verdict import duels
 
 
 def table(rows: dict[str, list[dict[str, float]]]) -> pl.DataFrame:
@@ -57,7 +57,13 @@ CASES = {
 def test_who_beats_whom(case: str) -> None:
     ours, theirs, beats = CASES[case]
     frame = table({"ddqn": ours, "percentile_request": theirs})
-    study = SimpleNamespace(summary=summary(frame), differences=differences(frame), policies=())
+    study = SimpleNamespace(
+        summary=summary(frame),
+        differences=differences(frame),
+        policies=(),
+        table=frame,
+        training=None,
+    )
     (found,) = duels(study.summary, study.differences)
     assert found.beats == beats
     answer = answer_of_chains(cast("Study", study))
@@ -84,26 +90,9 @@ def test_whom_the_agent_does_not_beat_comes_first() -> None:
     ]
 
 
-def test_without_the_agent_there_is_no_duel_and_no_claim() -> None:
+def test_without_the_agent_there_is_no_duel() -> None:
     frame = table({"oracle": [use(1, 1)], "percentile_request": [use(1, 1)]})
     assert not duels(summary(frame), differences(frame))
-    assert claims(summary(frame)).is_empty()
-
-
-def test_the_order_of_the_study() -> None:
-    rows = {
-        "ddqn": [use(0.96, 0.7) | {"node_cpu_fraction": 0.6, "node_g": 0.1, "change_share": 0.3}],
-        "minimum_selection": [use(0.9, 0.5) | {"node_g": 0.3, "change_share": 0.1}],
-        "random_selection": [
-            use(0.8, 0.4) | {"node_cpu_fraction": 0.4, "node_g": 0.3, "change_share": 0.1}
-        ],
-    }
-    frame = table(rows)
-    assert claims(summary(frame))["holds"].to_list() == [True] * 6
-    rows["ddqn"][0] |= {"qos": 0.99, "container_memory_fraction": 0.7, "node_g": 0.4}
-    turned = claims(summary(table(rows)))
-    assert turned["holds"].to_list() == [True, True, False, False, False, True]
-    assert turned.row(0)[1:4] == (0.7, 0.5, 0.4)
 
 
 def test_one_seed_has_no_interval() -> None:

@@ -13,8 +13,12 @@ import typer.main
 from click import Context
 
 from tracekit import catalogue, registry, verbs
+from tracekit.answer.claims import all_claims, with_all
+from tracekit.answer.claims.table import TRACE
 from tracekit.cli import build_app
+from tracekit.report import sentences, tables
 from tracekit.sources import all_sources
+from tracekit.units import percent
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -132,8 +136,44 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
+#: Between these stands the table of claims, on the pages that have one.
+BEGIN, END = "<!-- claims -->", "<!-- end of claims -->"
+CLAIM_PAGES = {DOCS.parent / "README.md": True, DOCS / "claims.md": False}
+
+
+def with_claims(page: Path) -> str:
+    """A page with the table of claims by the recorded verdicts; the README has the main ones."""
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{_claims(main=CLAIM_PAGES[page])}{END}{tail}"
+
+
+def _claims(*, main: bool) -> str:
+    facts = [one for one in with_all(()) if all_claims()[one.subject].main or not main]
+    rows = []
+    for one in facts:
+        claim, interval = all_claims()[one.subject], sentences.interval(one)
+        lost = one.about_it("worse_fraction")
+        here = [sentences.value(one) or "-", f"({interval})" if interval else "",
+                "" if lost is None else f"; lost {percent(lost)}"]  # fmt: skip
+        rows.append(
+            {
+                "claimed": claim.text,
+                "printed": sentences.against(one) or "-",
+                "here": " ".join(here[:2]).strip() + here[2],
+                "verdict": "judged by your store" if claim.experiment == TRACE
+                else tables.VERDICTS[one.verdict],
+                "samples": f"{one.about_it('samples') or '-'} {claim.of}",
+                "command": f"`{sentences.command(claim.followup)}`",
+            }
+        )  # fmt: skip
+    return _table(rows)
+
+
 def write_reference() -> None:
-    """Write docs/reference anew."""
+    """Write docs/reference anew, and the tables of claims."""
+    for page in CLAIM_PAGES:
+        page.write_text(with_claims(page), encoding="utf-8")
     folder = DOCS / "reference"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in reference().items():

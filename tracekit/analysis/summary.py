@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from tracekit.analysis.results.published_claims import FAILS, UNKNOWN
 from tracekit.analysis.work import Analysis
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.shown import with_interval
@@ -125,10 +124,6 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
     return cells
 
 
-#: What is told of a trace without requests alone: claims on it, and sizes that use gives away.
-_OF_THE_STUDY = ("published_claims", "service_sizes_fit")
-
-
 def requests_recorded(analysis: Analysis) -> bool:
     """Whether the store says what containers request, as the trace of 2021 does not."""
     return not analysis.frames.get("services/requests", pl.DataFrame()).is_empty()
@@ -140,11 +135,10 @@ def verdicts(analysis: Analysis) -> Iterator[str]:
         ("zones_confidence", _doubt),
         ("util_diff_tail", _tail),
         ("zone_trends", _trends),
-        ("published_claims", _claims),
         ("services/demand", _demand),
         ("service_sizes_fit", _sizes),
     ):
-        if name in analysis.frames and not (name in _OF_THE_STUDY and requests_recorded(analysis)):
+        if name in analysis.frames and not (say is _sizes and requests_recorded(analysis)):
             yield from say(analysis.frames[name])
     if requests_recorded(analysis):
         yield (
@@ -173,19 +167,6 @@ def _doubt(frame: pl.DataFrame) -> Iterator[str]:
             " may be in"
             f" the wrong one; for {(doubt > _UNLIKELY).sum():,} the chance of that is above 5 %"
         )
-
-
-def _claims(frame: pl.DataFrame) -> Iterator[str]:
-    told = frame.filter(pl.col("verdict") != UNKNOWN)
-    if told.is_empty():
-        return
-    lost = told.filter(verdict=FAILS)["claim"].to_list()
-    tail = f"; not: {'; '.join(lost)}" if lost else ""
-    yield (
-        f"of the study's {counted(frame.height, 'claim')} on nodes and containers"
-        " (published_claims),"
-        f" {told.height - len(lost)} hold here{tail}"
-    )
 
 
 def _tail(frame: pl.DataFrame) -> Iterator[str]:

@@ -2,17 +2,34 @@
 
 from collections.abc import Iterator
 
+import polars as pl
+
+from tracekit.answer.claims import Frame, claim_facts
 from tracekit.answer.facts import Answer, Fact, Verdict, answer_of
 from tracekit.sizing.inputs import lacks_torch
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.study import Study
-from tracekit.sizing.verdict import Duel, claims, duels
+from tracekit.sizing.verdict import Duel, duels
 
 
 def answer_of_chains(study: Study) -> Answer:
-    """Whether the agent beats what practice uses, and whether the order of its study holds."""
+    """Whether the agent beats what practice uses, and whether what its study claims holds."""
     found = duels(study.summary, study.differences)
-    return answer_of([*map(_duel, found), *_measures(found), *_order(study), *_left_out(study)])
+    return answer_of(
+        [
+            *map(_duel, found),
+            *_measures(found),
+            *claim_facts(_frames(study), ("sizing",)),
+            *_left_out(study),
+        ]
+    )
+
+
+def _frames(study: Study) -> Frame:
+    """The frames that claims are read from."""
+    absent = pl.DataFrame()
+    known = {"size/table": study.table, "size/training": study.training}
+    return lambda name: absent if (found := known.get(name)) is None else found
 
 
 def _outcome(duel: Duel) -> Verdict:
@@ -47,23 +64,6 @@ def _measures(found: list[Duel]) -> Iterator[Fact]:
                 verdict=verdict,
                 about={"other": duel.rival},
             )
-
-
-def _order(study: Study) -> Iterator[Fact]:
-    for row in claims(study.summary).to_dicts():
-        holds = bool(row["holds"])
-        yield Fact(
-            kind="claim",
-            subject=row["claim"],
-            value=row["agent"],
-            unit="fraction",
-            verdict="holds" if holds else "does_not_hold",
-            because="order_holds" if holds else "order_does_not_hold",
-            about={
-                "minimum_fraction": row["minimum_selection"],
-                "random_fraction": row["random_selection"],
-            },
-        )
 
 
 def _left_out(study: Study) -> Iterator[Fact]:

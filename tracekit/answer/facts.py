@@ -224,7 +224,7 @@ def read_answer(folder: Path) -> Answer | None:
         return None
     try:
         document = json.loads(read_text(path))
-        facts = tuple(_fact(one) for one in document["facts"])
+        facts = tuple(fact_of(one) for one in document["facts"])
         following = tuple(
             Followup(question=one["asks"], command=one["verb"], arguments=one["arguments"])
             for one in document["next"]
@@ -236,7 +236,7 @@ def read_answer(folder: Path) -> Answer | None:
     return Answer(facts=facts, next=following)
 
 
-def _fact(document: Mapping[str, Any]) -> Fact:
+def fact_of(document: Mapping[str, Any]) -> Fact:
     """The fact of a document."""
     return Fact(**{one.name: document[one.name] for one in fields(Fact)})
 

@@ -13,6 +13,7 @@ from tracekit.cli._streams import print_raw, visible
 from tracekit.words import counted, listed
 
 if TYPE_CHECKING:
+    from tracekit.answer.facts import Fact
     from tracekit.report.terminal import Column
 
 WIDTH = 80
@@ -73,6 +74,18 @@ def print_table(
     width = shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else WIDTH
     made = table(rows, columns, width=max(width, WIDTH // 2), shown=_cell_text)
     print_lines([*paragraph(title), *made, *paragraph(note), ""])
+
+
+def print_claims(facts: Sequence[Fact]) -> None:
+    """Print claims, each with its number, and the command of each experiment."""
+    from tracekit.answer.claims import by_experiment
+    from tracekit.report.sentences import command
+    from tracekit.report.terminal import facts_in_full, paragraph, typed
+
+    for claim, those in by_experiment(facts):
+        print_lines(
+            [*paragraph(claim.source), *facts_in_full(those), *typed(command(claim.followup)), ""]
+        )
 
 
 def _cell_text(value: Any, unit: str = "") -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_paragraph, print_table, right
+from tracekit.cli._output import print_claims, print_json, print_paragraph, print_table, right
 
 if TYPE_CHECKING:
+    from tracekit.answer.facts import Fact
     from tracekit.study import Study
 
 PANEL = Panel.rare
@@ -29,6 +30,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
                 "schema": "tracekit/optimize-bench/1",
                 **found.about,
                 "summary": found.frames["summary"].to_dicts(),
+                "facts": [one.document() for one in _claims(found)],
                 "equal_evaluations": found.frames["equal_evaluations"].to_dicts(),
             }
         )
@@ -73,7 +75,14 @@ def _show(found: Study) -> None:
         note="at equal evaluations every search has as many as the costliest; evaluations are"
         " those at equal iterations",
     )
+    print_claims(_claims(found))
     print_paragraph(str(about["warning"]))
+
+
+def _claims(found: Study) -> list[Fact]:
+    from tracekit.answer.claims import claim_facts
+
+    return claim_facts(lambda name: found.frames[name.partition("/")[2]], ("functions",))
 
 
 def tallied(found: Study) -> list[tuple[str, str, float, str, str]]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_paragraph, print_table, right
+from tracekit.cli._output import print_claims, print_json, print_paragraph, print_table, right
 from tracekit.words import counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from tracekit.answer.facts import Fact
     from tracekit.study import Study
 
 PANEL = Panel.rare
@@ -26,23 +25,27 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
     Example: tracekit placement-bench --out placements
     """
-    from tracekit.answer.claims import answer_of_placement
-
     found = asked()
     if json:
-        names = ("summary", "claims", "statements", "ranges", "use", "quality")
+        names = ("summary", "use", "quality")
         print_json(
             {
                 "schema": "tracekit/placement-bench/1",
                 **found.about,
                 **{name: found.frames[name].to_dicts() for name in names},
-                "facts": [one.document() for one in answer_of_placement(found).facts],
+                "facts": [one.document() for one in _claims(found)],
             }
         )
         return
     _show(found)
     if out is not None:
         print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
+
+
+def _claims(found: Study) -> list[Fact]:
+    from tracekit.answer.claims import claim_facts
+
+    return claim_facts(lambda name: found.frames[name.partition("/")[2]], ("placement",))
 
 
 def _show(found: Study) -> None:
@@ -67,7 +70,7 @@ def _show(found: Study) -> None:
         note="Z: imbalance; over: nodes beyond capacity in a resource; µs: per decision",
     )
     print()
-    _show_claims(found)
+    print_claims(_claims(found))
     quality = frames["quality"]
     last = quality.group_by("method", maintain_order=True).last()
     print_table(
@@ -80,55 +83,3 @@ def _show(found: Study) -> None:
     )
     if "cwt" in frames["summary"]["policy"]:
         print_paragraph("cwt is our reading of a paper whose formulas are not published.")
-
-
-def _show_claims(found: Study) -> None:
-    claims, ranges = found.frames["claims"], found.frames["ranges"]
-    if claims.height:
-        print_table(
-            "TBESK against others: change of imbalance",
-            ["against", "over", *right("paper", "here", "interval", "below"), "verdict"],
-            [
-                [
-                    row["against"],
-                    row["over"],
-                    "-" if row["reported_change"] is None else f"{row['reported_change']:+.0%}",
-                    f"{row['change']:+.1%}",
-                    f"{100 * row['change_low']:+.0f} .. {100 * row['change_high']:+.0f}",
-                    f"{row['below_share']:.0%}",
-                    row["verdict"],
-                ]
-                for row in claims.iter_rows(named=True)
-            ],
-            note="the paper's figures are over all counts of containers; interval: 95 %; below:"
-            " share of counts and sets at which TBESK is less imbalanced",
-        )
-    _show_statements(found.frames["statements"])
-    if ranges.height:
-        print_table(
-            "Most used node less the least used, in points of capacity",
-            ["policy", "resource", *right("paper", "here")],
-            [
-                [policy, resource, f"{100 * reported:.0f}", f"{100 * here:.0f}"]
-                for policy, resource, reported, here in ranges.iter_rows()
-            ],
-        )
-
-
-def _show_statements(statements: pl.DataFrame) -> None:
-    if statements.height:
-        print_table(
-            "What the paper says besides",
-            ["statement", *right("here", "95 % interval"), "verdict"],
-            [
-                [
-                    row["statement"],
-                    f"{100 * row['here']:+.1f} %",
-                    f"{100 * row['here_low']:+.1f} .. {100 * row['here_high']:+.1f}",
-                    row["verdict"],
-                ]
-                for row in statements.iter_rows(named=True)
-            ],
-            note="falls: change over the first quarter; differs: by how much the ranges over nodes"
-            " lie apart, points of capacity",
-        )

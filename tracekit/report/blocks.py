@@ -42,6 +42,7 @@ COMMANDS = {
     CALLGRAPH: "tracekit callgraph --out",
     "assumptions": "tracekit sensitivity --out",
     "comparison": "tracekit compare --out",
+    "extender": "tracekit extender-bench --out",
     "fewest_nodes": "tracekit nodes --out",
     "fewest-recommended": "tracekit run --out",
     "requests_to_change": "tracekit requests --out",

@@ -1,7 +1,7 @@
 """What a report is made of: frames by name, what a run says of itself, and the answer."""
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from tracekit.files.parquet import read_frame
 from tracekit.files.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
+from tracekit.replay.policy.own_files import FILES
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
-from tracekit.report.computed import Computed
-from tracekit.report.paths import Paths
+from tracekit.report.computed import Computed, folders_of
+from tracekit.report.paths import Paths, paths
+from tracekit.report.studies import folders_of_studies, read_studies
 from tracekit.sizing.run_folder import SIZING_FOLDER
 from tracekit.sqlfiles import all_queries, get_query
 from tracekit.store.folder import Store, open_store
@@ -30,7 +32,7 @@ MORE_FRAMES = ("placements", "differences", "repeats", "nodes", "moves")
 #: What a whole run calls its replay.
 REPLAY = "replay"
 #: Frames of a comparison of sizing policies, and what the folder is called beside a store.
-SIZE_FRAMES, SIZE = ("summary", "claims", "containers", "training", "sensitivity"), "size"
+SIZE_FRAMES, SIZE = ("table", "summary", "containers", "training", "sensitivity"), "size"
 
 
 class Data:
@@ -188,14 +190,41 @@ def answer_at(source: Path, run: Path | None) -> Answer | None:
     return whole or read_answer(part)
 
 
-def load(
+@contextlib.contextmanager
+def opened(source: Path, studies: Sequence[Path] = ()) -> Iterator[Data]:
+    """The data of a store, a run or a study folder, and of studies besides, while it is open.
+
+    Raises
+    ------
+    TracekitError
+        When ``source`` is none of these, or a study given is none.
+    """
+    folder, run = open_source(source)
+    document = RUN_FOLDER.read(run) if run else {}
+    folders = folders_of_studies(source, studies)
+    shown = read_studies(folders, studies, document.get("workload"))
+    store = open_store(folder) if folder else None
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(Database(store)) if store else None
+        named = paths(
+            source,
+            folder,
+            run,
+            loader=str(document.get("workload", {}).get("loader") or ""),
+            files=[one for policy in document.get("policies", ()) for one in policy.get(FILES, ())],
+            results=folders_of(folder) | {name: folders[name] for name in shown},
+        )
+        yield _loaded(source, store, database, run, studies=shown, named=named)
+
+
+def _loaded(
     source: Path,
     store: Store | None,
     database: Database | None,
     run: Path | None,
     *,
     studies: Mapping[str, Study],
-    paths: Paths,
+    named: Paths,
 ) -> Data:
     """The data of an opened store, a run, studies and a sizing run; each of them may be absent."""
     computed = Computed(store) if store else None
@@ -220,7 +249,7 @@ def load(
         results=results,
         studies=studies,
         answer=answer_at(source, run),
-        paths=paths,
+        paths=named,
     )
 
 

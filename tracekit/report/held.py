@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from tracekit.answer.claims import answer_of_placement
+from tracekit.answer.claims import claim_facts
 from tracekit.answer.comparison.facts import answer_of_comparison
 from tracekit.answer.facts import Answer, Fact, Followup, answer_of
 from tracekit.answer.interference import facts_of_binding
@@ -16,7 +16,6 @@ from tracekit.study import Study
 _STUDIES: Mapping[str, Callable[[Study], Answer]] = {
     "comparison": answer_of_comparison,
     "requests_to_change": answer_of_requests,
-    "search_placement": answer_of_placement,
 }
 #: Zones that have a correlation.
 _ZONES = ("A", "B", "C")
@@ -45,7 +44,7 @@ def facts_of_store(data: Data) -> Iterator[Fact]:
 
 def answer_shown(data: Data) -> Answer:
     """The answer that was concluded, with facts of the kinds that it lacks; else a study's own."""
-    own = [*facts_of_store(data), *_bound(data)]
+    own = [*facts_of_store(data), *_bound(data), *claim_facts(data.frame)]
     given = data.answer or _answer_of_study(data)
     if given is None:
         return answer_of(own, _next_of_store(data))

@@ -29,7 +29,6 @@ _ANSWERS = {
     "fewest_nodes": "tracekit.answer.nodes:answer_of_nodes",
     "assumptions": "tracekit.answer.sensitivity.study:answer_of_sensitivity",
     "Run": "tracekit.report.notebook:_answer_of_run",
-    "search_placement": "tracekit.answer.claims:answer_of_placement",
     "CallGraphs": "tracekit.answer.trace:answer_of_call_graphs",
     "Fit": "tracekit.answer.interference:answer_of_fit",
     "VcpuRun": "tracekit.answer.interference:answer_of_binding",

@@ -129,6 +129,11 @@ class Printer:
         """Facts of kinds, a row each."""
         return self._table(tables.facts_table(self.facts(*names), caption))
 
+    def claims(self, caption: str) -> Markup:
+        """Claims of sources, a row each, with the command that gives the number."""
+        rows = tables.claim_rows(self.facts("claim"), store=self.data.paths.store)
+        return self._table(tables.records(rows, caption)) if rows else Markup()
+
     def waiting(self, caption: str) -> Markup:
         """Containers that a policy never placed, a row for each policy and service."""
         return self._table(tables.waiting(self.facts("waiting"), caption))

@@ -1,7 +1,6 @@
 """Puts a report together: data in, one HTML file out that needs nothing else."""
 
 import base64
-import contextlib
 import gzip
 import hashlib
 from collections.abc import Sequence
@@ -17,20 +16,13 @@ from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
-from tracekit.query.database import Database
-from tracekit.replay.policy.own_files import FILES
-from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.report import again
-from tracekit.report.computed import folders_of
-from tracekit.report.data import Data, load, open_source
+from tracekit.report.data import Data, opened
 from tracekit.report.drawing import palette
 from tracekit.report.libraries import inline, plotly, tables, tables_style
 from tracekit.report.page import Printer
 from tracekit.report.pages import FAULTS, PAGES, Page, page_fault
-from tracekit.report.paths import paths
-from tracekit.report.studies import folders_of_studies, read_studies
 from tracekit.shown import Shown
-from tracekit.store.folder import open_store
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -75,24 +67,9 @@ def render(
         When ``source`` is none of these, or ``out`` cannot be written.
     """
     source, out = Path(source), Path(out)
-    folder, run = open_source(source)
     _check_out(out)
-    document = RUN_FOLDER.read(run) if run else {}
-    folders = folders_of_studies(source, studies)
-    shown = read_studies(folders, studies, document.get("workload"))
-    store = open_store(folder) if folder else None
-    with contextlib.ExitStack() as stack:
-        database = stack.enter_context(Database(store)) if store else None
-        named = paths(
-            source,
-            folder,
-            run,
-            loader=str(document.get("workload", {}).get("loader") or ""),
-            files=[one for policy in document.get("policies", ()) for one in policy.get(FILES, ())],
-            results=folders_of(folder) | {name: folders[name] for name in shown},
-        )
-        data = load(source, store, database, run, studies=shown, paths=named)
-        left_out: list[str] = []
+    left_out: list[str] = []
+    with opened(source, studies) as data:
         html, answer = _rendered(data, progress, left_out)
     text = html.encode()
     _write(out, text)

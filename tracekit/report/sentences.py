@@ -9,6 +9,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tracekit.answer.claims.table import all_claims
 from tracekit.answer.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
 from tracekit.shell import quoted
 from tracekit.units import duration, memory, percent
@@ -172,26 +173,10 @@ def _names(sentence: str) -> list[str]:
     return [name for _, name, _, _ in string.Formatter().parse(sentence) if name]
 
 
-class _Text(str):
-    """A field of a template, whose format says how it is shown."""
+def _policy(name: str) -> str:
+    from tracekit.replay.policy.titles import title_of_policy  # noqa: PLC0415 - loads all
 
-    __slots__ = ("given",)
-    given: Scalar
-
-    def __format__(self, spec: str) -> str:
-        if spec == "policy":
-            from tracekit.replay.policy.titles import title_of_policy  # noqa: PLC0415 - loads all
-
-            return title_of_policy(str(self.given))
-        if spec == "measure":
-            return _measure(str(self.given))
-        if spec == "id":
-            return short_hash(str(self.given))
-        if spec == "plain":
-            return str(self.given)
-        if spec and isinstance(self.given, int | float):
-            return f"{_number(self.given)} {plural(self.given, spec)}"
-        return str(self)
+    return title_of_policy(name)
 
 
 def _measure(name: str) -> str:
@@ -201,6 +186,30 @@ def _measure(name: str) -> str:
 
     known = MEASURES.get(name)
     return title_of(name) if known is None else known.title
+
+
+#: What a field that is a name is shown as.
+_NAMED: Mapping[str, Callable[[str], str]] = {
+    "policy": _policy,
+    "measure": _measure,
+    "claim": lambda name: all_claims()[name].text,
+    "id": short_hash,
+    "plain": str,
+}
+
+
+class _Text(str):
+    """A field of a template, whose format says how it is shown."""
+
+    __slots__ = ("given",)
+    given: Scalar
+
+    def __format__(self, spec: str) -> str:
+        if spec in _NAMED:
+            return _NAMED[spec](str(self.given))
+        if spec and isinstance(self.given, int | float):
+            return f"{_number(self.given)} {plural(self.given, spec)}"
+        return str(self)
 
 
 class _Fields(dict[str, _Text]):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from tracekit.answer.claims.table import all_claims
 from tracekit.answer.facts import Fact
 from tracekit.replay.measures import find_measure, title_of, words_of
 from tracekit.replay.policy.titles import title_of_policy
@@ -33,6 +34,8 @@ OUTCOMES = {
     "holds": "holds",
     "does_not_hold": "does not hold",
 }
+#: Verdicts on claims.
+VERDICTS = {"holds": "holds", "does_not_hold": "does not hold", "cannot_tell": "cannot be told"}
 #: Columns of facts that stand on the right.
 _KINDS: Mapping[str, Kind] = dict.fromkeys(("value", "interval", "beside"), "number")
 #: What is shown where a value is not known.
@@ -174,6 +177,30 @@ def facts_table(facts: Sequence[Fact], caption: str) -> Table:
     ]
     cells = [[Cell(text=row[name] or NONE) for name in shown] for row in rows]
     return Table(caption=caption, columns=columns, rows=cells)
+
+
+def claim_rows(facts: Iterable[Fact], *, store: str = "") -> list[dict[str, Any]]:
+    """Claims as records: what is printed, what comes out here, and the command that gives it.
+
+    Parameters
+    ----------
+    store : str
+        The store, as commands name it; STORE where none is given.
+    """
+    return [
+        {
+            "claim": (claim := all_claims()[one.subject]).text,
+            "source": claim.source,
+            "printed": one.against,
+            "here": one.value,
+            "low": one.low,
+            "high": one.high,
+            "verdict": VERDICTS[one.verdict],
+            "samples": one.about_it("samples"),
+            "command": sentences.command(claim.of_store(store)),
+        }
+        for one in facts
+    ]
 
 
 def waiting(facts: Sequence[Fact], caption: str) -> Table:

@@ -7,7 +7,6 @@
       table.parquet        seed x policy: the measures of table 7 (``measures.MEASURES``)
       summary.parquet      policy x measure: mean over seeds, 95 % interval
       differences.parquet  agent, policy x measure: agent minus policy, seed by seed, interval
-      claims.parquet       the order the study reports, and whether it holds
       training.parquet     policy, seed x epoch: reward, overflow share, loss; moving mean and band
       containers.parquet   policy, chosen container x period: need and limit
       limits.parquet       policy, seed, container: the largest limit it was given
@@ -24,7 +23,6 @@ from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
 from tracekit.sizing.network.weights import save_model
 from tracekit.sizing.study import Study
-from tracekit.sizing.verdict import claims
 from tracekit.values import spell
 
 SCHEMA = "tracekit/size/1"
@@ -76,7 +74,7 @@ def write_study(study: Study, folder: Path, *, store: Path | None = None) -> Non
     document = manifest_of(study)
     if store is not None:
         document["set"]["store"] = named_from(folder, store)
-    frames = {name: getattr(study, name) for name in FRAMES} | {"claims": claims(study.summary)}
+    frames = {name: getattr(study, name) for name in FRAMES}
 
     def models(made: Path) -> None:
         for name, model in study.models.items():

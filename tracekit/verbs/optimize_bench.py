@@ -24,7 +24,12 @@ def optimize_bench(
     *,
     searches: Annotated[
         Sequence[str],
-        Option("A search; repeatable. Without it, all.", names="--search", completes="searches"),
+        Option(
+            "A search; repeatable. Without it, all.",
+            names="--search",
+            metavar="NAME[param=value,...]",
+            completes="searches",
+        ),
     ] = (),
     functions: Annotated[
         Sequence[str],

@@ -17,7 +17,7 @@ from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.optimize.declared import FunctionStudy
 from tracekit.replay.optimize.functions import all_functions, get_function
 from tracekit.replay.optimize.ranking import VARIANTS, Variant, against, mean_ranks, problem
-from tracekit.replay.optimize.searches import all_searches, get_search
+from tracekit.replay.optimize.searches import all_searches, parse_search
 from tracekit.seeds import stream
 from tracekit.study import Study
 
@@ -54,15 +54,21 @@ class _Series:
             study.dimensions,
             stream(study.seed, place),
         )
-        search = get_search(self.search)(
-            population=study.population, iterations=self.iterations, patience=0
+        search = replace(
+            parse_search(self.search),
+            population=study.population,
+            iterations=self.iterations,
+            patience=0,
         )
         found = [
             search.minimize(task, stream(study.seed, f"{self.search}/{place}/{run}"))
             for run in range(study.runs)
         ]
         on_progress(1, 0, 0)
-        return np.stack([one.curve for one in found]), [one.evaluations for one in found]
+        # a search that stopped at its accuracy stays there
+        curves = [np.pad(one.curve, (0, self.iterations + 1 - len(one.curve)), "edge")
+                  for one in found]  # fmt: skip
+        return np.stack(curves), [one.evaluations for one in found]
 
 
 def study_functions(
@@ -77,7 +83,9 @@ def study_functions(
 
     Parameters
     ----------
-    searches, functions : sequence of str
+    searches : sequence of str
+        ``NAME[param=value,...]``; all when empty. Population and iterations are the study's.
+    functions : sequence of str
         Names; all when empty.
 
     Returns
@@ -94,7 +102,7 @@ def study_functions(
         For an unknown search or function.
     """
     study = study or FunctionStudy()
-    names = [name for name in searches or all_searches() if get_search(name)]
+    names = [name for name in searches or all_searches() if parse_search(name)]
     places = [
         (function, variant)
         for function in functions or all_functions()

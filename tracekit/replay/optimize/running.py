@@ -42,6 +42,7 @@ class Limits(NamedTuple):
     Parameters
     ----------
     iterations, patience : int
+    accuracy : float
         As of ``Search``.
     start : int
         A place in ``STARTS``.
@@ -49,6 +50,7 @@ class Limits(NamedTuple):
 
     iterations: int
     patience: int
+    accuracy: float
     start: int
 
 
@@ -70,7 +72,8 @@ def _run(
         curve[iteration] = flock.best_cost[0]
         since = iteration - limits.patience
         tired = limits.patience > 0 and since >= 0 and curve[since] - curve[iteration] <= NO_BETTER
-        if tired or flock.tally[FAILED]:
+        arrived = curve[iteration] <= limits.accuracy
+        if tired or arrived or flock.tally[FAILED]:
             return iteration
     return limits.iterations
 

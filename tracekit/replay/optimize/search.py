@@ -1,6 +1,7 @@
 """The interface of population searches: parameters, and one iteration."""
 
 import abc
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -58,6 +59,9 @@ class Search(abc.ABC):
     patience: Annotated[
         int, About("Iterations without a better cost before it stops; 0: never.", minimum=0)
     ] = 15
+    accuracy: Annotated[
+        float, About("The search stops once its cost is as low as this; -inf: never.")
+    ] = -math.inf
     start: Start = "uniform"
 
     def __post_init__(self) -> None:
@@ -68,10 +72,11 @@ class Search(abc.ABC):
         """What ``iterate`` needs of the parameters."""
 
     def minimize(self, problem: Problem, rng: np.random.Generator) -> Found:
-        """Search until the iterations or the patience are used up."""
+        """Search until the accuracy is reached, or iterations or patience are used up."""
         from tracekit.replay.optimize import running  # noqa: PLC0415 - numba is slow to import
 
-        limits = running.Limits(self.iterations, self.patience, STARTS.index(self.start))
+        start = STARTS.index(self.start)
+        limits = running.Limits(self.iterations, self.patience, self.accuracy, start)
         numbers = np.array(self.numbers(), dtype=np.float64)
         shape = (self.more, self.population)
         flock, curve = running.run(problem, shape, (self.iterate, numbers, limits), rng)

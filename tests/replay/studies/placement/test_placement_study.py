@@ -11,15 +11,8 @@ import pytest
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.studies.placement.claims import (
-    END,
-    WHOLE,
-    claims_frame,
-    statements_frame,
-    verdict,
-)
 from tracekit.replay.studies.placement.declared import PlacementStudy
-from tracekit.replay.studies.placement.frames import Placed, counts
+from tracekit.replay.studies.placement.frames import counts
 from tracekit.replay.studies.placement.study import (
     imbalance_by_count,
     seen_by,
@@ -39,15 +32,15 @@ def small() -> Study:
 
 def test_frames(small: Study) -> None:
     assert set(small.frames) == {
-        "imbalance", "use", "nodes", "summary", "claims", "statements", "ranges", "timing"
+        "imbalance", "use", "nodes", "summary", "sets", "ends", "timing"
     }  # fmt: skip
     assert small.frames["imbalance"]["containers"].to_list() == [100, 120] * 5
     assert small.frames["use"].height == 5 * 4
-    claims = small.frames["claims"]
-    assert claims["against"].unique(maintain_order=True).to_list() == ["lra", "bra", "cwt", "bes"]
-    assert claims["over"].to_list() == [WHOLE, END] * 4
-    assert claims.filter(over=END)["reported_change"].null_count() == 4
-    assert set(small.frames["ranges"]["policy"]) == {"tbesk", "lra", "bra"}
+    means = small.frames["sets"].group_by("policy", "containers", maintain_order=True).mean()
+    assert means["imbalance"].to_list() == pytest.approx(
+        small.frames["imbalance"]["imbalance"].to_list()
+    )
+    assert small.frames["ends"].height == 5 * 4 * SMALL.sets
     between = small.frames["summary"].filter(
         small.frames["summary"]["imbalance_low"] <= small.frames["summary"]["imbalance"]
     )
@@ -110,7 +103,7 @@ def test_same_seed_same_frames_but_for_times(small: Study) -> None:
 @pytest.mark.slow
 def test_intervals_do_not_hang_on_who_else_takes_part(small: Study) -> None:
     alone = study_placement(SMALL, policies=("tbesk", "bes"))
-    for name, column in (("imbalance", "policy"), ("summary", "policy"), ("claims", "against")):
+    for name, column in (("imbalance", "policy"), ("summary", "policy"), ("sets", "policy")):
         of_bes = [frames[name].filter(pl.col(column) == "bes") for frames in
                   (alone.frames, small.frames)]  # fmt: skip
         assert of_bes[0].height
@@ -135,58 +128,3 @@ def test_every_policy_that_needs_no_record_takes_part() -> None:
     assert study_policies(("tbesk[iterations=3]",)) == ["tbesk[iterations=3]"]
     with pytest.raises(TracekitError, match="twice"):
         study_policies(("lra", "lra"))
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "said"),
-    [
-        (-0.2, -0.1, "direction agrees"),
-        (0.1, 0.2, "direction is the opposite"),
-        (-0.1, 0.1, "no difference seen"),
-    ],
-)
-def test_verdicts(low: float, high: float, said: str) -> None:
-    assert verdict(low, high) == said
-
-
-def made_up(curves: list[list[float]], use: float = 0.0) -> list[Placed]:
-    """One placement per set with these curves; one node uses ``use`` more cpu than the other."""
-    nodes = np.array([[0.5 + use, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]])
-    names = ("cpu", "memory", "net", "disk")
-    return [
-        Placed(imbalance=np.array(one), use=nodes, resources=names, pending=0, spent_s=0.0)
-        for one in curves
-    ]
-
-
-def test_a_claim_on_the_whole_is_judged_on_the_whole() -> None:
-    """The audit's finding: TBESK above BRA nearly all the way and below it only at the end."""
-    results = {
-        "tbesk": made_up([[0.06, 0.05, 0.05, 0.02], [0.07, 0.06, 0.05, 0.021]] * 5),
-        "bra": made_up([[0.03, 0.03, 0.03, 0.03]] * 10),
-    }
-    found = claims_frame(results, np.random.default_rng(0))
-    whole, end = found.filter(over=WHOLE), found.filter(over=END)
-    changes = [np.mean([0.06, 0.05, 0.05, 0.02]) / 0.03, np.mean([0.07, 0.06, 0.05, 0.021]) / 0.03]
-    assert whole["change"][0] == pytest.approx(np.mean(changes) - 1)
-    assert whole["verdict"].to_list() == ["direction is the opposite"]
-    assert whole["below_share"].to_list() == [0.25]
-    assert whole["reported_change"].to_list() == [-0.21]
-    assert end["verdict"].to_list() == ["direction agrees"]
-    assert end["below_share"].to_list() == [1.0]
-
-
-def test_what_the_paper_says_in_words_can_be_wrong() -> None:
-    rising = [[0.01 + 0.001 * at for at in range(8)]] * 10
-    falling = [[0.05 - 0.001 * at for at in range(8)]] * 10
-    for curve, cpu, said in ((rising, 0.9, "the opposite"), (falling, 0.01, "agrees")):
-        results = {
-            "tbesk": made_up(curve),
-            "lra": made_up(curve),
-            "bra": made_up(curve, use=cpu),
-        }
-        found = statements_frame(results, np.random.default_rng(0))
-        verdicts = dict(found.select("statement", "verdict").rows())
-        assert verdicts["imbalance of tbesk falls at first"] == said
-        assert verdicts["cpu of nodes hardly differs between the three"] == said
-        assert verdicts["memory of nodes hardly differs between the three"] == "agrees"

@@ -4,7 +4,7 @@ import functools
 import sys
 from typing import Any
 
-from tracekit import registry
+from tracekit import parameters, registry
 from tracekit.replay.optimize.search import Search
 
 
@@ -18,3 +18,10 @@ def all_searches() -> dict[str, type[Search]]:
 def get_search(name: str) -> type[Search]:
     """The search of that name; TracekitError that lists the near ones."""
     return registry.pick(all_searches(), name, "search", listing="tracekit list searches")
+
+
+def parse_search(text: str) -> Search:
+    """The search that ``NAME[param=value,...]`` spells."""
+    name, given = parameters.split(text)
+    made: Search = parameters.build(get_search(name), name, given)
+    return made

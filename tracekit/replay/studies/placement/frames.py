@@ -1,84 +1,14 @@
-"""Frames of a placement study: by number of containers, by resource, by claim."""
+"""Frames of a placement study: by set, by number of containers, by resource."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.chance.bootstrap import mean_interval
-
-# What the TBESK paper reports of its placement experiment, to stand beside what came out here.
-# Source: Geng and Wang, C.S.A. 2023 32(4) 187-196, section 5; the tables with its nodes and pods
-# are not to be had, so that only directions can be compared.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """TBESK against another policy.
-
-    Parameters
-    ----------
-    change : float, optional
-        Reported relative change of mean imbalance on the whole (section 5.3.1), over all numbers
-        of containers; below 0 for less. None where the paper has a figure only, which shows TBESK
-        below where there are many containers.
-    """
-
-    against: str
-    change: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RangeClaim:
-    """Least and most used node under a policy, in points of utilization at all pods.
-
-    Parameters
-    ----------
-    low, high : float, optional
-        As fractions of capacity.
-    difference : float, optional
-        Where the paper reports the difference alone.
-    """
-
-    policy: str
-    resource: str
-    low: float | None = None
-    high: float | None = None
-    difference: float | None = None
-
-    @property
-    def width(self) -> float:
-        """Reported difference between the most and the least used node."""
-        if self.difference is not None:
-            return self.difference
-        return (self.high or 0.0) - (self.low or 0.0)
-
-
-IMBALANCE = (
-    Claim(against="lra", change=-0.24),
-    Claim(against="bra", change=-0.21),
-    Claim(against="cwt", change=None),
-    Claim(against="bes", change=None),
-)
-
-#: "In the initial phase" TBESK's imbalance falls: what share of the numbers of containers that is.
-INITIAL_SHARE = 0.25
-
-RANGES = (
-    RangeClaim(policy="tbesk", resource="net", low=0.55, high=0.95),
-    RangeClaim(policy="tbesk", resource="disk", low=0.43, high=0.98),
-    RangeClaim(policy="lra", resource="net", difference=0.54),
-    RangeClaim(policy="lra", resource="disk", difference=0.65),
-    RangeClaim(policy="bra", resource="net", difference=0.60),
-    RangeClaim(policy="bra", resource="disk", difference=0.80),
-)
-
-
-#: Whose claims are checked.
-OWN = "tbesk"
+from tracekit.replay.workload.workload import Workload
 
 #: Imbalance is noted each time so many more containers have come.
 EVERY = 100
@@ -135,21 +65,53 @@ def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate(columns, axis=1)
 
 
-def use_frame(results: Results) -> pl.DataFrame:
-    """Least, mean and most used node by policy and resource, means over sets."""
-    rows = [
+def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
+    """Requests of the first containers over capacity, shape (nodes, resources)."""
+    placed = np.flatnonzero(node[:first] >= 0)
+    taken = np.zeros(load.capacity.shape)
+    np.add.at(taken, node[placed], load.request[placed])
+    return np.asarray(taken / load.capacity)
+
+
+def sets_frame(results: Results, containers: int) -> pl.DataFrame:
+    """Imbalance by policy, set and number of containers, as it came out."""
+    at = counts(containers)
+    sets = len(next(iter(results.values())))
+    return pl.DataFrame(
         {
-            "policy": name,
-            "resource": resource,
-            "low_fraction": float(np.mean([one.use[:, at].min() for one in placed])),
-            "mean_fraction": float(np.mean([one.use[:, at].mean() for one in placed])),
-            "high_fraction": float(np.mean([one.use[:, at].max() for one in placed])),
-            "overfull_nodes": float(np.mean([(one.use[:, at] > 1).sum() for one in placed])),
+            "policy": np.repeat(list(results), sets * len(at)).tolist(),
+            "set": np.repeat(range(sets), len(at)).tolist() * len(results),
+            "containers": at * sets * len(results),
+            "imbalance": np.concatenate([_imbalance(one).ravel() for one in results.values()]),
         }
-        for name, placed in results.items()
-        for at, resource in enumerate(placed[0].resources)
-    ]
-    return pl.DataFrame(rows)
+    )
+
+
+def ends_frame(results: Results) -> pl.DataFrame:
+    """Least, mean and most used node by policy, set and resource, with all containers placed."""
+    return pl.DataFrame(
+        [
+            {
+                "policy": name,
+                "set": number,
+                "resource": resource,
+                "low_fraction": float(one.use[:, at].min()),
+                "mean_fraction": float(one.use[:, at].mean()),
+                "high_fraction": float(one.use[:, at].max()),
+                "overfull_nodes": int((one.use[:, at] > 1).sum()),
+            }
+            for name, placed in results.items()
+            for number, one in enumerate(placed)
+            for at, resource in enumerate(one.resources)
+        ]
+    )
+
+
+def use_frame(ends: pl.DataFrame) -> pl.DataFrame:
+    """The same, means over sets."""
+    return ends.group_by("policy", "resource", maintain_order=True).agg(
+        pl.exclude("set").cast(pl.Float64).mean()
+    )
 
 
 def nodes_frame(results: Results) -> pl.DataFrame:
@@ -191,29 +153,6 @@ def summary_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
             ],
         }
     ).sort("imbalance", "policy")
-
-
-def ranges_frame(results: Results) -> pl.DataFrame:
-    """How far nodes lie apart in a resource, beside what the paper reports."""
-    rows: list[dict[str, Any]] = []
-    for claim in RANGES:
-        if claim.policy in results:
-            use = [one.use[:, one.resources.index(claim.resource)] for one in results[claim.policy]]
-            rows.append(
-                {
-                    "policy": claim.policy,
-                    "resource": claim.resource,
-                    "reported_difference": claim.width,
-                    "difference": float(np.mean([np.ptp(one) for one in use])),
-                }
-            )
-    schema = {
-        "policy": pl.String,
-        "resource": pl.String,
-        "reported_difference": pl.Float64,
-        "difference": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema)
 
 
 def timing_frame(results: Results, containers: int) -> pl.DataFrame:

@@ -20,16 +20,17 @@ from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.placement._parts.weights import FOUR
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.studies.placement.claims import claims_frame, statements_frame
 from tracekit.replay.studies.placement.declared import PlacementStudy
 from tracekit.replay.studies.placement.frames import (
     Placed,
     counts,
+    ends_frame,
     imbalance_frame,
     nodes_frame,
-    ranges_frame,
+    sets_frame,
     summary_frame,
     timing_frame,
+    use_by_count,
     use_frame,
 )
 from tracekit.replay.workload.loaders.paper000 import Paper000
@@ -65,7 +66,7 @@ class _Replay:
         on_progress(1, 0, 0)
         return Placed(
             imbalance=imbalance_by_count(load, outcome.node),
-            use=_use(load, outcome.node, load.containers),
+            use=use_by_count(load, outcome.node, load.containers),
             resources=tuple(_RESOURCES[name] for name in load.resources),
             pending=int((outcome.node < 0).sum()),
             spent_s=float(sum(outcome.latencies_s)),
@@ -86,15 +87,8 @@ def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
 
 def imbalance_by_count(load: Workload, node: IntArray) -> FloatArray:
     """Mean imbalance once so many containers have come, shape (checkpoints,)."""
-    return np.array([float(imbalance(_use(load, node, n)).mean()) for n in counts(load.containers)])
-
-
-def _use(load: Workload, node: IntArray, first: int) -> FloatArray:
-    """Requests of the first containers over capacity, shape (nodes, resources)."""
-    placed = np.flatnonzero(node[:first] >= 0)
-    taken = np.zeros(load.capacity.shape)
-    np.add.at(taken, node[placed], load.request[placed])
-    return np.asarray(taken / load.capacity)
+    used = (use_by_count(load, node, n) for n in counts(load.containers))
+    return np.array([float(imbalance(one).mean()) for one in used])
 
 
 def study_policies(names: Sequence[str]) -> list[str]:
@@ -121,10 +115,9 @@ def study_placement(
     Study
         Frames ``imbalance`` (by policy and number of containers, with 95 % intervals over sets),
         ``use`` (least and most used node by resource, mean over sets), ``nodes`` (every node, from
-        the least used on, mean over sets), ``summary`` (by policy),
-        ``claims`` (TBESK against others, paired by set, beside what the paper reports: over all
-        numbers of containers, and when all have come), ``statements`` (what it says in words) and
-        ``ranges`` (the same for how far nodes lie apart). ``timing`` differs from run to run.
+        the least used on, mean over sets) and ``summary`` (by policy). ``sets`` (imbalance) and
+        ``ends`` (least and most used node) have a row for each set: claims are judged by them.
+        ``timing`` differs from run to run.
 
     Raises
     ------
@@ -141,18 +134,17 @@ def study_placement(
     by_policy = {
         name: results[at * study.sets : (at + 1) * study.sets] for at, name in enumerate(names)
     }
-    rng = stream(study.seed, NAME)
+    rng, ends = stream(study.seed, NAME), ends_frame(by_policy)
     return Study(
         name=NAME,
         about={**asdict(study), "policies": names},
         frames={
             "imbalance": imbalance_frame(by_policy, study.containers, rng),
-            "use": use_frame(by_policy),
+            "use": use_frame(ends),
             "nodes": nodes_frame(by_policy),
             "summary": summary_frame(by_policy, rng),
-            "claims": claims_frame(by_policy, rng),
-            "statements": statements_frame(by_policy, rng),
-            "ranges": ranges_frame(by_policy),
+            "sets": sets_frame(by_policy, study.containers),
+            "ends": ends,
             "timing": timing_frame(by_policy, study.containers),
         },
     )

@@ -1,0 +1,40 @@
+"""``make claims``: the experiments that claims are judged by, and their verdicts as recorded.
+
+An experiment whose folder is there is not run again; ``demo`` is that of ``make demo``.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from tracekit.answer.claims import RECORDED, all_claims, claim_facts
+from tracekit.answer.claims.table import TRACE
+from tracekit.answer.facts import Followup
+from tracekit.assets import asset_dir
+from tracekit.cli import run
+from tracekit.report.data import opened
+from tracekit.report.sentences import command
+
+
+def experiments() -> dict[str, Followup]:
+    """The command of each experiment, but for a query of a store."""
+    every = {one.experiment: one.followup for one in all_claims().values()}
+    return {name: one for name, one in every.items() if name != TRACE}
+
+
+def record() -> None:
+    """Run what was not run yet, and write the verdicts."""
+    made = experiments()
+    for one in made.values():
+        if not Path(str(one.arguments["out"])).is_dir() and run(shlex.split(command(one))[1:]):
+            raise SystemExit(1)
+    with opened(Path("demo/store")) as data:
+        facts = claim_facts(data.frame, made)
+    text = json.dumps([one.document() for one in facts], indent=1)
+    (asset_dir("reports") / RECORDED).write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    record()

@@ -1,0 +1,136 @@
+"""A number that a claim is judged by, with its interval and the samples behind it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tracekit.arrays import FloatArray
+from tracekit.metrics import LEVEL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a claim comes to.
+
+    Parameters
+    ----------
+    value, low, high : float, optional
+        None where it is not known; limits are None where nothing is left to chance.
+    samples : int
+        How many there are of what the claim counts as one.
+    met : bool
+        Whether what the value depends on is so.
+    worse : float, optional
+        Of a share of comparisons won: the share that is lost.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    samples: int = 0
+    met: bool = True
+    worse: float | None = None
+
+
+def mean_of(values: ArrayLike, *, met: bool = True) -> Reading:
+    """The mean of values with its 95 % interval by Student's t; NaN is no value."""
+    given = np.asarray(values, np.float64)
+    known = given[np.isfinite(given)]
+    return ratio_of(known, np.ones(len(known)), met=met)
+
+
+def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Reading:
+    """The sum of totals over that of weights, units drawn together, with its 95 % interval.
+
+    Parameters
+    ----------
+    totals, weights : float64, shape (units,)
+        Of the containers of a node, for example, their sum and how many there are.
+    """
+    units, whole = len(weights), float(weights.sum())
+    if not whole:
+        return Reading()
+    value = float(totals.sum()) / whole
+    if units < 2:
+        return Reading(value=value, samples=units, met=met)
+    off = totals - value * weights
+    error = float(np.sqrt(units / (units - 1) * np.square(off).sum())) / whole
+    half = _student(units) * error
+    return Reading(value=value, low=value - half, high=value + half, samples=units, met=met)
+
+
+def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
+    """A share with Wilson's 95 % interval; with a scale, the count that the share comes to.
+
+    Parameters
+    ----------
+    scale : float
+        What is multiplied with the share: the number of units for a count.
+    """
+    if not units:
+        return Reading()
+    value, low, high = (scale * one for one in _wilson(hits, units))
+    return Reading(value=value, low=low, high=high, samples=units)
+
+
+def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Reading:
+    """A share less another with Newcombe's 95 % interval; each as (hits, units)."""
+    fewest = min(first[1], second[1])
+    if not fewest:
+        return Reading(samples=fewest)
+    (p, p_low, p_high), (q, q_low, q_high) = _wilson(*first), _wilson(*second)
+    return Reading(
+        value=p - q,
+        low=p - q - float(np.hypot(p - p_low, q_high - q)),
+        high=p - q + float(np.hypot(p_high - p, q - q_low)),
+        samples=fewest,
+    )
+
+
+def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
+    """A mean less another of other units, by Welch's t with the smaller group's freedom."""
+    one, other = mean_of(first), mean_of(second)
+    fewest = min(one.samples, other.samples)
+    if one.value is None or other.value is None:
+        return Reading(samples=fewest)
+    apart = one.value - other.value
+    if one.high is None or other.high is None:
+        return Reading(value=apart, samples=fewest)
+    half = float(np.hypot(one.high - one.value, other.high - other.value))
+    return Reading(value=apart, low=apart - half, high=apart + half, samples=fewest)
+
+
+def correlation_of(one: FloatArray, other: FloatArray, *, by_rank: bool = False) -> Reading:
+    """A correlation with its 95 % interval by Fisher's z."""
+    known = np.isfinite(one) & np.isfinite(other)
+    one, other = one[known], other[known]
+    if len(one) < 4 or not np.ptp(one) or not np.ptp(other):
+        return Reading(samples=len(one))
+    if by_rank:
+        one, other = _ranks(one), _ranks(other)
+    value = float(np.corrcoef(one, other)[0, 1])
+    half = 1.959964 / np.sqrt(len(one) - 3)
+    z = np.arctanh(np.clip(value, -1 + 1e-12, 1 - 1e-12))
+    low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
+    return Reading(value=value, low=low, high=high, samples=len(one))
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    from scipy.stats import rankdata  # noqa: PLC0415 - slow to import
+
+    return np.asarray(rankdata(values), np.float64)
+
+
+def _student(units: int) -> float:
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
+
+    return float(stdtrit(units - 1, (1 + LEVEL) / 2))
+
+
+def _wilson(hits: int, units: int) -> tuple[float, float, float]:
+    z2 = 1.959964**2
+    share = hits / units
+    middle = (share + z2 / (2 * units)) / (1 + z2 / units)
+    half = np.sqrt(z2 * (share * (1 - share) + z2 / (4 * units)) / units) / (1 + z2 / units)
+    return share, max(float(middle - half), 0.0), min(float(middle + half), 1.0)

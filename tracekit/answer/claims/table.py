@@ -1,0 +1,86 @@
+"""The table of claims, ``reports/claims.toml``: what each source claims and what judges it."""
+
+import functools
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tracekit.answer.facts import Followup
+from tracekit.assets import asset_dir
+
+#: The experiment that a store is.
+TRACE = "trace"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A claim of a source.
+
+    Parameters
+    ----------
+    printed, tolerance : float, optional
+        The number that the source prints, and how far from it a number still agrees.
+    above, below : float, optional
+        The edge of a claim without tolerance.
+    of, fewest : str, int
+        What a sample is, and with fewer of them nothing is judged.
+    if_met : str
+        What the value depends on; empty for nothing.
+    main : bool
+        Whether it is one of the few that the README shows.
+    followup : Followup
+        The command that gives the number.
+    """
+
+    name: str
+    source: str
+    experiment: str
+    text: str
+    unit: str
+    of: str
+    fewest: int
+    followup: Followup
+    printed: float | None = None
+    tolerance: float | None = None
+    above: float | None = None
+    below: float | None = None
+    if_met: str = ""
+    main: bool = False
+
+    def of_store(self, store: str) -> Followup:
+        """The command that gives the number, of a store where the claim is on a trace."""
+        if not store or self.experiment != TRACE:
+            return self.followup
+        arguments = {**self.followup.arguments, "STORE": store}
+        return replace(self.followup, arguments=arguments)
+
+    def agreeing(self) -> tuple[float, float]:
+        """From where to where a number agrees."""
+        if self.tolerance is not None and self.printed is not None:
+            return self.printed - self.tolerance, self.printed + self.tolerance
+        return (
+            -math.inf if self.above is None else self.above,
+            math.inf if self.below is None else self.below,
+        )
+
+
+@functools.cache
+def all_claims() -> Mapping[str, Claim]:
+    """Every claim, by name."""
+    path = asset_dir("reports") / "claims.toml"
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: _claim(name, one, document) for name, one in document["claims"].items()}
+
+
+def _claim(name: str, one: Mapping[str, Any], document: Mapping[str, Any]) -> Claim:
+    given = {key: value for key, value in one.items() if key not in ("query", "source")}
+    made = document["experiments"][one["experiment"]]
+    arguments = {**made["arguments"], **({"NAME": one["query"]} if "query" in one else {})}
+    return Claim(
+        name=name,
+        source=document["sources"][one["source"]],
+        followup=Followup(question="claim", command=made["command"], arguments=arguments),
+        **given,
+    )

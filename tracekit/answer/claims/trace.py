@@ -1,0 +1,158 @@
+"""Readings from a store: nodes, containers and correlation zones, and services at equal rates.
+
+A node or container with fewer than ten samples has no mean over time and no deviation: it is in no
+reading. Counts are what the share of nodes comes to of the 13,000 nodes of the study.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import polars as pl
+
+from tracekit.answer.claims.reading import (
+    Reading,
+    correlation_of,
+    difference_of_means,
+    difference_of_shares,
+    mean_of,
+    ratio_of,
+    share_of,
+)
+from tracekit.answer.claims.shapes import has_cliff, has_period
+from tracekit.arrays import FloatArray
+
+#: Queries that the readings need.
+PROFILE, HOSTS, CONTAINERS = (
+    "usage/node_profile",
+    "usage/node_containers",
+    "usage/container_profile",
+)
+MEMBERS, DEPLOYED = "usage/cohort_members", "usage/zone_deployments"
+BLOCKS, EQUAL_RATE = "usage/node_blocks", "services/at_equal_rate"
+QUERIES = (PROFILE, HOSTS, CONTAINERS, MEMBERS, DEPLOYED, BLOCKS, EQUAL_RATE)
+#: Fewer samples of a node or container say nothing of its mean and its deviation over time.
+FEWEST_SAMPLES = 10
+#: Nodes of the study, of which it prints counts.
+STUDY_NODES = 13_000
+BUSY, IDLE, APART, SKEWED = 0.7, 0.3, 0.5, 0.3
+FEW, MANY = 5, 12
+_EDGE = 1e-9
+
+
+def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
+    """What each claim on a trace comes to in a store."""
+    profile = frame(PROFILE)
+    if profile.columns:
+        nodes = profile.filter(pl.col("samples") >= FEWEST_SAMPLES)
+        yield from _counts(nodes)
+        yield from _nodes(nodes)
+        yield from _zones(nodes, frame)
+        if frame(CONTAINERS).columns:
+            yield from _containers(nodes, frame)
+    rates = frame(EQUAL_RATE)
+    if rates.columns:
+        apart = rates["cpu_apart"].to_numpy()
+        yield "equal_rate_cpu", _largest(np.abs(apart))
+        yield "equal_rate_response", correlation_of(apart, rates["response_apart"].to_numpy())
+
+
+def _counts(nodes: pl.DataFrame) -> Iterator[tuple[str, Reading]]:
+    cpu, apart = nodes["cpu_mean"].to_numpy(), nodes["util_diff"].to_numpy()
+    memory_above = nodes["memory_mean"].to_numpy() > cpu
+    for name, those in {
+        "busy_nodes": cpu >= BUSY - _EDGE,
+        "idle_nodes": cpu < IDLE - _EDGE,
+        "skewed_nodes": memory_above & (apart >= SKEWED - _EDGE),
+        "far_apart": apart >= APART - _EDGE,
+    }.items():
+        yield name, share_of(int(those.sum()), len(those), scale=STUDY_NODES)
+
+
+def _nodes(nodes: pl.DataFrame) -> Iterator[tuple[str, Reading]]:
+    yield "node_memory", mean_of(nodes["memory_mean"])
+    yield "node_cpu", mean_of(nodes["cpu_mean"])
+    told = nodes.filter(pl.col("pearson_r").is_not_null())
+    yield (
+        "g_rises_with_r",
+        correlation_of(told["pearson_r"].to_numpy(), told["util_diff"].to_numpy(), by_rank=True),
+    )
+
+
+def _zones(
+    nodes: pl.DataFrame, frame: Callable[[str], pl.DataFrame]
+) -> Iterator[tuple[str, Reading]]:
+    steadier = [
+        mean_of(part["cpu_std"] - part["memory_std"])
+        for zone in ("A", "B", "C")
+        if not (part := nodes.filter(zone=zone)).is_empty()
+    ]
+    if steadier:
+        yield "memory_steadier", min(steadier, key=lambda one: (one.samples > 1, one.value or 0.0))
+    deployed = {row["zone"]: row for row in frame(DEPLOYED).iter_rows(named=True)}
+    if {"B", "C"} <= set(deployed):
+        c, b = ((deployed[zone]["deployed_nodes"], deployed[zone]["nodes"]) for zone in ("C", "B"))
+        yield "zone_c_deploys", difference_of_shares(c, b)
+    blocks = frame(BLOCKS)
+    if blocks.columns:
+        there = nodes.filter(zone="A").select("node")
+        shapes = [
+            (has_period(cpu), has_cliff(cpu))
+            for (_,), part in blocks.join(there, on="node").group_by("node", maintain_order=True)
+            if len(cpu := part["cpu_mean"].to_numpy())
+        ]
+        yield "zone_a_period", share_of(sum(one for one, _ in shapes), len(shapes))
+        yield "zone_a_cliff", share_of(sum(one for _, one in shapes), len(shapes))
+
+
+def _containers(
+    nodes: pl.DataFrame, frame: Callable[[str], pl.DataFrame]
+) -> Iterator[tuple[str, Reading]]:
+    there = frame(CONTAINERS).filter(pl.col("samples") >= FEWEST_SAMPLES)
+    on = there.group_by("node", maintain_order=True).agg(
+        pl.len().alias("stays"), pl.col("cpu_mean", "cpu_std", "cpu_max").sum()
+    )
+    hosts = frame(HOSTS).select("node", "containers").join(nodes.select("node"), on="node")
+    many = hosts["containers"]
+    yield "containers_per_node", share_of(int(many.is_between(FEW, MANY).sum()), len(many))
+    peak = ratio_of(_floats(on["cpu_max"]), _floats(on["stays"]))
+    yield "container_cpu_peak", _counted(peak, there.height)
+    members = frame(MEMBERS).join(nodes.select("node"), on="node")
+    groups = {
+        name: members.filter(cohort=name).select("node") for name in ("HIGH", "LOW", "MEMSKEW")
+    }
+    held = {name: hosts.join(one, on="node") for name, one in groups.items()}
+    used = {name: on.join(one, on="node") for name, one in groups.items()}
+    yield (
+        "busy_nodes_hold_more",
+        difference_of_means(
+            _floats(held["HIGH"]["containers"]), _floats(held["LOW"]["containers"])
+        ),
+    )
+    mean = {name: _floats(one["cpu_mean"]) / _floats(one["stays"]) for name, one in used.items()}
+    yield "busy_nodes_busier_containers", difference_of_means(mean["HIGH"], mean["LOW"])
+    skewed = used["MEMSKEW"]
+    for name, column in {
+        "skewed_container_cpu": "cpu_mean",
+        "skewed_container_std": "cpu_std",
+    }.items():
+        read = ratio_of(_floats(skewed[column]), _floats(skewed["stays"]))
+        yield name, _counted(read, int(skewed["stays"].sum()))
+
+
+def _counted(read: Reading, samples: int) -> Reading:
+    return Reading(value=read.value, low=read.low, high=read.high, samples=samples)
+
+
+def _floats(values: pl.Series) -> FloatArray:
+    return values.cast(pl.Float64).to_numpy()
+
+
+def _largest(apart: FloatArray) -> Reading:
+    """What 95 of 100 are at most, with the order statistics that hold it 95 times of 100."""
+    known = np.sort(apart[np.isfinite(apart)])
+    if not len(known):
+        return Reading()
+    half = 1.959964 * np.sqrt(len(known) * 0.95 * 0.05)
+    at = np.clip(np.rint(0.95 * len(known) + np.array([-half, 0, half])), 0, len(known) - 1)
+    low, value, high = (float(known[int(one)]) for one in at)
+    return Reading(value=value, low=low, high=high, samples=len(known))
