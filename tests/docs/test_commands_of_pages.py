@@ -18,9 +18,11 @@ import typer.main
 from click import Context
 from docs_support import DOCS
 
+from tracekit.answer.claims.table import all_claims
 from tracekit.cli import build_app
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.parse import policies_of
+from tracekit.report.sentences import command
 
 ROOT = DOCS.parent
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,6 +46,8 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 
 ASKED = [(page, words) for page in PAGES for words in commands(page)]
+CLAIMS = [shlex.split(command(one.followup))[1:] for one in all_claims().values()]
+ASKED += [(ROOT / "reports" / "claims.toml", words) for words in CLAIMS]
 
 
 @functools.cache

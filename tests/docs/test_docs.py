@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs_support import DOCS, blocks, commands, file_of, pages, reference
+from docs_support import CLAIM_PAGES, DOCS, blocks, commands, file_of, pages, reference, with_claims
 from store_support import tiny_store
 
 from tracekit.cli import run
@@ -94,3 +94,8 @@ def test_a_report_says_where_it_goes(page: Path) -> None:
     lines = [line.strip() for line in page.read_text("utf-8").splitlines()]
     reports = [line for line in lines if re.match(r"tracekit report [^-]", line)]
     assert [line for line in reports if "--out" not in line and "usage" not in line.lower()] == []
+
+
+@pytest.mark.parametrize("page", CLAIM_PAGES, ids=lambda page: page.stem)
+def test_tables_of_claims_are_of_the_recorded_verdicts(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == with_claims(page), "run make reference"

@@ -9,8 +9,8 @@ import json
 import shlex
 from pathlib import Path
 
-from tracekit.answer.claims import RECORDED, all_claims, claim_facts
-from tracekit.answer.claims.table import TRACE
+from tracekit.answer.claims.every import RECORDED, claim_facts
+from tracekit.answer.claims.table import TRACE, all_claims
 from tracekit.answer.facts import Followup
 from tracekit.assets import asset_dir
 from tracekit.cli import run

@@ -13,8 +13,8 @@ import typer.main
 from click import Context
 
 from tracekit import catalogue, registry, verbs
-from tracekit.answer.claims import all_claims, with_all
-from tracekit.answer.claims.table import TRACE
+from tracekit.answer.claims.every import with_all
+from tracekit.answer.claims.table import TRACE, all_claims
 from tracekit.cli import build_app
 from tracekit.report import sentences, tables
 from tracekit.sources import all_sources
@@ -155,7 +155,7 @@ def _claims(*, main: bool) -> str:
         claim, interval = all_claims()[one.subject], sentences.interval(one)
         lost = one.about_it("worse_fraction")
         here = [sentences.value(one) or "-", f"({interval})" if interval else "",
-                "" if lost is None else f"; lost {percent(lost)}"]  # fmt: skip
+                f"; lost {percent(lost)}" if isinstance(lost, float) else ""]  # fmt: skip
         rows.append(
             {
                 "claimed": claim.text,

@@ -17,8 +17,26 @@ from tracekit.study import Study
 def studies() -> Mapping[str, Study]:
     """A small study of each kind that a page shows."""
     again = replace(fewest(), frames={**fewest().frames, "sizes": sizes(less=1)})
-    made = (comparison(), varied(), fewest(), requested())
+    made = (comparison(), varied(), fewest(), requested(), extender())
     return {**{study.name: study for study in made}, "fewest-recommended": again}
+
+
+def extender() -> Study:
+    """Spread of load by container, as ``tracekit extender-bench`` leaves it."""
+    rows = [
+        {
+            "policy": policy,
+            "resource": resource,
+            "containers": count,
+            "low_fraction": 0.1,
+            "high_fraction": 0.1 + spread * count,
+            "spread_fraction": spread * count,
+        }
+        for policy, spread in (("default_scheduler", 0.03), ("bnp", 0.02))
+        for resource in ("cpu", "net")
+        for count in range(1, 10)
+    ]
+    return Study(name="extender", about={}, frames={"curves": pl.DataFrame(rows)})
 
 
 #: Why a policy is barred under a changed assumption.

@@ -89,6 +89,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("placement-bench", "--policy", "cwt", "--policy", "bra", *_BENCH),
     ("optimize-bench", "--search", "tbesk", "--function", "sphere", "--runs", "2",
      "--iterations", "3"),
+    ("extender-bench", "--orders", "2", "--decisions", "2"),
 )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def print_table(
 
 def print_claims(facts: Sequence[Fact]) -> None:
     """Print claims, each with its number, and the command of each experiment."""
-    from tracekit.answer.claims import by_experiment
+    from tracekit.answer.claims.every import by_experiment
     from tracekit.report.sentences import command
     from tracekit.report.terminal import facts_in_full, paragraph, typed
 

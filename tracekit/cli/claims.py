@@ -12,7 +12,7 @@ PANEL = Panel.rare
 
 
 def command(asked: Asked, store: Path | str | None = None, json: JsonOption = False) -> None:
-    """Judge what papers claim by the numbers of a store and of experiments.
+    """Judge what papers claim, by a store and by experiments.
 
     A claim holds where the whole 95 % interval agrees with the printed number or direction, and
     does not hold where none of it does. With too few samples nothing is judged. Without a store,

@@ -16,14 +16,14 @@ PANEL = Panel.rare
 
 
 def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
-    """Load of three nodes pod by pod, and time of a decision, with the Liang extender.
+    """The Liang extender: load of nodes, time of a decision.
 
     Nine containers come in many orders (figures 3-2 and 3-3); a decision is timed without the
     extender, with cached metrics and with metrics that are fetched each time (table 3-1).
 
     Example: tracekit extender-bench --out extender
     """
-    from tracekit.answer.claims import claim_facts
+    from tracekit.answer.claims.every import claim_facts
 
     found = asked()
     names = ("curves", "latency")

@@ -43,7 +43,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
 
 def _claims(found: Study) -> list[Fact]:
-    from tracekit.answer.claims import claim_facts
+    from tracekit.answer.claims.every import claim_facts
 
     return claim_facts(lambda name: found.frames[name.partition("/")[2]], ("placement",))
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from tracekit.answer.claims import claim_facts
+from tracekit.answer.claims.every import claim_facts
 from tracekit.answer.comparison.facts import answer_of_comparison
 from tracekit.answer.facts import Answer, Fact, Followup, answer_of
 from tracekit.answer.interference import facts_of_binding

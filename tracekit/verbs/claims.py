@@ -41,7 +41,7 @@ def claims(
     TracekitError
         For a folder that is no store or no study.
     """
-    from tracekit.answer.claims import answer_of_claims, claim_facts
+    from tracekit.answer.claims.every import answer_of_claims, claim_facts
     from tracekit.report.data import Data, opened
 
     progress.stage("reading what claims are judged by")

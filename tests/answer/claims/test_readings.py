@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.answer.claims import claim_facts, with_all
+from tracekit.answer.claims.every import claim_facts, with_all
 from tracekit.answer.claims.shapes import has_cliff, has_period
 from tracekit.answer.claims.sizing import stands_from
 from tracekit.answer.claims.table import all_claims

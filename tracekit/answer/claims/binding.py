@@ -13,7 +13,7 @@ _AGAINST = {"binding_first_free": "least_allocated", "binding_whole_cores": "who
 def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
     """The change of lost vCPUs from other ways to bind to that of the patent."""
     repeats = frame("bind/repeats")
-    if not repeats.columns:
+    if repeats.is_empty():
         return
     lost = {
         str(name): part.sort("repeat")[_LOST].cast(pl.Float64).to_numpy()

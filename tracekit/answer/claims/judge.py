@@ -13,7 +13,9 @@ from tracekit.answer.facts import Fact, Verdict
 def judged(claim: Claim, found: Reading | None) -> Fact:
     """The verdict on a claim as a fact; without a reading nothing was run for it."""
     read = found or Reading()
-    verdict, because = ("cannot_tell", "not_run") if found is None else _verdict(claim, read)
+    verdict, because = _verdict(claim, read)
+    if found is None:
+        verdict, because = "cannot_tell", "not_run"
     return Fact(
         kind="claim",
         subject=claim.name,

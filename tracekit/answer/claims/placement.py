@@ -23,7 +23,7 @@ _SCORERS = ("lra", "bra")
 def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
     """What each claim on placement comes to."""
     sets, ends = frame("search_placement/sets"), frame("search_placement/ends")
-    if not sets.columns or not ends.columns:
+    if sets.is_empty() or ends.is_empty():
         return
     curves = {
         str(name): part.sort("set", "containers")["imbalance"]

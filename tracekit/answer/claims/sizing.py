@@ -23,7 +23,9 @@ _STANDS = 0.05
 def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
     """What each claim on sizing comes to."""
     table, training = frame("size/table"), frame("size/training")
-    agent = next(filter(is_agent, table["policy"].to_list()), None) if table.columns else None
+    agent = (
+        next(filter(is_agent, table["policy"].to_list()), None) if not table.is_empty() else None
+    )
     if agent is None:
         return
 

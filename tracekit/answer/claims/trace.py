@@ -42,15 +42,15 @@ _EDGE = 1e-9
 def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
     """What each claim on a trace comes to in a store."""
     profile = frame(PROFILE)
-    if profile.columns:
+    if not profile.is_empty():
         nodes = profile.filter(pl.col("samples") >= FEWEST_SAMPLES)
         yield from _counts(nodes)
         yield from _nodes(nodes)
         yield from _zones(nodes, frame)
-        if frame(CONTAINERS).columns:
+        if not frame(CONTAINERS).is_empty():
             yield from _containers(nodes, frame)
     rates = frame(EQUAL_RATE)
-    if rates.columns:
+    if not rates.is_empty():
         apart = rates["cpu_apart"].to_numpy()
         yield "equal_rate_cpu", _largest(np.abs(apart))
         yield "equal_rate_response", correlation_of(apart, rates["response_apart"].to_numpy())

@@ -1,0 +1,75 @@
+"""Every claim with its verdict: of a store and of experiments, or as recorded."""
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import polars as pl
+
+from tracekit.answer.claims import binding, extender, functions, placement, sizing, trace
+from tracekit.answer.claims.judge import judged
+from tracekit.answer.claims.reading import Reading
+from tracekit.answer.claims.table import Claim, all_claims
+from tracekit.answer.facts import Answer, Fact, fact_of
+from tracekit.assets import asset_dir
+
+#: Gives a frame by its name: a query, or ``<folder of results>/<frame>``; empty where absent.
+Frame = Callable[[str], pl.DataFrame]
+_EXPERIMENTS = {
+    "trace": trace.readings,
+    "placement": placement.readings,
+    "functions": functions.readings,
+    "extender": extender.readings,
+    "sizing": sizing.readings,
+    "binding": binding.readings,
+}
+#: Verdicts of the experiments as they were run with tracekit's defaults.
+RECORDED = "claims.json"
+
+
+def claim_facts(frame: Frame, experiments: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
+    """Every claim of the experiments that has a reading, judged, in the order of the table."""
+    read: dict[str, Reading] = {}
+    for name in experiments:
+        read |= dict(_EXPERIMENTS[name](frame))
+    return [judged(claim, read[name]) for name, claim in all_claims().items() if name in read]
+
+
+def recorded_facts() -> list[Fact]:
+    """The verdicts of the experiments that come with tracekit."""
+    path = asset_dir("reports") / RECORDED
+    return [fact_of(one) for one in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Every claim: the verdict given, else the recorded one, else that nothing was run for it."""
+    known = {one.subject: one for one in (*recorded_facts(), *facts)}
+    for name, claim in all_claims().items():
+        yield known[name] if name in known else judged(claim, None)
+
+
+def answer_of_claims(facts: Iterable[Fact]) -> Answer:
+    """Every claim, and how many hold."""
+    every = tuple(with_all(facts))
+    many = Counter(one.verdict for one in every)
+    counted = Fact(
+        kind="claims_judged",
+        value=many["holds"],
+        about={
+            "of": len(every),
+            "failed": many["does_not_hold"],
+            "untold": many["cannot_tell"],
+        },
+    )
+    return Answer(facts=(counted, *every))
+
+
+def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, list[Fact]]]:
+    """Claims one experiment after another, each with its first claim."""
+    known = all_claims()
+    for _, those in itertools.groupby(
+        facts, lambda one: (known[one.subject].source, known[one.subject].experiment)
+    ):
+        group = list(those)
+        yield known[group[0].subject], group
