@@ -54,34 +54,34 @@ types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
 bench-ingest: $(VENV)/.dev ## speed and memory of ingest, beside gzip
-	$(BIN)/python tests/bench/bench_ingest.py
+	$(BIN)/python bench/bench_ingest.py
 
 bench-analyze: $(VENV)/.dev ## speed of the analytics, beside one scan of the columns
-	$(BIN)/python tests/bench/bench_analyze.py
+	$(BIN)/python bench/bench_analyze.py
 
 bench-replay: $(VENV)/.dev ## placements per second, fast engine beside the plain one; also as with AVX2
-	$(BIN)/python tests/bench/bench_replay.py --avx2
+	$(BIN)/python bench/bench_replay.py --avx2
 
 bench-search: $(VENV)/.dev ## batch search, beside the same through a general library
-	$(BIN)/python tests/bench/bench_search.py
+	$(BIN)/python bench/bench_search.py
 
 bench-interference: $(VENV)/.dev ## fit and placement down to the vCPU, beside plain forms
-	$(BIN)/python -m tests.bench.bench_interference
+	$(BIN)/python -m bench.bench_interference
 
 bench-size: $(VENV)/.dev ## steps of the sizing environment, and all policies but the agent
-	$(BIN)/python tests/bench/bench_size.py
+	$(BIN)/python bench/bench_size.py
 
 bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
-	$(BIN)/python tests/bench/bench_callgraph.py 50
+	$(BIN)/python bench/bench_callgraph.py 50
 
 bench-full: $(VENV)/.dev ## the main job at the trace's own size: each stage, then all at once
-	$(BIN)/python tests/bench/bench_full.py
+	$(BIN)/python bench/bench_full.py
 
 bench-sources: $(VENV)/.dev ## every source on the real rows beside the project, known placements replayed
-	$(BIN)/python tests/bench/bench_sources.py
+	$(BIN)/python bench/bench_sources.py
 
 bench-growth: $(VENV)/.dev ## how time and memory of every verb grow; fails out of the stated bands
-	$(BIN)/python tests/bench/bench_growth.py
+	$(BIN)/python bench/bench_growth.py
 
 claims: $(VENV)/.dev demo/report.html ## run the experiments that claims are judged by, and record the verdicts
 	$(BIN)/python tests/support/claims_support.py

@@ -14,8 +14,8 @@ from tracekit.cli import run
 
 PAGES = pages()
 ROOT = DOCS.parent
-PACKAGE, TESTS = ROOT / "tracekit", ROOT / "tests"
-MODULES = [f"/{one.relative_to(ROOT)}" for top in (PACKAGE, TESTS) for one in top.rglob("*.py")]
+FOLDERS = (ROOT / "tracekit", ROOT / "tests", ROOT / "bench")
+MODULES = [f"/{one.relative_to(ROOT)}" for top in FOLDERS for one in top.rglob("*.py")]
 #: A module in the running text; the last parts of its path are enough.
 _MODULE = re.compile(r"`([\w./]+\.py)`")
 #: Names that stand for any module.
@@ -39,7 +39,7 @@ def test_a_measurement_is_linked_and_can_be_made_again(bench: Path) -> None:
     others = [one for one in (*PAGES, ROOT / "README.md", *BENCHES) if one != bench]
     assert any(bench.name in one.read_text(encoding="utf-8") for one in others)
     assert re.search(r"\b(at|commit) [0-9a-f]{7,8}\b", text, re.IGNORECASE)
-    assert re.search(r"\bmake (bench|demo)|tests/\w+/\w+\.py|tracekit \w+", text)
+    assert re.search(r"\bmake (bench|demo)|(tests|bench)/[\w/]+\.py|tracekit \w+", text)
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ def means(samples: FloatArray, *, comparisons: int = 1) -> Means:
 
     Of few repeats that are lognormal it covers 0.82 to 0.87 where 0.95 is stated, of bounded ones
     0.89 to 0.95, of others 0.94 to 0.96; no other way tried covers 0.93 of all (see
-    docs/benchmarks/chance.txt, by tests/bench/chance.py).
+    docs/benchmarks/chance.txt, by bench/chance.py).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """How fast batches are placed by search, beside the same through a general library.
 
-``python tests/bench/bench_search.py`` prints the table; ``--quick`` takes few containers, to see
+``python bench/bench_search.py`` prints the table; ``--quick`` takes few containers, to see
 that it runs. Through a library a fitness is one Python call per candidate; mealpy is used where it
 is installed (it is not needed for anything else), and its own bald eagle search in any case stands
 in for how such libraries work: see ``_one_by_one``. Times are CPU seconds of the process.

@@ -27,7 +27,7 @@ from tracekit.replay.workload.source import source_of
 from tracekit.store import Store, open_store
 
 TRACEKIT = str(Path(sys.executable).with_name("tracekit"))
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[2] / "shared" / "data"
 MIB = 1 << 20
 
 #: Folders to take in whole, or some files of them; a problem of Huawei's is two files.

@@ -1,6 +1,6 @@
 """How fast placements are decided, in ratios within one run against the plain engine.
 
-``python -m tests.bench.bench_replay`` prints the table; ``--quick`` takes a small workload, to see
+``python -m bench.bench_replay`` prints the table; ``--quick`` takes a small workload, to see
 that it runs. Every row checks that the plain engine, shown the same cluster, decides the same: at
 decisions spread evenly over the whole replay, which are also those that it is timed on. Times are
 CPU seconds of the thread, because others may use the machine. Whole replays at the trace's own size

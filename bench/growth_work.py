@@ -32,7 +32,7 @@ SEARCHES = ("tbesk", "bes", "tssa", "cmdn")
 #: So many containers that replays in six orders are compiled.
 MANY = 12_000
 
-CASES_FILE = Path(__file__).parents[1] / "golden" / "k8s_least_allocated.json"
+CASES_FILE = Path(__file__).parents[1] / "tests" / "golden" / "k8s_least_allocated.json"
 
 
 def policies(grows: str, size: int) -> tuple[str, ...]:

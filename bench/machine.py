@@ -1,6 +1,6 @@
 """What a bench ran on: processor, vector width, and what compiled code is made for.
 
-``python tests/bench/machine.py`` prints it. Rates of compiled loops depend on the width of the
+``python bench/machine.py`` prints it. Rates of compiled loops depend on the width of the
 processor's vectors; ``as_avx2()`` gives the environment in which a process behaves as one that has
 AVX2 and nothing wider would, in compiled code and in numpy alike.
 """
@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 #: A processor with AVX2, FMA and BMI, without AVX-512.
 AVX2_PROCESSOR = "haswell"

@@ -1,4 +1,4 @@
-"""``python tests/bench/bench_size.py``: decisions a second of the sizing environment, no network.
+"""``python bench/bench_size.py``: decisions a second of the sizing environment, no network.
 
 A set of the study's size, 1,722 containers and 1,440 periods, and its test part of 170: every
 container due gets a random size, and its state is read. Beside it the gymnasium environment of one

@@ -8,7 +8,7 @@ Prints four tables, from draws alone, with no replay:
   (--repeat-up-to), each look at half of what may go wrong;
 - coverage: how often 95 % intervals of a mean hold the true mean, by distribution and repeats.
 
-``python tests/bench/chance.py [--draws 2000] [--seed 0]``
+``python bench/chance.py [--draws 2000] [--seed 0]``
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the fit and the placement down to the vCPU take, and that the fast ways decide alike.
 
-``python -m tests.bench.bench_interference`` prints the table; ``--quick`` takes small sizes, to see
+``python -m bench.bench_interference`` prints the table; ``--quick`` takes small sizes, to see
 that it runs. Every row names what it is compared with in the same run, because others may use the
 machine: times are CPU seconds of the thread.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests/support"))
 
 from plain_vcpus import plain_pressure
 from vcpu_support import plain_best
