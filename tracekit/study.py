@@ -10,14 +10,14 @@ import polars as pl
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
-from tracekit.files.result_folder import ResultFolder, kind_of
+from tracekit.files.result_folder import STUDY, ResultFolder, kind_of
 from tracekit.opened import NoFileError
 from tracekit.shown import Shown
 
 SCHEMA = "tracekit/study/1"
 #: Studies in a folder of this name belong to the store or run that lies beside it.
 BESIDE = "studies"
-STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document="study.json")
+STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document=STUDY)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -58,7 +58,7 @@ def read_study(folder: Path) -> Study:
             hint="where it lies beside the run, its report shows it without being asked",
         )
     try:
-        document = STUDY_FOLDER.read(folder)
+        document = STUDY_FOLDER.sound(folder)
         frames = {name: read_frame(folder / f"{name}.parquet") for name in document["frames"]}
     except NoFileError:
         raise

@@ -189,7 +189,7 @@ def test_a_damaged_run_is_named(
 ) -> None:
     folder = tmp_path / "it"
     shutil.copytree(sound / "run", folder / "run")
-    name = "summary.parquet" if damage in FILES else "manifest.json"
+    name = "steps.parquet" if damage in FILES else "manifest.json"
     {**DOCUMENTS, **FILES}[damage](folder / "run" / name)
     code, line = said_of(folder, [command, *OF_A_RUN[command]], capsys)
     if code:

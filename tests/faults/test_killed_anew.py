@@ -27,7 +27,7 @@ _LOCK = ".lock"
 #: next one makes it of what is stored.
 _OF_THE_FOLDER = {"catalog.duckdb", ".catalog.duckdb.new", ".catalog.duckdb.new.wal"}
 #: Half a table of defects or sources, which no view names and the next one writes over.
-_HALF = {"quality/.new.parquet"}
+_HALF = {"quality/.defects.parquet.new", "quality/.sources.parquet.new"}
 
 
 def _contents(folder: Path) -> dict[str, str]:

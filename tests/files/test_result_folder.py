@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.files.result_folder import ResultFolder, is_sealed, layout_of
+from tracekit.files.checksums import checksum
+from tracekit.files.result_folder import ResultFolder, check_sound, is_sealed
+from tracekit.verbs._verify import Subset, verified
 
 KIND = ResultFolder(what="harvest", schema="tests/harvest/1")
 DOCUMENT = {"schema": "tests/harvest/1", "pears": 3}
 FRAME = pl.DataFrame({"kind": ["pear"]})
+
+
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+#: What is done to a file, by the kind of damage that it is.
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-2]),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"x"),
+    "changed": flipped,
+}
 
 
 def files(folder: Path) -> list[str]:
@@ -28,11 +47,33 @@ def test_document_frames_and_more(tmp_path: Path) -> None:
     told = json.loads((out / "manifest.json").read_text())
     assert is_sealed(told)
     assert not is_sealed({**told, "pears": 4})
-    layouts = {"fruit.parquet": layout_of(FRAME.to_arrow().schema)}
+    sums = {name: checksum(out / name) for name in ("extra.txt", "fruit.parquet")}
     rest = {name: value for name, value in told.items() if name != "seal"}
-    assert rest == {**DOCUMENT, "files": ["extra.txt", "fruit.parquet"], "layouts": layouts}
+    assert rest == {**DOCUMENT, "files": ["extra.txt", "fruit.parquet"], "checksums": sums}
     assert pl.read_parquet(out / "fruit.parquet").equals(FRAME)
     assert KIND.holds(out)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["fruit.parquet", "manifest.json"])
+def test_every_damage_is_found_with_its_kind(tmp_path: Path, damage: str, name: str) -> None:
+    KIND.write(tmp_path, DOCUMENT, {"fruit": FRAME, "timing": FRAME})
+    check_sound(tmp_path)
+    found = verified(tmp_path, Subset()).document()
+    assert (found["damaged"], found["verified"]) == ([], 2)
+    path = tmp_path / name
+    DAMAGE[damage](path)
+    if name != "manifest.json":
+        with pytest.raises(TracekitError, match=r"fruit\.parquet is damaged"):
+            KIND.sound(tmp_path)
+        whole = verified(tmp_path, Subset()).document()["damaged"]
+        assert [(one["path"], one["kind"]) for one in whole] == [(name, damage)]
+        # of two shares one has the file
+        shares = [verified(tmp_path, Subset(at, 2)).document()["damaged"] for at in (1, 2)]
+        assert sorted(shares) == [[], whole]
+    elif damage != "gone":
+        (one,) = verified(tmp_path, Subset()).document()["damaged"]
+        assert one["path"] == name
 
 
 def test_one_of_its_kind_is_replaced_but_for_what_others_put_there(tmp_path: Path) -> None:

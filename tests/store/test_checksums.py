@@ -11,9 +11,10 @@ from tests_support import NODE_HEADER, RESOURCE_HEADER, TraceFolder, node_lines,
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
+from tracekit.files.checksums import checksum
 from tracekit.ingest import ingest
 from tracekit.store import open_store
-from tracekit.store.checksums import checksum, damaged_parts, damaged_quality, stale_quality
+from tracekit.store.checksums import damaged_parts, damaged_quality, stale_quality
 from tracekit.store.manifest import FORMAT_VERSION
 from tracekit.store.quality import QUALITY
 from tracekit.verbs.check import check
@@ -72,7 +73,7 @@ def test_a_flipped_bit_is_found_named_and_mended(
         flip(store / path)
         assert run(["check", str(store), "--verify"]) == 1
         shown = capsys.readouterr()
-        assert f"to mend it ingest {source_of[path]} again" in shown.out
+        assert f"to mend it, ingest {source_of[path]} again" in shown.out
         assert f"the first: {path}" in shown.err
         summary = ingest(many.path / source_of[path], store)
         assert summary.mended == [source_of[path]]

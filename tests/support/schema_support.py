@@ -25,7 +25,7 @@ FOLDER = DOCS / "reference" / "schemas"
 #: Keys whose value is a mapping by names that come from the data or from what was asked.
 NAMED = frozenset({
     "assume", "assumptions", "barred_by", "columns", "counts", "defects", "dimensions",
-    "facts", "layouts", "missing", "models", "movable", "parameters", "params", "quantities",
+    "checksums", "facts", "missing", "models", "movable", "parameters", "params", "quantities",
     "results", "rows", "settings", "tables", "values", "options", "request", "in_the_way",
     "most_free", "closed", "arguments",
 })  # fmt: skip

@@ -53,7 +53,7 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
         When the folder holds no fit, or one without any coefficient.
     """
     try:
-        manifest = FIT_FOLDER.read(folder)
+        manifest = FIT_FOLDER.sound(folder)
         known = read_frame(folder / "coefficients.parquet")
         pooled = read_frame(folder / "pooled.parquet").row(0, named=True)
     except NoFileError:

@@ -18,7 +18,6 @@ PANEL = Panel.look
 def command(
     asked: Asked,
     store: Path,
-    verify: bool,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 when there is any defect.")
     ] = False,
@@ -34,7 +33,7 @@ def command(
     from tracekit.errors import CheckFailedError
 
     document = asked()
-    if verify:
+    if "verified" in document:
         _verify(store, document, json=json)
         return
     ledger = document["ledger"]
@@ -59,8 +58,8 @@ def _verify(store: object, document: Mapping[str, Any], *, json: bool) -> None:
         print_json({"schema": "tracekit/verify/1", **document})
     else:
         for one in damaged:
-            mend = f"ingest {one['source_file']}" if one["source_file"] else "ingest any file"
-            print(f"{one['path']} {one['found']}; to mend it {mend} again")
+            mend = f"; to mend it, ingest {one['source_file']} again" if one["source_file"] else ""
+            print(f"{one['path']} is damaged: {one['found']}{mend}")
         if unknown:
             print(f"not verified, taken in before checksums were kept: {', '.join(unknown)}")
         for path in document["stale"]:
@@ -70,12 +69,12 @@ def _verify(store: object, document: Mapping[str, Any], *, json: bool) -> None:
             )
         if document["unfinished"]:
             print("the last ingest was cut short: run it again to go on")
-        print(f"{document['verified']:,} stored files read, {len(damaged)} damaged")
+        print(f"{counted(document['verified'], 'file')} read, {len(damaged)} damaged")
     if damaged:
         raise CheckFailedError(
             f"{len(damaged)} of {document['verified']:,} files in {store} are damaged;"
             f" the first: {damaged[0]['path']}",
-            hint="ingest the trace files named above again: tracekit ingest SRC STORE",
+            hint="a store is mended by an ingest of the same files, a result is made again",
         )
 
 

@@ -14,6 +14,7 @@ from tracekit.fetch.http import CHUNK_BYTES, NoHostError, RangeRefusedError, Rem
 from tracekit.fetch.part import Part, disk_error
 from tracekit.fetch.plan import Wanted
 from tracekit.fetch.retry import GO_ON, FetchError, Retries
+from tracekit.files.replacing import replaced_file
 from tracekit.opened import read_text
 
 
@@ -183,9 +184,8 @@ class Ledger:
         with self._lock:
             self._files[path] = {"size_bytes": size_bytes, "sha256": sha256, "url": url}
             document = {"schema": SCHEMA, "files": dict(sorted(self._files.items()))}
-            aside = self._path.with_name(f"{NAME}.new")
-            aside.write_text(json.dumps(document, indent=2) + "\n")
-            aside.replace(self._path)
+            with replaced_file(self._path, follow=False) as aside:
+                aside.write_text(json.dumps(document, indent=2) + "\n")
 
 
 def _read(path: Path) -> dict[str, dict[str, object]]:

@@ -6,7 +6,6 @@ Both are hidden, so that a folder can be ingested while it is still being filled
 import dataclasses
 import errno
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +14,8 @@ from tracekit import units
 from tracekit.documents.shape import of_dataclass
 from tracekit.fetch.http import Remote
 from tracekit.fetch.retry import FetchError
+from tracekit.files.durable import put
+from tracekit.files.replacing import replaced_file
 from tracekit.opened import read_text
 
 
@@ -44,10 +45,8 @@ class Part:
     def begin(self, remote: Remote) -> None:
         """Start over, with the description first: bytes without one are worthless."""
         self.discard()
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        aside = self._about.with_name(f"{self._about.name}.new")
-        aside.write_text(json.dumps(dataclasses.asdict(remote)))
-        aside.replace(self._about)
+        with replaced_file(self._about, follow=False) as aside:
+            aside.write_text(json.dumps(dataclasses.asdict(remote)))
 
     def open_end(self) -> BinaryIO:
         """The file, to write on at its end."""
@@ -60,9 +59,7 @@ class Part:
 
     def finish(self) -> None:
         """Give the file its final name, now that it is whole."""
-        with self.path.open("rb") as handle:
-            os.fsync(handle.fileno())
-        self.path.replace(self.target)
+        put({self.path: self.target}, self.target.parent)
         self._about.unlink(missing_ok=True)
 
     def check_room(self, remote: Remote, here_bytes: int) -> None:

@@ -13,6 +13,7 @@ from tracekit.fetch.retry import FetchError
 from tracekit.fetch.server import Server, TooMuchError
 from tracekit.fetch.slices import Slice, Slices, file_name, stamp
 from tracekit.fetch.spans import spelled_span
+from tracekit.files.durable import put
 from tracekit.progress import Task
 from tracekit.sources.own._json_items import Cut, pieces
 from tracekit.sources.own._prometheus.metrics import Query
@@ -190,7 +191,7 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
         raise
     size = part.stat().st_size
     if series:
-        part.replace(target)
+        put({part: target}, folder)
     else:
         part.unlink()
     return Slice(

@@ -9,6 +9,7 @@ from typing import Any
 from tracekit.documents.shape import of_dataclass
 from tracekit.errors import TracekitError
 from tracekit.fetch.spans import spelled_time
+from tracekit.files.replacing import replaced_file
 from tracekit.opened import read_text
 from tracekit.sources.own._prometheus.warnings import of_missing_data
 
@@ -112,10 +113,9 @@ class Slices:
         return path.is_file() and path.stat().st_size == one.size_bytes
 
     def _write(self) -> None:
-        aside = self._path.with_name(f"{NAME}.new")
         document = {"schema": SCHEMA, **asdict(self._document)}
-        aside.write_text(json.dumps(document, indent=1) + "\n")
-        aside.replace(self._path)
+        with replaced_file(self._path, follow=False) as aside:
+            aside.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _words(asked: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from tracekit.errors import TracekitError
+from tracekit.files.durable import make_folder
 
 #: The lock file of a folder that has one writer at a time; a process that was killed leaves it.
 LOCK = ".lock"
@@ -42,7 +43,7 @@ def held(path: Path, *, busy: str) -> Iterator[None]:
 def _locked(path: Path, busy: str) -> IO[str]:
     """The lock file, opened and locked."""
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         try:
             number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
             handle = os.fdopen(number, "a+", encoding="utf-8")

@@ -30,9 +30,3 @@ def read_frame(path: Path) -> pl.DataFrame:
         return pl.DataFrame(pa.Table.from_arrays(table.columns, schema=plain))
     except (pa.ArrowException, UnicodeDecodeError, pl.exceptions.PanicException) as error:
         raise pl.exceptions.ComputeError(str(error)) from error
-
-
-def row_count(path: Path) -> int:
-    """How many rows a Parquet file has, by what it says of itself; errors are those of a read."""
-    with open_file(path) as file:
-        return int(pq.read_metadata(file).num_rows)

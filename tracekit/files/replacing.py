@@ -1,9 +1,9 @@
 """Replaces a file or folder in one step: a reader finds the old one or the new one.
 
-It is written under a hidden name beside its place first. Where the system can exchange two names in
-one step (Linux), a folder is put in place so; elsewhere the earlier one is put aside for a moment,
-and who finds it there puts it back. A process that is killed leaves its hidden folder or file; the
-next one that writes to the same place takes it away.
+It is written under a hidden name beside its place first, and synced before it gets its name. Where
+the system can exchange two names in one step (Linux), a folder is put in place so; elsewhere the
+earlier one is put aside for a moment, and who finds it there puts it back. A process that is killed
+leaves its hidden folder or file; the next one that writes to the same place takes it away.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.files.durable import make_folder, sync, sync_tree
 
 #: Follows the name in hidden names; what has it is ours to take away.
 _MARK = ".tracekit-"
@@ -44,13 +45,14 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
             f"{folder} is a mount point, which no folder that is written beside it can replace",
             hint=f"a folder in it can be replaced: {folder / 'NAME'}",
         )
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     put_back(folder)
     clear_away(folder)
     made, handle = _held(lambda: tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
         yield made
         made.chmod(0o777 & ~_umask())
+        sync_tree(made)
         _put_in_place(made, folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -78,23 +80,26 @@ def _plain(path: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def replaced_file(path: Path, *, follow: bool = True) -> Iterator[Path]:
+def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> Iterator[Path]:
     """A path to write to, whose file takes the place of ``path`` if all goes well.
 
     Where ``path`` is a link, it is what the link leads to that is replaced; without ``follow``, as
-    is right for a name that nobody typed, the link itself.
+    is right for a name that nobody typed, the link itself. What is not ``durable`` is not synced:
+    its reader knows by a hash whether it is what was written.
     """
     path = path.resolve() if follow and path.is_symlink() else path
     if follow and path.exists() and not path.is_file():
         yield path  # a terminal or a pipe; and for a folder the error is the caller's
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     clear_away(path)
     made, handle = _held(lambda: _new_file(path))
     try:
         yield made
         made.chmod(0o666 & ~_umask())
+        sync([made] if durable else [])
         made.replace(path)
+        sync([path.parent] if durable else [])
     finally:
         made.unlink(missing_ok=True)
         os.close(handle)
@@ -132,6 +137,7 @@ def put_back(folder: Path) -> None:
 
 
 def _put_in_place(made: Path, folder: Path) -> None:
+    """Give a folder its name; what had the name before has that of ``made`` then, or is gone."""
     while True:
         try:
             made.rename(folder)  # nothing, or an empty folder, is there
@@ -139,17 +145,19 @@ def _put_in_place(made: Path, folder: Path) -> None:
             if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
                 raise
         else:
-            return
+            break
         if _exchanged(made, folder):
-            return
+            break
         shutil.rmtree(_aside(folder), ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             folder.rename(_aside(folder))
         with contextlib.suppress(OSError):
             made.rename(folder)
-            shutil.rmtree(_aside(folder), ignore_errors=True)
-            return
+            break
         # somebody else has brought the earlier folder back in between
+    # the earlier one goes only when the new one is sure to stay
+    sync([folder.parent])
+    shutil.rmtree(_aside(folder), ignore_errors=True)
 
 
 def _exchanged(one: Path, other: Path) -> bool:

@@ -11,16 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracekit.errors import TracekitError
+from tracekit.files.checksums import Damage, as_damage, checksum, damaged
 from tracekit.files.replacing import put_back, replaced_folder, taken_over
 from tracekit.opened import NoFileError, read_text
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
-
 
 #: What the document of a result is called, where it has no name of its own.
 MANIFEST = "manifest.json"
+#: The same of a study.
+STUDY = "study.json"
+#: What helps against damage of a result.
+AGAIN = "make the folder again by the command that wrote it"
+#: Files that hold wall-clock times: their bytes differ from run to run, and no document has them.
+_TIMED = {"timing.parquet"}
 
 
 def kind_of(folder: Path) -> str:
@@ -64,6 +69,20 @@ class ResultFolder:
         """The document of a folder; raises OSError or ValueError where it has none."""
         put_back(folder)
         return json.loads(read_text(folder / self.document))
+
+    def sound(self, folder: Path) -> Any:
+        """The document of a folder, all of whose files are what was written.
+
+        Raises
+        ------
+        TracekitError
+            For the first file that is not; names it.
+        OSError, ValueError
+            When there is no document.
+        """
+        document = self.read(folder)
+        check_sound(folder)
+        return document
 
     def check_free(self, folder: Path) -> None:
         """Raise TracekitError unless nothing is there, or a folder of this kind to be replaced."""
@@ -111,7 +130,8 @@ class ResultFolder:
         with replaced_folder(folder) as made:
             yield made
             files = sorted(path.name for path in made.iterdir())
-            told = {"schema": self.schema, **document, "files": files, "layouts": _layouts(made)}
+            sums = _checksums(made)
+            told = {"schema": self.schema, **document, "files": files, "checksums": sums}
             text = json.dumps(sealed(told), indent=2, ensure_ascii=False, allow_nan=False)
             (made / self.document).write_text(text + "\n", encoding="utf-8")
             if folder.is_dir():
@@ -140,18 +160,54 @@ def _seal(document: Mapping[str, Any]) -> str:
     return _digest(json.dumps(rest, sort_keys=True))
 
 
-def layout_of(schema: pa.Schema) -> str:
-    """A hash of a table's columns and their types, by which another table is told."""
-    return _digest("\n".join(f"{field.name} {field.type}" for field in schema))
+def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The document of a folder of results, and its path; None where the folder is none.
+
+    A document that cannot be read is empty, and so has no seal.
+    """
+    for name in (STUDY, MANIFEST):
+        try:
+            found = json.loads(read_text(folder / name))
+        except OSError:
+            continue
+        except (ValueError, RecursionError):
+            found = {}
+        if isinstance(found, dict):
+            return folder / name, found
+    return None
 
 
-def _layouts(folder: Path) -> dict[str, str]:
-    """The layout of each Parquet file of a folder, by its name there."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - a folder is known without it
+def damaged_results(
+    folder: Path, name: str, document: Mapping[str, Any], checksums: Mapping[str, str]
+) -> Iterator[Damage]:
+    """The files of a result that are not what was written, its document first.
 
+    Parameters
+    ----------
+    name : of the file of the document
+    checksums : those of the document that are to be looked at
+    """
+    if not is_sealed(document):
+        yield as_damage(name, "changed")
+        return
+    yield from damaged(folder, checksums)
+
+
+def check_sound(folder: Path) -> None:
+    """Raise TracekitError for the first file of a result that is not what was written."""
+    path, document = document_of(folder) or (folder, {})
+    # a document of before there were checksums says nothing of its files
+    if "checksums" in document:
+        for one in damaged_results(folder, path.name, document, document["checksums"]):
+            raise TracekitError(f"{folder / one.path} is damaged: {one.found}", hint=AGAIN)
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """The checksum of each file of a folder, by its path there."""
     return {
-        path.relative_to(folder).as_posix(): layout_of(pq.read_schema(path))
-        for path in sorted(folder.rglob("*.parquet"))
+        path.relative_to(folder).as_posix(): checksum(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in _TIMED
     }
 
 

@@ -17,12 +17,13 @@ import numpy as np
 
 from tracekit.crew.crew import Crew, LostWorkerError
 from tracekit.errors import CheckFailedError, TracekitError
+from tracekit.files.checksums import checksum
+from tracekit.files.durable import put
 from tracekit.ingest.dimensions import Dimension, committed, extend
 from tracekit.ingest.sort import Written
 from tracekit.ingest.stage import SortTask, StageTask
 from tracekit.ingest.staged import Staged
 from tracekit.read.discover import TraceFile
-from tracekit.store.checksums import checksum
 from tracekit.store.folder import STAGING, dimension_path, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
 from tracekit.tables import all_tables
@@ -260,9 +261,10 @@ class Coordinator:
             self._dimensions[entity] = self._dimensions[entity].moved(aside, place)
         checksums = [{t: checksum(source) for source, t in some.items()} for some in moves]
         # everything is written; moving it takes no room on the disk and next to no time
-        for some in moves:
-            for source, target in some.items():
-                _move(source, self._folder / target)
+        put(
+            {source: self._folder / to for some in moves for source, to in some.items()},
+            self._folder,
+        )
         counts = {entity: count for entity, _, _, count in flight.longer}
         entries = tuple(
             make_entry(flight.file, *each)
@@ -288,8 +290,3 @@ class Coordinator:
         if staged.rejected:
             moves[staged.rejects] = rejects_path(staged.table, part)
         return moves
-
-
-def _move(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.replace(target)

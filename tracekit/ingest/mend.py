@@ -14,6 +14,8 @@ from typing import TypeVar
 
 from tracekit.crew.crew import Alone
 from tracekit.errors import TracekitError, nearest
+from tracekit.files.checksums import Damage, checksum
+from tracekit.files.durable import put
 from tracekit.files.lock import LOCK
 from tracekit.files.places import open_whole
 from tracekit.files.replacing import replaced_folder, taken_over
@@ -22,8 +24,8 @@ from tracekit.ingest.sort import part_writer
 from tracekit.read.by_reader import with_beside
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
-from tracekit.store.checksums import Damage, checksum, damaged_parts
-from tracekit.store.folder import DIMENSIONS, Store, others, part_path, rejects_path
+from tracekit.store.checksums import damaged_parts
+from tracekit.store.folder import DIMENSIONS, STAGING, Store, others, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry, write_manifest
 from tracekit.store.stored_rows import OWN, TAKEN, set_down, stored_rows
 from tracekit.tables import all_tables
@@ -332,8 +334,11 @@ def _called(name: str, names: Sequence[str]) -> str:
 def _emptied(folder: Path, entry: SourceEntry, part: int) -> SourceEntry:
     """The entry with a part without rows, which is written now; nothing else is known of it."""
     path = part_path(entry.table, part)
-    with part_writer(folder / path, all_tables()[entry.table]):
+    aside = folder / STAGING / "emptied.parquet"
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    with part_writer(aside, all_tables()[entry.table]):
         pass
+    put({aside: folder / path}, folder)
     ids = {at: one for at, one in entry.checksums.items() if at.startswith(f"{DIMENSIONS}/")}
     return dataclasses.replace(
         entry,

@@ -16,6 +16,7 @@ from tracekit.binding.folder import FRAMES as BIND_FRAMES
 from tracekit.callgraph.run import callgraph
 from tracekit.files.parquet import read_frame
 from tracekit.files.places import is_remote
+from tracekit.files.result_folder import check_sound
 from tracekit.fit.folder import FRAMES as FIT_FRAMES
 from tracekit.fit.folder import frames as fit_frames
 from tracekit.fit.rows import NothingToFitError
@@ -39,6 +40,7 @@ class Computed:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._frames: dict[str, Mapping[str, pl.DataFrame]] = {}
+        self._places: dict[str, Path] = {}
 
     def frame(self, name: str) -> pl.DataFrame:
         """``analysis/<result>``, ``callgraph/<frame>`` and so on; without columns if absent."""
@@ -65,7 +67,11 @@ class Computed:
         return None
 
     def _beside(self, kind: str) -> Path:
-        return self._store.path.resolve().parent / FOLDERS[kind]
+        """The folder of the results of a kind; TracekitError where one of its files is damaged."""
+        if kind not in self._places:
+            self._places[kind] = self._store.path.resolve().parent / FOLDERS[kind]
+            check_sound(self._places[kind])
+        return self._places[kind]
 
     def _analysis(self) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(ANALYSIS) / f"{name}.parquet" for name in all_results()}

@@ -244,7 +244,7 @@ def _loaded(
     return Data(
         fetch=fetch if database else None,
         info=describe(store) if store else None,
-        run=RUN_FOLDER.read(run) if run else None,
+        run=RUN_FOLDER.sound(run) if run else None,
         run_frames=_of_run(run) if run else {},
         results=results,
         studies=studies,

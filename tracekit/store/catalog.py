@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
+from tracekit.files.durable import put
 from tracekit.files.links import check_no_link
 from tracekit.files.lock import LOCK, held
 from tracekit.files.places import is_remote
@@ -157,7 +158,7 @@ def write_catalog(store: Store) -> None:
     temporary.unlink(missing_ok=True)
     try:
         write_catalog_to(store, temporary)
-        temporary.replace(store.path / CATALOG)
+        put({temporary: store.path / CATALOG}, store.path)
     finally:
         for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
             left.unlink(missing_ok=True)

@@ -1,64 +1,24 @@
-"""Checksums of the stored Parquet files: what an ingest wrote is what stands there still.
-
-CRC-32 and length, as for the content of trace files: no flipped bit escapes a CRC, and the
-processor computes it at several times the speed of any disk.
-"""
+"""What an ingest wrote is what stands in the store still: its parts, and its quality tables."""
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from isal.isal_zlib import crc32
 
-from tracekit.files.places import open_whole, parquet_file
+from tracekit.files.checksums import Damage, as_damage, damaged
+from tracekit.files.places import parquet_file
 from tracekit.opened import read_bytes
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.store.quality import SOURCES, quality_tables, write_quality_table
 
-_BLOCK_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class Damage:
-    """A stored file that is not what ingest wrote.
-
-    Attributes
-    ----------
-    path : relative to the store
-    source_file : the trace file to ingest again; None where any ingest mends it
-    found : what is there instead
-    """
-
-    path: str
-    source_file: str | None
-    found: str
-
-
-def checksum(path: Path) -> str:
-    """The checksum of a file: ``crc32:<8 hex digits>:<bytes>``."""
-    crc, size = 0, 0
-    block = memoryview(bytearray(_BLOCK_BYTES))
-    with open_whole(path) as file:
-        while read := file.readinto(block):
-            crc, size = crc32(block[:read], crc), size + read
-    return f"crc32:{crc:08x}:{size}"
-
 
 def damaged_parts(folder: Path, entries: Iterable[SourceEntry]) -> Iterator[Damage]:
     """The files of these entries that are missing or changed; all of them are read."""
     for entry in entries:
-        for path, wanted in entry.checksums.items():
-            try:
-                found = checksum(folder / path)
-            except OSError as error:
-                yield Damage(path, entry.file, error.strerror or str(error))
-                continue
-            if found != wanted:
-                yield Damage(path, entry.file, f"is {found}, was written as {wanted}")
+        yield from damaged(folder, entry.checksums, entry.file)
 
 
 def damaged_quality(store: Store) -> Iterator[Damage]:
@@ -73,16 +33,16 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
             with parquet_file(store.path / path) as file:
                 found, writer = file.read(), file.metadata.created_by
         except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-            yield Damage(path, None, str(error))
+            yield as_damage(path, "unreadable", why=error)
             continue
         if not found.equals(wanted.slice(0, found.num_rows)):
-            yield Damage(path, None, "is not what the manifest says")
+            yield as_damage(path, "stands apart")
         elif (
             found.num_rows == wanted.num_rows
             and writer == _writer()
             and not _is_as_written(store.path / path, wanted)
         ):
-            yield Damage(path, None, "is not what was written")
+            yield as_damage(path, "changed")
 
 
 def stale_quality(store: Store) -> Iterator[str]:

@@ -12,7 +12,9 @@ from isal.isal_zlib import crc32
 
 from tracekit.documents import shape
 from tracekit.errors import TracekitError
+from tracekit.files.durable import put
 from tracekit.files.places import found_from, told
+from tracekit.files.result_folder import STUDY
 from tracekit.opened import open_file, read_bytes
 
 FORMAT_VERSION = 5
@@ -110,10 +112,6 @@ class Manifest:
     def stated(self, table: str) -> list[SourceEntry]:
         """Those with rows that a source states, and that ingest did not work out."""
         return [one for one in self.parts(table) if one.rows and one.release != DERIVED]
-
-
-#: What the folder of a study has in the place of a manifest.
-_STUDY = "study.json"
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -215,7 +213,7 @@ def _not_a_store(folder: Path) -> TracekitError:
     nested = folder / "store"
     if (nested / NAME).exists():
         return TracekitError(f"{folder} is not a store", hint=f"did you mean {nested}?")
-    if (folder / _STUDY).exists():
+    if (folder / STUDY).exists():
         return TracekitError(
             f"{folder} is the folder of a study, not a store",
             hint=f"tracekit report {quote(str(folder))} --out study.html shows it",
@@ -263,11 +261,8 @@ def _sealed(body: bytes) -> bytes:
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file so that it is never seen half-written, not even after a crash."""
     temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-    temporary.replace(path)
+    temporary.write_bytes(data)
+    put({temporary: path}, path.parent)
 
 
 def _from_document(document: dict[str, Any]) -> Manifest:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracekit.files.durable import put
 from tracekit.store.arrow import arrow_table
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
@@ -44,11 +45,14 @@ _LINES = pa.field("lines_read", pa.int64())
 
 def write_quality(store: Store) -> None:
     """Write what ingest met, and the files it took in, as Parquet."""
-    (store.path / "quality").mkdir(exist_ok=True)
+    moves = {}
     for path, table in quality_tables(store.manifest.sources):
-        temporary = store.path / "quality" / ".new.parquet"
-        write_quality_table(table, temporary)
-        temporary.replace(store.path / path)
+        target = store.path / path
+        target.parent.mkdir(exist_ok=True)
+        aside = target.with_name(f".{target.name}.new")
+        write_quality_table(table, aside)
+        moves[aside] = target
+    put(moves, store.path)
 
 
 def write_quality_table(table: pa.Table, target: Any) -> None:

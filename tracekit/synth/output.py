@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.files.durable import make_folder, put, sync_tree
 from tracekit.files.links import check_no_link
 from tracekit.files.lock import LOCK, held
 from tracekit.opened import read_text
@@ -31,7 +32,7 @@ def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
     whole. Raises TracekitError when ``out`` holds something that this program did not write.
     """
     check_out(out)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     partial = out / _PARTIAL
     with held(out / LOCK, busy=f"{out} is being written"):
         check_no_link((partial, *(out / part for part in parts)))
@@ -43,7 +44,8 @@ def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
                 if (out / part).exists():
                     shutil.rmtree(out / part)
             for part in order:
-                (partial / part).rename(out / part)
+                sync_tree(partial / part)
+                put({partial / part: out / part}, out)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 

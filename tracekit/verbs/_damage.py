@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
-from tracekit.files.result_folder import is_sealed, layout_of
+from tracekit.files.result_folder import AGAIN, damaged_results
 from tracekit.opened import open_file, read_text
 from tracekit.store.folder import Store, open_store
 from tracekit.store.manifest import ANEW, NAME
@@ -23,7 +23,6 @@ from tracekit.tables import all_tables
 
 #: What ``tracekit run`` and ``tracekit requests`` leave beside a store, and reports read unasked.
 _BESIDE = ("store", "analysis", "calls", "fit", "bound", "size", "replay")
-_AGAIN = "make the folder again by the command that wrote it"
 
 
 def first_damage(folders: Iterable[Path]) -> TracekitError | None:
@@ -56,7 +55,7 @@ def _damage_of(folder: Path) -> TracekitError | None:
     if document != {}:
         return _of_results(folder, folder / NAME)
     if folder.name in _BESIDE:
-        return _first(_unreadable(path, _AGAIN) for path in sorted(folder.rglob("*.parquet")))
+        return _first(_unreadable(path, AGAIN) for path in sorted(folder.rglob("*.parquet")))
     return None
 
 
@@ -71,20 +70,11 @@ def _read(path: Path) -> Any:
 def _of_results(folder: Path, path: Path) -> TracekitError | None:
     document = _read(path)
     if not isinstance(document, dict):
-        return _damaged(path, "it is no JSON document", _AGAIN)
-    if not is_sealed(document):
-        return _damaged(path, "it is not what was written, or another version wrote it", _AGAIN)
-    layouts = document["layouts"]
-    return _first(
-        _unreadable(folder / name, _AGAIN) or _other_table(folder / name, layouts[name])
-        for name in sorted(layouts)
-    )
-
-
-def _other_table(path: Path, layout: str) -> TracekitError | None:
-    if layout_of(pq.read_schema(path)) == layout:
-        return None
-    return _damaged(path, "it holds another table than was written", _AGAIN)
+        return _damaged(path, "it is no JSON document", AGAIN)
+    harm = next(damaged_results(folder, path.name, document, document.get("checksums", {})), None)
+    if harm is not None:
+        return _damaged(folder / harm.path, harm.found, AGAIN)
+    return _first(_unreadable(one, AGAIN) for one in sorted(folder.glob("*.parquet")))
 
 
 def _of_store(folder: Path) -> TracekitError | None:

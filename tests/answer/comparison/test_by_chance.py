@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
+from answer_support import resealed
 
 from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.cli import run
@@ -26,7 +27,7 @@ def made(out: Path, values: list[float], seed: int) -> Path:
     mine = repeats.filter(policy="lra").sort("repeat")
     mine = mine.with_columns(pl.Series("imbalance_mean", values))
     pl.concat([repeats.filter(pl.col("policy") != "lra"), mine]).write_parquet(path)
-    return out
+    return resealed(out)
 
 
 @pytest.mark.parametrize(

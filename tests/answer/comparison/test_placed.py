@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from answer_support import resealed
 
 from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs
@@ -38,7 +39,7 @@ def made(out: Path, pending: Sequence[int], seed: int) -> Path:
     pl.concat([repeats.filter(pl.col("policy") != "lra"), mine]).write_parquet(
         out / "repeats.parquet"
     )
-    return out
+    return resealed(out)
 
 
 @pytest.mark.parametrize(("base", "new", "verdict", "placed", "outcome"), PLACED)
@@ -71,6 +72,7 @@ def test_who_was_not_in_the_base_is_not_missing(tmp_path: Path, more: int, place
     about = json.loads(path.read_text())
     about["workload"]["containers"] += more
     path.write_text(json.dumps(about))
+    resealed(runs[1])
     found = compare_runs(*runs)
     assert set(found.frames["changes"].filter(policy="lra")["placed_change"]) == {placed}
     missing = [one.value for one in facts_of_comparison(found) if one.kind == "waiting"]

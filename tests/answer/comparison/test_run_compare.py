@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from answer_support import resealed
 from workload_support import parquet_folder
 
 from tracekit.answer.comparison.facts import facts_of_comparison
@@ -165,6 +166,7 @@ def test_a_change_that_nobody_sees_is_neither_better_nor_worse(
         for table in ("summary", "repeats"):
             path = tmp_path / name / f"{table}.parquet"
             pl.read_parquet(path).with_columns(pl.lit(value).alias(measure)).write_parquet(path)
+        resealed(tmp_path / name)
     changes = compare_runs(tmp_path / "one", tmp_path / "other").frames["changes"]
     assert changes.filter(policy="lra", measure=measure)["verdict"].to_list() == [said]
 

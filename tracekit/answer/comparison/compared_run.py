@@ -109,7 +109,7 @@ def compared_run(folder: Path) -> ComparedRun:
     repeats = folder / "repeats.parquet"
     return ComparedRun(
         folder=folder.resolve(),
-        manifest=RUN_FOLDER.read(folder),
+        manifest=RUN_FOLDER.sound(folder),
         summary=read_frame(folder / "summary.parquet"),
         repeats=read_frame(repeats) if repeats.is_file() else None,
     )

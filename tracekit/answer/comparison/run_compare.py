@@ -22,7 +22,6 @@ from tracekit.answer.comparison.compared_run import (
 )
 from tracekit.answer.comparison.held_to import SAME_POLICIES, check, outcomes
 from tracekit.errors import TracekitError
-from tracekit.files.parquet import row_count
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.chance.student import paired as pairwise
@@ -35,8 +34,6 @@ from tracekit.study import Study
 NAME = "comparison"
 #: Values that differ by a smaller part of themselves are alike.
 _LEAST = 0.001
-#: Frames that have rows in every run.
-_NEVER_EMPTY = ("summary", "steps")
 
 CHANGES_SCHEMA = {
     "policy": pl.String,
@@ -86,8 +83,6 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     """
     thresholds = [parse_threshold(text) for text in fail_if]
     before, after = compared_run(base), compared_run(new)
-    for run in (before, after):
-        _check_rows(run.folder)
     common = [name for name in before.rows() if name in after.rows()]
     if not common:
         raise TracekitError(
@@ -119,17 +114,6 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             ),
         },
     )
-
-
-def _check_rows(folder: Path) -> None:
-    """A run whose frames have no rows differs from nothing, and is the same as nothing."""
-    for name in _NEVER_EMPTY:
-        path = folder / f"{name}.parquet"
-        if path.is_file() and not row_count(path):
-            raise TracekitError(
-                f"{path} has no rows; a run has one for every policy at the least",
-                hint="make the run anew: tracekit replay STORE --out RUN",
-            )
 
 
 def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.crew.crew import Crew, OnProgress
+from tracekit.files.replacing import replaced_file
 from tracekit.opened import read_bytes, read_text
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.kept import fingerprint
@@ -198,9 +199,8 @@ def _read(path: Path) -> Came | None:
 
 def _write(path: Path, came: Came) -> None:
     """A file is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: getattr(came, name).tolist() for name in _ARRAYS}
     text = json.dumps({"row": came.row, **arrays}, default=lambda value: value.item())
-    made = path.with_suffix(".new")
-    made.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
-    made.replace(path)
+    text = f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+    with replaced_file(path, follow=False, durable=False) as made:
+        made.write_text(text, encoding="utf-8")

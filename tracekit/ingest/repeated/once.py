@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
+from tracekit.files.checksums import checksum
+from tracekit.files.durable import put
 from tracekit.ingest.sort import part_writer
-from tracekit.store.checksums import checksum
 from tracekit.store.doubts import OTHERWISE
 from tracekit.store.folder import STAGING, part_path, rejects_path
 from tracekit.store.manifest import Defect, Manifest, SourceEntry
@@ -253,12 +254,15 @@ def without_rows(
                     out.write_table(left)
     sums = {path: one for path, one in entry.checksums.items() if path != old}
     sums[new] = checksum(aside)
-    aside.replace(folder / new)
+    moves = {aside: folder / new}
     rejects = rejects_path(entry.table, entry.part)
     if (folder / rejects).exists():
         moved = rejects_path(entry.table, part)
-        shutil.copyfile(folder / rejects, folder / moved)
-        sums[moved] = sums.pop(rejects, checksum(folder / moved))
+        beside = aside.with_name("once-rejects.parquet")
+        shutil.copyfile(folder / rejects, beside)
+        sums[moved] = sums.pop(rejects, checksum(beside))
+        moves[beside] = folder / moved
+    put(moves, folder)
     return replace(
         entry,
         part=part,

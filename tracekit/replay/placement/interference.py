@@ -14,6 +14,7 @@ import polars as pl
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
+from tracekit.files.result_folder import check_sound
 from tracekit.opened import NoFileError
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
@@ -57,6 +58,7 @@ class _Sums:
 
 def of_fit(folder: Path) -> Profile:
     """The profile of a fit's folder; raises TracekitError when it holds none."""
+    check_sound(folder)
     try:
         table = read_frame(folder / "coefficients.parquet")
         pooled = read_frame(folder / "pooled.parquet")["k2"][0]

@@ -20,6 +20,7 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.files.links import check_no_link
+from tracekit.files.replacing import replaced_file
 from tracekit.opened import read_bytes
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.one import Replayed, layout
@@ -72,12 +73,10 @@ class Kept:
 
     def put(self, policy: Entrant, seed: int, repeat: int, replayed: Replayed) -> None:
         """Keep a replay; a file is there whole or not at all."""
-        self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(policy, seed, repeat)
-        made = path.with_suffix(".new")
-        check_no_link((self._folder, made))
-        made.write_bytes(_encoded(replayed, _place(path)))
-        made.replace(path)
+        check_no_link((self._folder,))
+        with replaced_file(path, follow=False, durable=False) as made:
+            made.write_bytes(_encoded(replayed, _place(path)))
 
     def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
         told = f"{policy}\n{seed}\n{repeat}\n".encode()
@@ -88,8 +87,13 @@ class Kept:
 
 
 def kept_folder(out: Path) -> Path:
-    """The folder of a run's finished replays until the run folder is written."""
-    return out.parent / f".{out.name}.unfinished"
+    """The folder of a run's finished replays until the run folder is written.
+
+    Raises TracekitError where a link stands in its place.
+    """
+    folder = out.parent / f".{out.name}.unfinished"
+    check_no_link((folder,))
+    return folder
 
 
 def forget(out: Path) -> None:

@@ -171,7 +171,7 @@ def _about(run: Run) -> dict[str, Any]:
 def _read(folder: Path) -> Results:
     repeats = folder / "repeats.parquet"
     return Results(
-        RUN_FOLDER.read(folder),
+        RUN_FOLDER.sound(folder),
         read_frame(folder / "summary.parquet"),
         read_frame(repeats) if repeats.is_file() else None,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from tracekit import parameters
 from tracekit.arrays import Float32Array
-from tracekit.files.links import check_no_link
+from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import PRETRAINING, Epoch, Trainer
@@ -56,11 +56,8 @@ def save_checkpoint(trainer: Trainer, log: list[Epoch], path: Path, mark: str) -
         "target": learner.target.state_dict(),
         "optimizer": learner.optimizer.state_dict(),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f"{path.name}.part")
-    check_no_link((made,))
-    torch.save(document, made)
-    made.replace(path)
+    with replaced_file(path, follow=False) as made:
+        torch.save(document, made)
 
 
 def load_checkpoint(trainer: Trainer, path: Path, mark: str) -> list[Epoch]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracekit.arrays import Float32Array
 from tracekit.errors import TracekitError
-from tracekit.files.links import check_no_link
+from tracekit.files.replacing import replaced_file
 
 SCHEMA = "tracekit/sizing-model/1"
 #: Channels of the five convolutions, kernel 3, and widths of the two dense layers; widths ours.
@@ -64,12 +64,8 @@ def save_model(model: Model, path: Path) -> None:
         "actions": model.actions,
         "about": dict(model.about),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f".{path.name}.part")
-    check_no_link((made,))
-    with made.open("wb") as file:
+    with replaced_file(path, follow=False) as made, made.open("wb") as file:
         np.savez(file, allow_pickle=False, **{"head": np.array(json.dumps(head)), **model.layers})
-    made.replace(path)
 
 
 def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model:

@@ -12,7 +12,7 @@ import polars as pl
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.callgraph.export import NEED_AT_FULL_USE
 from tracekit.errors import TracekitError, nearest
-from tracekit.files.result_folder import MANIFEST
+from tracekit.files.result_folder import MANIFEST, check_sound
 from tracekit.opened import read_text
 from tracekit.replay.workload.facts_told import CHOSEN, requests_rest_on
 from tracekit.replay.workload.request_choice import Choice, choice_of
@@ -141,6 +141,7 @@ def _limits(folder: Path, policy: str | None) -> pl.DataFrame:
         raise TracekitError(
             f"{folder} holds no {_LIMITS}", hint="it is of an earlier tracekit: size anew"
         )
+    check_sound(folder)
     limits = pl.read_parquet(folder / _LIMITS)
     known = limits["policy"].unique(maintain_order=True).to_list()
     if policy is None and len(known) > 1:
