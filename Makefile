@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TESTERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph bench-growth bench-full bench-sources claims docs reference check lint types fmt wheel-check clean
+.PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-serve bench-size bench-callgraph bench-growth bench-full bench-sources claims docs reference check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ bench-search: $(VENV)/.dev ## batch search, beside the same through a general li
 
 bench-interference: $(VENV)/.dev ## fit and placement down to the vCPU, beside plain forms
 	$(BIN)/python -m bench.bench_interference
+
+bench-serve: $(VENV)/.dev ## answers of tracekit serve at 5,000 node names and 100 requests a second
+	$(BIN)/python bench/bench_serve.py
 
 bench-size: $(VENV)/.dev ## steps of the sizing environment, and all policies but the agent
 	$(BIN)/python bench/bench_size.py

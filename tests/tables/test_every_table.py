@@ -19,6 +19,7 @@ def test_the_base_tables_are_these() -> None:
         "node_resource",
         "node_usage",
         "service_rate",
+        "shadow_choice",
         "sharing_rule",
     ]
 

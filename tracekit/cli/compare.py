@@ -46,6 +46,9 @@ def command(
     fewer containers, by more than chance, what looks better there is not comparable, and a
     threshold that compares with the base fails.
 
+    Of a store with the record of tracekit serve --shadow, name that alone: every policy is compared
+    with production, decision by decision, with intervals over hours.
+
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
     from tracekit.answer.comparison.facts import answer_of_comparison

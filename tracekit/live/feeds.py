@@ -18,8 +18,8 @@ from tracekit.sources.own._prometheus.metrics import QUERIES
 Log = Callable[..., None]
 
 _WATCHED = {"Node": "nodes", "Pod": "pods --all-namespaces"}
-#: After so long a silence the objects that there were at the start have all come.
-_QUIET_S = 1.0
+#: After so long a silence, or so long a time, the objects that there were at the start have come.
+_QUIET_S, _SETTLED_S = 0.5, 60.0
 #: So long it waits before it starts a program again, at first and at most.
 _AGAIN_S = (1.0, 30.0)
 #: No object is longer.
@@ -99,14 +99,15 @@ class Watch:
         self.starts += 1
         self.log("watch_started", kind=self.kind, command=shlex.join(command))
         self._came = set()
-        settled = False
+        settled, began = False, time.monotonic()
         assert program.stdout is not None  # noqa: S101 - as asked for
         try:
             async for text in _documents(program.stdout):
                 self.up = True
                 if text:
                     self._take(text)
-                elif not settled and self._came:
+                late = not text or time.monotonic() - began > _SETTLED_S
+                if late and not settled and self._came:
                     settled = True
                     self._sweep()
         finally:

@@ -111,6 +111,7 @@ class Shadow:
         for policy, at in rows.items():
             cpu, memory = waiting.fractions[at].tolist()
             line: dict[str, Any] = {
+                "shadow": 1,
                 "time_ms": decided.time_ms,
                 "pod": asked.pod.name,
                 "uid": asked.pod.uid,

@@ -16,7 +16,14 @@ def compare(
     base: Annotated[
         str | Path, Argument("The run to compare with.", metavar="BASE", completes="runs")
     ],
-    new: Annotated[str | Path, Argument("The run in question.", metavar="NEW", completes="runs")],
+    new: Annotated[
+        str | Path | None,
+        Argument(
+            "The run in question; none where BASE is a store with a shadow's record.",
+            metavar="NEW",
+            completes="runs",
+        ),
+    ] = None,
     *,
     fail_if: Annotated[
         Sequence[str],
@@ -34,6 +41,9 @@ def compare(
 ) -> Study:
     """What changed from one run folder to another; see ``answer.comparison.run_compare``.
 
+    Of a store with a shadow's record alone: policies beside production; see
+    ``answer.comparison.shadow``.
+
     The study is written to ``out`` if given, for the report. Runs of different workloads are not
     held to thresholds that speak of ``base``.
     """
@@ -41,11 +51,25 @@ def compare(
     from tracekit.verbs._study import made
 
     def compared(_: object) -> Study:
+        if new is None:
+            return _shadow(Path(base), fail_if)
         study = compare_runs(Path(base), Path(new), fail_if=fail_if)
         _check_same_workload(study, fail_if)
         return study
 
     return made(compared, out)
+
+
+def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
+    from tracekit.answer.comparison.shadow import compare_shadow
+    from tracekit.errors import TracekitError
+    from tracekit.store import open_store
+
+    if fail_if:
+        raise TracekitError(
+            "--fail-if is of two runs", hint="leave it away, or name NEW too"
+        )
+    return compare_shadow(open_store(folder))
 
 
 def _check_same_workload(study: Study, fail_if: Sequence[str]) -> None:

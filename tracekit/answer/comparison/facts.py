@@ -16,6 +16,7 @@ from tracekit.answer.comparison.compared_run import (
     compares_policies,
     speaks_of_load,
 )
+from tracekit.answer.comparison.shadow import PRODUCTION, shadow_verdict
 from tracekit.answer.facts import Answer, Fact, Scalar, Verdict, answer_of
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.threshold_values import WORST
@@ -50,6 +51,8 @@ def answer_of_comparison(study: Study) -> Answer:
 def facts_of_comparison(study: Study) -> list[Fact]:
     """The facts of a comparison: one for each change, setting and threshold."""
     changes = study.frames["changes"].to_dicts()
+    if study.about["base"] == PRODUCTION:
+        return [shadow_verdict(study), *(_change(row) for row in changes)]
     return [
         _headline(study, changes),
         *_settings(study.about),

@@ -25,7 +25,7 @@ from tracekit.words import and_more
 
 #: What makes two runs comparable.
 SAME_POLICIES = "replay the same policies, with the same parameters"
-_THRESHOLD_SCHEMA = {
+THRESHOLD_SCHEMA = {
     "threshold": pl.String,
     "policy": pl.String,
     "measure": pl.String,
@@ -147,7 +147,7 @@ def outcomes(
             ),
         )
     ]
-    return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)
+    return pl.DataFrame(rows, schema=THRESHOLD_SCHEMA)
 
 
 def _outcome(

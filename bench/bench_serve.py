@@ -1,0 +1,159 @@
+"""How long tracekit serve takes to answer, at 5,000 node names and 100 requests a second.
+
+Liang's extender took 0.945 ms without it, 4.439 ms on cached metrics and 1,110.439 ms when it asked
+Prometheus each time (means of 9 decisions, a handful of nodes, network included). Here a client in
+a process of its own sends requests at fixed times over one connection, whether or not the one
+before is answered, so that waiting counts. Between two requests a pod comes to a node.
+
+``python bench/bench_serve.py [SECONDS]`` prints the table; ``--million`` sends a million
+small requests instead, and prints the memory in between.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NODES, PODS, RATE = 5_000, 50_000, 100
+POLICIES = ("default_scheduler", "target_load_packing", "least_allocated")
+
+#: Prints nodes and pods as kubectl does, then one more pod at a time.
+_KUBECTL = """
+import json, sys, time
+nodes, pods, rate = {sizes}
+def told(kind, name, **more):
+    value = {{"kind": kind, "metadata": {{"name": name, "uid": name}}, **more}}
+    print(json.dumps({{"type": "ADDED", "object": value}}), flush=False)
+def pod(at):
+    asked = {{"requests": {{"cpu": f"{{at % 9 + 1}}00m", "memory": "1Gi"}}}}
+    spec = {{"nodeName": f"node-{{at * 7919 % nodes:05d}}", "containers": [{{"resources": asked}}]}}
+    told("Pod", f"pod-{{at}}", spec=spec)
+if "nodes" in sys.argv:
+    for at in range(nodes):
+        amounts = {{"cpu": "32", "memory": "128Gi", "pods": "110"}}
+        told("Node", f"node-{{at:05d}}", status={{"capacity": amounts, "allocatable": amounts}})
+else:
+    for at in range(pods):
+        pod(at)
+sys.stdout.flush()
+at = pods
+time.sleep(5)
+while True:
+    time.sleep(1 / rate if rate else 3600)
+    if "nodes" not in sys.argv:
+        pod(at)
+        sys.stdout.flush()
+        at += 1
+"""
+
+
+class Served:
+    """A server in a process of its own, on a cluster that a program makes up."""
+
+    def __init__(self, policy: str, nodes: int, pods: int, rate: int) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        program = Path(self.folder.name) / "kubectl.py"
+        program.write_text(_KUBECTL.format(sizes=(nodes, pods, rate)))
+        kubectl = f"{sys.executable} {program}"
+        command = [sys.executable, "-m", "tracekit", "serve", "--policy", policy, "--port", "0"]
+        self.running = subprocess.Popen(
+            [*command, "--kubectl", kubectl],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.running.stdout is not None
+        self.port = int(self.running.stdout.readline().split(":")[-1].split("/")[0])
+        self.line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        while self.get("/readyz")[0] != 200:
+            time.sleep(0.2)
+
+    def get(self, target: str) -> tuple[int, bytes]:
+        self.line.request("GET", target)
+        answer = self.line.getresponse()
+        return answer.status, answer.read()
+
+    def post(self, body: bytes) -> bytes:
+        self.line.request("POST", "/v1/prioritize", body)
+        return self.line.getresponse().read()
+
+    def rss_mib(self) -> float:
+        pages = int(Path(f"/proc/{self.running.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.running.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self) -> None:
+        self.line.close()
+        self.running.terminate()
+        self.running.wait()
+        self.folder.cleanup()
+
+
+def _body(nodes: int, at: int, rng: np.random.Generator) -> bytes:
+    names = [f"node-{one:05d}" for one in rng.permutation(nodes)]
+    asked = {"requests": {"cpu": "500m", "memory": "1Gi"}}
+    pod: dict[str, Any] = {
+        "metadata": {"name": f"new-{at}", "uid": f"new-{at}"},
+        "spec": {"containers": [{"resources": asked}]},
+    }
+    return json.dumps({"Pod": pod, "Nodes": None, "NodeNames": names}).encode()
+
+
+def latency(policy: str, seconds: int) -> str:
+    """A row: percentiles from when a request was due, and processor time a request."""
+    rng = np.random.default_rng(0)
+    served = Served(policy, NODES, PODS, RATE)
+    bodies = [_body(NODES, at, rng) for at in range(50)]
+    for body in bodies:
+        served.post(body)
+    took, used, begin = [], served.cpu_s(), time.perf_counter()
+    for at in range(seconds * RATE):
+        due = begin + at / RATE
+        time.sleep(max(due - time.perf_counter(), 0.0))
+        served.post(bodies[at % len(bodies)])
+        took.append(1000 * (time.perf_counter() - due))
+    used = 1000 * (served.cpu_s() - used) / len(took)
+    served.close()
+    p50, p99, most = (float(np.quantile(took, one)) for one in (0.5, 0.99, 1.0))
+    return f"{policy:24} {p50:8.3f} {p99:8.3f} {most:9.3f} {used:12.3f}"
+
+
+def memory(requests: int) -> None:
+    """Memory of a server of 20 nodes over many requests."""
+    rng = np.random.default_rng(0)
+    served = Served("least_allocated", 20, 200, 0)
+    bodies = [_body(20, at, rng) for at in range(50_000)]
+    print(f"{'requests':>10} {'MiB':>8}")
+    for at in range(requests + 1):
+        if at % (requests // 10) == 0:
+            print(f"{at:10,} {served.rss_mib():8.1f}", flush=True)
+        served.post(bodies[at % len(bodies)])
+    served.close()
+
+
+def main() -> None:
+    if "--million" in sys.argv:
+        memory(1_000_000)
+        return
+    seconds = int(sys.argv[1]) if sys.argv[1:] else 30
+    print(f"{NODES:,} node names, {PODS:,} pods, {RATE} requests a second, times in ms")
+    print(f"{'policy':24} {'p50':>8} {'p99':>8} {'longest':>9} {'processor':>12}")
+    for policy in POLICIES:
+        print(latency(policy, seconds), flush=True)
+    print("Liang: 0.945 without, 4.439 with metrics cached, 1,110.439 asking Prometheus (means)")
+
+
+if __name__ == "__main__":
+    main()

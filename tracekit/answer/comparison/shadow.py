@@ -1,0 +1,164 @@
+"""A shadow's record: what policies would have chosen, beside what production chose."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.answer.comparison.compared_run import CHANCE, SAME, TOO_FEW
+from tracekit.answer.comparison.held_to import THRESHOLD_SCHEMA
+from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA, NAME, SETTINGS_SCHEMA
+from tracekit.answer.facts import Fact
+from tracekit.errors import TracekitError
+from tracekit.query.engine import open_database
+from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.workload.declared import Ceiling
+from tracekit.store import Store
+from tracekit.study import Study
+
+TABLE = "shadow_choice"
+PRODUCTION = "production"
+_HOUR_MS = 3_600_000
+#: The measure that decides; lower is better. Of the others it is only said that they changed.
+DECIDES = "above_ceiling_share"
+_SHARE = "_share"
+_MEASURES = (DECIDES, "cpu_fraction", "memory_fraction", "other_node_share")
+
+
+def compare_shadow(store: Store) -> Study:
+    """Every policy of a record against production, decision by decision.
+
+    A decision counts where production's choice is known. Decisions of an hour hang together, so
+    that hours are what varies: the difference of all decisions has an interval over hours.
+
+    Returns
+    -------
+    Study
+        Frames as of ``compare_runs``, with hours for orders of arrival.
+
+    Raises
+    ------
+    TracekitError
+        Where no decision has production's choice and another.
+    """
+    with open_database(store, None) as database:
+        rows = database.frame(f"SELECT * FROM {TABLE} ORDER BY time_ms, container, policy", {})
+    pairs = _pairs(rows)
+    policies = sorted(set(pairs["policy"]))
+    if not policies:
+        raise TracekitError(
+            "the record has no decision with production's choice and another",
+            hint="pods must be watched: tracekit serve --shadow FOLDER --kubectl kubectl",
+        )
+    changes = pl.DataFrame(
+        [row for name in policies for row in _changes(name, pairs.filter(policy=name))],
+        schema=CHANGES_SCHEMA,
+    )
+    return Study(
+        name=NAME,
+        about={
+            "base": PRODUCTION,
+            "new": "shadow",
+            "policies": policies,
+            "only_base": [],
+            "only_new": [],
+            "other_workload": False,
+            "settings": [],
+            "decisions": pairs.select("time_ms", "container").n_unique(),
+            "hours": (pairs["time_ms"] // _HOUR_MS).n_unique(),
+        },
+        frames={
+            "changes": changes,
+            "thresholds": pl.DataFrame(schema=THRESHOLD_SCHEMA),
+            "settings": pl.DataFrame(schema=SETTINGS_SCHEMA),
+        },
+    )
+
+
+def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
+    """A row for each decision and policy, production's choice beside it."""
+    full = Ceiling()
+    above = (pl.col("cpu_fraction") > full.cpu_fraction) | (
+        pl.col("memory_fraction") > full.memory_fraction
+    )
+    rows = rows.with_columns(above.cast(pl.Float64).alias(DECIDES))
+    own = rows.filter(policy=PRODUCTION)
+    joined = rows.filter(pl.col("policy") != PRODUCTION).join(
+        own, on=["time_ms", "container"], suffix="_base", maintain_order="left"
+    )
+    other = (pl.col("node") != pl.col("node_base")).cast(pl.Float64)
+    return joined.with_columns(other.alias("other_node_share")).with_columns(
+        pl.lit(0.0).alias("other_node_share_base")
+    )
+
+
+def _changes(policy: str, pairs: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """A policy by every measure."""
+    new = pairs.select(_MEASURES).to_numpy()
+    base = pairs.select([f"{name}_base" for name in _MEASURES]).to_numpy()
+    hours = (pairs["time_ms"] // _HOUR_MS).to_numpy()
+    found = compare(_by_hour(new - base, hours))
+    many = len(np.unique(hours))
+    for at, name in enumerate(_MEASURES):
+        low, change, high = (float(one[at]) for one in (found.low, found.mean, found.high))
+        if name.endswith(_SHARE):
+            low, high = max(low, -1.0), min(high, 1.0)
+        yield {
+            "policy": policy,
+            "measure": name,
+            "base": float(base[:, at].mean()),
+            "new": float(new[:, at].mean()),
+            "change": change,
+            "change_low": low if many >= FEWEST else None,
+            "change_high": high if many >= FEWEST else None,
+            "paired": True,
+            "orders": many,
+            "placed_change": 0.0,
+            "verdict": _verdict(name, change, many, told=bool(found.separated[at])),
+        }
+
+
+def _by_hour(differences: Any, hours: Any) -> Any:
+    """A value for each hour whose mean is that of all decisions, shape (hours, measures).
+
+    An hour with many decisions weighs as much as these (a ratio's linear form).
+    """
+    _, at, counts = np.unique(hours, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), differences.shape[1]))
+    np.add.at(sums, at, differences)
+    mean = differences.mean(axis=0)
+    return mean + (sums - mean * counts[:, None]) / counts.mean()
+
+
+def _verdict(measure: str, change: float, hours: int, *, told: bool) -> str:
+    if change == 0:
+        return SAME
+    if hours < FEWEST:
+        return TOO_FEW
+    if not told:
+        return CHANCE
+    if measure != DECIDES:
+        return "changed"
+    return "better" if change < 0 else "worse"
+
+
+def shadow_verdict(study: Study) -> Fact:
+    """Whether switching pays, by the share of choices that leave a node above the ceiling."""
+    rows = study.frames["changes"].filter(measure=DECIDES).sort("change").to_dicts()
+    best, hours = rows[0], study.about["hours"]
+    pays = best["verdict"] == "better"
+    cause = "shadow_pays" if pays else "shadow_keep" if hours >= FEWEST else "shadow_few_hours"
+    return Fact(
+        kind="verdict",
+        subject=best["policy"],
+        measure=DECIDES,
+        value=best["new"],
+        unit="fraction",
+        low=best["change_low"],
+        high=best["change_high"],
+        against=best["base"],
+        verdict="better" if pays else "cannot_tell",
+        because=cause,
+        about={"decisions": study.about["decisions"], "hours": hours, "needed": FEWEST},
+    )
