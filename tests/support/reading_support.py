@@ -130,7 +130,7 @@ def read(
 
 def stored(source: Path, folder: Path, sql: str) -> list[tuple[object, ...]]:
     """Ingest a file or folder into ``folder / "store"``, and what a query says of the store."""
-    ingest(source, folder / "store")
+    ingest(source, folder / "store", max_rejects_fraction=1.0)
     with Database(open_store(folder / "store")) as database:
         return database.frame(sql).rows()
 

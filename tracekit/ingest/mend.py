@@ -7,7 +7,7 @@ same part and the same keys, so all that came after it stays as it is.
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +21,6 @@ from tracekit.files.places import open_whole
 from tracekit.files.replacing import replaced_folder, taken_over
 from tracekit.ingest.coordinate import Coordinator, Events
 from tracekit.ingest.sort import part_writer
-from tracekit.read.by_reader import with_beside
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import damaged_parts
@@ -192,9 +191,8 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
     read = [file for file in files if isinstance(file.match, ClusterMatch)]
     stored = {file.path for file in read if known(file) is not None}
     new = [file for file in read if file.path not in stored]
-    late = next((file for file in new if _changes(file, manifest, stored)), None)
-    first = next((file for file in new if _precedes(file, stored)), None) if late is None else None
-    if late is None and first is None:
+    late = next((file for file in new if _changes(file, manifest)), None)
+    if late is None:
         return None
     there = {entry.sha256 for entry in map(known, files) if entry is not None}
     gone = [
@@ -202,15 +200,13 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
         for entry in manifest.sources
         if entry.release != DERIVED and entry.sha256 not in there
     ]
-    if late is None:
-        # where it cannot be helped, its reader says what is missing
-        return None if gone else first
     if gone:
         count = len(set(gone))
         more = f" and {count - 1} more" if count > 1 else ""
         raise TracekitError(
-            f"{late.name} {_why(late)} by reading it together with the files of the store, of"
-            f" which {gone[0]}{more} {'is' if count == 1 else 'are'} not here",
+            f"{late.name} lists the cluster again: what has left since is only seen by reading it"
+            f" together with the files of the store, of which {gone[0]}{more}"
+            f" {'is' if count == 1 else 'are'} not here",
             hint="put all of them into one folder and ingest that; the store is then made anew",
         )
     return late
@@ -238,28 +234,11 @@ def replaced_by(folder: Path, make: Callable[[Path], Made]) -> Made:
     return made
 
 
-def _why(late: TraceFile) -> str:
-    """Why a file is read together with others."""
-    if isinstance(late.match, ClusterMatch) and late.match.file.together:
-        return "lists the cluster again: what has left since is only seen"
-    return "has parts of what another file has: they only add up"
-
-
-def _precedes(file: TraceFile, stored: Collection[Path]) -> bool:
-    """Whether first rows of files that are stored are worked out of its last samples."""
-    match = file.match
-    if not isinstance(match, ClusterMatch) or not stored:
-        return False
-    return not match.file.precedes(with_beside(file)).isdisjoint(stored)
-
-
-def _changes(file: TraceFile, manifest: Manifest, stored: Collection[Path]) -> bool:
+def _changes(file: TraceFile, manifest: Manifest) -> bool:
     """Whether it is read together with files of which some are stored."""
     match = file.match
-    if not isinstance(match, ClusterMatch):
+    if not isinstance(match, ClusterMatch) or not match.file.together:
         return False
-    if not match.file.together:
-        return bool(stored) and not match.file.shares(with_beside(file)).isdisjoint(stored)
     return any(
         entry.release == match.source.name and entry.rows
         for table in ("container", "node")

@@ -13,8 +13,6 @@ from tracekit.arrays import BoolArray
 from tracekit.sources.unreadable import (
     PARTIAL_ANSWER,
     PARTIAL_DEFECT,
-    TOO_LATE,
-    TOO_LATE_DEFECT,
     UNREAD,
     UNREAD_DEFECT,
     UNREADABLE,
@@ -107,7 +105,6 @@ _BEGINNINGS = {
     **dict.fromkeys(UNREADABLE, UNREADABLE_DEFECT),
     WATCH_ENDED: WATCH_DEFECT,
     PARTIAL_ANSWER: PARTIAL_DEFECT,
-    TOO_LATE: TOO_LATE_DEFECT,
     UNREAD: UNREAD_DEFECT,
 }
 

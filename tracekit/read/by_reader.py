@@ -124,11 +124,6 @@ def _stream(path: Path, on_read: Callable[[int], None], wanted: _Wanted) -> Buff
     return BufferedReader(_Unpacked(path, on_read, wanted), _PIECE_BYTES)
 
 
-def with_beside(file: TraceFile) -> Opened:
-    """A file for the reader that takes it, with those beside it."""
-    return _with(opened(file.path, file.name), _beside(file), file)
-
-
 def _beside(file: TraceFile) -> dict[str, tuple[Opened, ...]]:
     assert isinstance(file.match, ClusterMatch)  # noqa: S101 - as the caller saw
     beside: dict[str, tuple[Opened, ...]] = {}

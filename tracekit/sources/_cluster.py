@@ -175,10 +175,6 @@ class ClusterFile:
         that two of them in one store would be neither.
     together : bool
         Whether files of this kind are read together: a later one changes what an earlier one means.
-    shares : function(Opened) -> set of Path
-        The files beside one that hold parts of the same rows; all of them are in one file's.
-    precedes : function(Opened) -> set of Path
-        The files beside one whose first rows are worked out of the last samples of this one.
     """
 
     word: str
@@ -190,8 +186,6 @@ class ClusterFile:
     archives: Archives | None = None
     alone: bool = False
     together: bool = False
-    shares: Callable[[Opened], frozenset[Path]] = lambda _: frozenset()
-    precedes: Callable[[Opened], frozenset[Path]] = lambda _: frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

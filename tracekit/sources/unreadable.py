@@ -15,9 +15,6 @@ WATCH_ENDED = "is an error of the watch"
 #: It is read, and a store behind the server may have had more of it.
 PARTIAL_ANSWER = "is of an answer that came with a warning"
 
-#: It is of before what was taken in: what a counter rose by between the two is in no rate.
-TOO_LATE = "comes too late"
-
 #: It is of no row: the file has what a table holds by other metrics alone.
 UNREAD = "is of metrics that are not read"
 
@@ -26,5 +23,4 @@ UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, NO_OBJECT)
 #: The defects that such rejects are counted as.
 UNREADABLE_DEFECT, WATCH_DEFECT = "unreadable_document", "watch_error"
 PARTIAL_DEFECT = "partial_answer"
-TOO_LATE_DEFECT = "missing_increase"
 UNREAD_DEFECT = "metric_not_read"

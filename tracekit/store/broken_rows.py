@@ -6,12 +6,7 @@ The rows themselves are in the view ``reject``.
 from collections.abc import Sequence
 
 from tracekit.errors import TracekitError
-from tracekit.sources.unreadable import (
-    PARTIAL_DEFECT,
-    TOO_LATE_DEFECT,
-    UNREAD_DEFECT,
-    WATCH_DEFECT,
-)
+from tracekit.sources.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
 from tracekit.store.manifest import MADE_UP, REJECTED, Defect, Manifest, SourceEntry
@@ -47,7 +42,7 @@ def unread(entries: Sequence[SourceEntry]) -> list[str]:
 
 
 #: Rejects that are no rows of their table: they are about a whole file or answer.
-_NO_ROWS = (WATCH_DEFECT, PARTIAL_DEFECT, TOO_LATE_DEFECT, UNREAD_DEFECT)
+_NO_ROWS = (WATCH_DEFECT, PARTIAL_DEFECT, UNREAD_DEFECT)
 
 
 def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | None:

@@ -2,15 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from tracekit.sources.unreadable import (
-    PARTIAL_DEFECT,
-    TOO_LATE_DEFECT,
-    UNREADABLE_DEFECT,
-    WATCH_DEFECT,
-)
+from tracekit.sources.unreadable import PARTIAL_DEFECT, UNREADABLE_DEFECT, WATCH_DEFECT
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
-from tracekit.words import agreeing, counted
+from tracekit.words import counted
 
 #: The source whose objects these are.
 _OURS = "kubernetes"
@@ -28,30 +23,11 @@ def told(store: Store) -> Iterator[str]:
                 f" rejects of {table}"
             )
         yield from _of_nothing(unread, ended, table)
-    yield from _too_late(store)
     used = [one for one in store.manifest.parts("container_amount") if one.release == _OURS]
     if warned := _count(used, PARTIAL_DEFECT):
         yield (
             f"answers of Prometheus came with {counted(warned, 'warning')}, so that data may be"
             " missing in them: ask for them anew; see the rejects of container_amount"
-        )
-
-
-def _too_late(store: Store) -> Iterator[str]:
-    """A sentence on increases of counters up to samples that were taken in before."""
-    entries = [
-        one
-        for table in ("container_amount", "node_amount")
-        for one in store.manifest.parts(table)
-        if _count([one], TOO_LATE_DEFECT)
-    ]
-    if entries:
-        count, first = _count(entries, TOO_LATE_DEFECT), entries[0]
-        yield agreeing(
-            count,
-            f"[increase|increases] of counters [is|are] in no rate, as {first.file} was"
-            " taken in after what it precedes: use is wrong there; take in all files together in"
-            f" one folder, into a new store; see the rejects of {first.table}",
         )
 
 

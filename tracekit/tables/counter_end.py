@@ -7,7 +7,7 @@ _NAME = "series"
 TABLE = Table(
     name="counter_end",
     title="The last sample of each scraped counter in a file, from which a later file goes on",
-    grain="file x series x stretch without silence",
+    grain="file x series",
     columns=(
         Column(name="time_ms", kind="time", unit="ms", description="Of the last sample."),
         Column(
@@ -24,15 +24,6 @@ TABLE = Table(
             minimum=0,
         ),
         Column(name="first_ms", kind="number", unit="ms", description="Time of the first sample."),
-        Column(
-            name="before_ms",
-            kind="number",
-            unit="ms",
-            description="Time of the sample before, since which the first increase counts; NULL"
-            " where none was known when the file was taken in.",
-            required=False,
-            often_absent=True,
-        ),
     ),
     key=(_NAME, "time_ms"),
     order=(_NAME, "time_ms"),

@@ -291,7 +291,7 @@ NO_JSON = {
 def test_a_line_that_is_no_json_goes_to_the_rejects(tmp_path: Path, case: str) -> None:
     whole = json.dumps({"resourceSpans": []})
     (tmp_path / "spans.json").write_text(f"{whole}\n{NO_JSON[case]}\n")
-    ingest(tmp_path / "spans.json", tmp_path / "store")
+    ingest(tmp_path / "spans.json", tmp_path / "store", max_rejects_fraction=1.0)
     parts = open_store(tmp_path / "store").manifest.parts("call")
     assert [one.rejected for one in parts] == [1]
     with Database(open_store(tmp_path / "store")) as database:

@@ -1,7 +1,6 @@
 """One's own cluster: nodes and pods from kubectl, their use from Prometheus or metrics-server."""
 
 import json
-from functools import partial
 from typing import Any
 
 from tracekit.sources._cluster import Broken, ClusterFile, ClusterSource, Opened, Read
@@ -9,7 +8,6 @@ from tracekit.sources.own._json_items import Cut, items
 from tracekit.sources.own._kubernetes.objects import holds_measurements, holds_objects, time_ms
 from tracekit.sources.own._kubernetes.requests import QuantityError, amount, resource, unit
 from tracekit.sources.own._kubernetes.shape import Rows, batches
-from tracekit.sources.own._pod_use.parts import preceding, sharing
 from tracekit.sources.own._pod_use.rows import read_exports, read_ranges, read_texts
 from tracekit.sources.own._prometheus.forms import holds_exports, holds_ranges, holds_texts
 from tracekit.sources.own._roster.read import read_objects
@@ -103,8 +101,6 @@ SOURCE = ClusterSource(
             tables=_SERIES,
             recognises=holds_ranges,
             read=read_ranges,
-            shares=partial(sharing, "range"),
-            precedes=partial(preceding, "range"),
         ),
         ClusterFile(
             word="text",
@@ -112,8 +108,6 @@ SOURCE = ClusterSource(
             tables=_SERIES,
             recognises=holds_texts,
             read=read_texts,
-            shares=partial(sharing, "text"),
-            precedes=partial(preceding, "text"),
         ),
         ClusterFile(
             word="export",
@@ -121,8 +115,6 @@ SOURCE = ClusterSource(
             tables=_SERIES,
             recognises=holds_exports,
             read=read_exports,
-            shares=partial(sharing, "export"),
-            precedes=partial(preceding, "export"),
         ),
     ),
     lacks=(

@@ -86,21 +86,6 @@ def test_an_answer_that_was_summed_up_by_pod_counts(tmp_path: Path) -> None:
     assert [row[3] for row in amounts_of(found)] == [0.5, 0.25]
 
 
-def test_containers_of_a_pod_may_be_in_a_file_beside(tmp_path: Path) -> None:
-    """Of web-1 the containers are in the other file, and its use was counted in both."""
-    cgroup, space = {"id": POD_CGROUPS[0]}, {"namespace": "default"}
-    whole = [
-        (MEMORY, {**space, "pod": pod, **cgroup}, at_times(700, 710)) for pod in ("web-1", "web-2")
-    ]
-    inner = {**space, "pod": "web-1", "container": "main", "id": "/a/b"}
-    for form, name in ((as_dump, "txt"), (as_export, "jsonl")):
-        pods = written(tmp_path / f"pods.{name}", form(whole))
-        mine = written(tmp_path / f"mine.{name}", form([(MEMORY, inner, at_times(600, 610))]))
-        beside = files_beside(pods, mine)
-        assert {row[1] for row in amounts_of(read(NAME, pods, beside))} == {"default/web-2"}
-        assert [row[3] for row in amounts_of(read(NAME, mine, beside))] == [600.0, 610.0]
-
-
 def test_containers_of_another_time_leave_the_cgroup_its_use(tmp_path: Path) -> None:
     """Before a node had a runtime that tells of containers."""
     whole = {"namespace": "default", "pod": "web-1", "id": POD_CGROUPS[0]}

@@ -150,7 +150,11 @@ def test_what_kubectl_printed_is_not_said_again_and_what_it_did_not_print_is_add
 
 def test_a_size_in_one_file_belongs_to_the_pod_of_another(tmp_path: Path) -> None:
     """Each of the fetched files holds one metric; together they give what one file would."""
-    paths = [written(tmp_path / f"{at:02}.json", as_range([one])) for at, one in enumerate(CLUSTER)]
+    names = sorted({name for name, _, _ in CLUSTER})
+    paths = [
+        written(tmp_path / f"{at:02}.json", as_range([one for one in CLUSTER if one[0] == name]))
+        for at, name in enumerate(names)
+    ]
     parts = [read(NAME, path, files_beside(*paths)) for path in paths]
     sizes = [
         row

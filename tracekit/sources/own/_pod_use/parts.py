@@ -1,33 +1,27 @@
-"""Whose use a series is, and which part of it; where parts lie in several files, who adds them up.
+"""Whose use a series is, and which part of it; files that have parts of one use are refused.
 
 The containers of a pod, the modes of a node's CPUs and the two metrics of a difference add up at
-each time. Where they lie in several files of one time, one of these files takes them all, and so it
-does where one has samples of a counter between those of another.
+each time, within one file. A counter goes on from one file to the next.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from hashlib import file_digest
 
-import numpy as np
+import polars as pl
 
+from tracekit.errors import TracekitError
+from tracekit.files.places import open_whole
 from tracekit.sources._cluster import Opened
+from tracekit.sources.own._prometheus.counters import FETCH, SCHEMA, Ends
 from tracekit.sources.own._prometheus.forms import stated_name
 from tracekit.sources.own._prometheus.metrics import FORMERLY, QUERIES, USES, Use
 from tracekit.sources.own._prometheus.replicas import apart_from_replica
-from tracekit.sources.own._prometheus.runs import Followed, Part, Runs, parts_of
 from tracekit.sources.own._prometheus.series import Series, read_series
-from tracekit.sources.own._roster.roster import (
-    SERIES,
-    Files,
-    Roster,
-    files_of,
-    roster,
-    roster_of,
-)
+from tracekit.sources.own._roster.roster import SERIES, Files, Roster, files_of, roster_of
 
 #: What of a pod or node a series is. Series alike in these differ in who scraped them, or in which
 #: start of a container they saw.
@@ -65,156 +59,103 @@ def node_of(labels: Mapping[str, str], known: Roster) -> str:
     return known.state.instances.get(host, host)
 
 
-@dataclass(kw_only=True)
-class _Held:
-    """The parts and counters that a file holds, from when until when."""
-
-    parts: set[tuple[object, ...]]
-    counters: set[int]
-    first_ms: int
-    last_ms: int
-
-
-class Parts:
-    """Which parts this file leaves to another, and which it takes from others.
-
-    Attributes
-    ----------
-    file : int
-        The number of this file.
-    followed : Followed
-        What is before the samples of each file.
-    """
-
-    def __init__(self, opened: Opened, word: str, known: Roster) -> None:
-        self._known, self._stored = known, frozenset(opened.stored_sizes)
-        self._files = files_of(opened, word)
-        every = self._files.files
-        self.file = next(at for at, (_, one) in enumerate(every) if one.path == opened.path)
-        self._index, self.followed = _index(self._files, self._stored, parts_of(opened))
-        self.before = functools.cache(self.followed.of)
-        #: Of what is divided here: the file that takes it, and those it is taken from.
-        self._owner: dict[_Key, tuple[int, list[int]]] = {}
-        for key, held in self._index.items():
-            some = _at_one_time(held, self.file) if self.file in held else []
-            woven = any(self.followed.woven & held[one].counters for one in some)
-            if woven or _divided(held, some):
-                # what was scraped is put on a grid, and answers with it
-                owner = min(some, key=lambda one: (every[one][0] == "range", one))
-                self._owner[key] = owner, some
-
-    def elsewhere(self, series: Series, use: Use) -> bool:
-        """Whether another file takes it."""
-        key = _key_of(series, use, self._known, self._stored) if self._owner else None
-        return key in self._owner and self._owner[key][0] != self.file
-
-    def woven(self, series: Series, use: Use) -> int | None:
-        """The number of a counter of which files have samples between each other's, else None."""
-        if not self.followed.woven or not (use.counter and series.raw):
-            return None
-        number = series.number.counter
-        if number not in self.followed.woven:
-            return None
-        return number if _key_of(series, use, self._known, self._stored) in self._owner else None
-
-    @property
-    def step_ms(self) -> int:
-        """The step of files that are too short to state one; 1 where none is known."""
-        return self.followed.step_ms
-
-    def taken(self) -> Iterator[tuple[int, Series]]:
-        """The series of other files that this one takes, each with the number of its file."""
-        mine = {key: some for key, (owner, some) in self._owner.items() if owner == self.file}
-        for at in sorted({one for some in mine.values() for one in some} - {self.file}):
-            for series, use in _series(*self._files.files[at]):
-                key = _key_of(series, use, self._known, self._stored)
-                if key is not None and at in mine.get(key, ()):
-                    yield at, series
-
-    def shared(self) -> frozenset[Path]:
-        """The files with which this one shares what it holds."""
-        some = {at for _, group in self._owner.values() for at in group if at != self.file}
-        return frozenset(self._files.files[at][1].path for at in some)
-
-    def precedes(self) -> frozenset[Path]:
-        """The files whose first increases count since samples of this one."""
-        return frozenset(self._files.files[at][1].path for at in self.followed.precedes(self.file))
-
-    def spans(self, pod: str, resource: str) -> Iterator[tuple[int, int]]:
-        """From when until when each file has containers of a pod by their names."""
-        for held in self._index.get(("container", pod, resource, False), {}).values():
-            yield held.first_ms, held.last_ms
-
-
-def sharing(word: str, opened: Opened) -> frozenset[Path]:
-    """The files with which a file shares the use of a pod or node."""
-    return Parts(opened, word, roster(opened, word)).shared()
-
-
-def preceding(word: str, opened: Opened) -> frozenset[Path]:
-    """The files that go on with counters where a file ends."""
-    return Parts(opened, word, roster(opened, word)).precedes()
-
-
-def _divided(held: Mapping[int, _Held], some: Collection[int]) -> bool:
-    """Whether some files hold other parts than the others."""
-    parts = [held[one].parts for one in some]
-    return any(one != parts[0] for one in parts[1:])
-
-
-def _at_one_time(held: Mapping[int, _Held], mine: int) -> list[int]:
-    """The files whose time overlaps with that of one, or with that of another such file."""
-    group: list[int] = []
-    end = None
-    for at in sorted(held, key=lambda one: (held[one].first_ms, one)):
-        if end is None or held[at].first_ms > end:
-            if mine in group:
-                break
-            group, end = [], held[at].last_ms
-        group.append(at)
-        end = max(end, held[at].last_ms)
-    return group
-
-
-@functools.lru_cache(maxsize=2)
-def _index(
-    files: Files, stored: frozenset[str], ends: tuple[Part, ...]
-) -> tuple[Mapping[_Key, dict[int, _Held]], Followed]:
-    """What each file holds in parts, empty where only one has any; and what goes on where."""
-    found: dict[_Key, dict[int, _Held]] = {}
-    runs = Runs()
-    several = len(files.series()) > 1
-    if not several and not ends:
-        return found, Followed(runs.frame(), ends)
-    known = roster_of(files)
-    for at, (word, opened) in enumerate(files.files):
-        if word not in SERIES or (word == "range" and stated_name(opened) in _SUMMED):
-            continue
-        for series, use in _series(word, opened):
-            counts = use.counter and series.raw and not is_idle(series.labels, use)
-            if counts:
-                runs.note(series, at)
-            key = _key_of(series, use, known, stored) if several else None
-            if key is not None:
-                of = found.setdefault(key, {})
-                _note(of, at, part_of(series, use), series.times_ms)
-                of[at].counters |= {series.number.counter} if counts else set()
-    return found, Followed(runs.frame(), ends)
-
-
 def is_idle(labels: Mapping[str, str], use: Use) -> bool:
     """Whether a series is of what is not at work."""
     return any(labels.get(label) in values for label, values in use.without)
 
 
-def _note(of: dict[int, _Held], at: int, part: tuple[object, ...], times_ms: np.ndarray) -> None:
-    first, last = int(times_ms[0]), int(times_ms[-1])
-    held = of.get(at)
-    if held is None:
-        of[at] = _Held(parts={part}, counters=set(), first_ms=first, last_ms=last)
-    else:
-        held.parts.add(part)
-        held.first_ms, held.last_ms = min(first, held.first_ms), max(last, held.last_ms)
+@dataclass(kw_only=True)
+class _Held:
+    """What a file has of one use: its parts, whether they are counters, from when until when."""
+
+    first_ms: int
+    last_ms: int
+    parts: set[tuple[object, ...]] = field(default_factory=set)
+    counts: bool = False
+
+    def clashes(self, other: _Held) -> bool:
+        """Whether both have some of it at one time that makes one only together."""
+        at_once = self.first_ms < other.last_ms and other.first_ms < self.last_ms
+        return at_once and (self.parts != other.parts or (self.counts and other.counts))
+
+
+@dataclass(frozen=True)
+class _File:
+    """What a file has of each use, and the ends of its counters."""
+
+    opened: Opened
+    held: Mapping[_Key, _Held]
+    ends: pl.DataFrame
+
+
+def ends_beside(opened: Opened, word: str) -> pl.DataFrame:
+    """The ends of counters in the files beside one.
+
+    Raises
+    ------
+    TracekitError
+        Where a file before it, by name, has other parts of the same use, or samples of the same
+        counters, at one time.
+    """
+    files = files_of(opened, word)
+    if len(files.series()) < 2:
+        return pl.DataFrame(schema=SCHEMA)
+    index = _index(files, frozenset(opened.stored_sizes))
+    others = [one for one in index if one.opened.path != opened.path]
+    for mine in (one for one in index if one.opened.path == opened.path):
+        for other in others:
+            if other.opened.path < opened.path:
+                _check_apart(mine, other)
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *(one.ends for one in others)])
+
+
+def _check_apart(mine: _File, other: _File) -> None:
+    for key, held in mine.held.items():
+        before = other.held.get(key)
+        if before is not None and held.clashes(before):
+            _, whose, resource, _ = key
+            raise TracekitError(
+                f"{mine.opened.name} and {other.opened.name} both have samples of {resource} of"
+                f" {whose} at {max(held.first_ms, before.first_ms)}, its use only together",
+                hint=FETCH,
+            )
+
+
+@functools.lru_cache(maxsize=2)
+def _index(files: Files, stored: frozenset[str]) -> tuple[_File, ...]:
+    """What each file with series has; of files with the same bytes the first one's."""
+    known = roster_of(files)
+    found: dict[tuple[int, str], _File] = {}
+    sizes = [one.path.stat().st_size for _, one in files.files]
+    for size, (word, opened) in zip(sizes, files.files, strict=True):
+        if word not in SERIES or (word == "range" and stated_name(opened) in _SUMMED):
+            continue
+        # only files of one size may have the same bytes
+        same = (size, _digest(opened) if sizes.count(size) > 1 else "")
+        found.setdefault(same, _held(word, opened, known, stored))
+    return tuple(found.values())
+
+
+def _digest(opened: Opened) -> str:
+    with open_whole(opened.path) as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _held(word: str, opened: Opened, known: Roster, stored: Collection[str]) -> _File:
+    held: dict[_Key, _Held] = {}
+    ends = Ends()
+    for series, use in _series(word, opened):
+        counts = use.counter and series.raw and not is_idle(series.labels, use)
+        if counts:
+            ends.note(series)
+        key = _key_of(series, use, known, stored)
+        if key is not None:
+            first, last = int(series.times_ms.min()), int(series.times_ms.max())
+            one = held.setdefault(key, _Held(first_ms=first, last_ms=last))
+            one.first_ms, one.last_ms = min(first, one.first_ms), max(last, one.last_ms)
+            one.parts.add(part_of(series, use))
+            one.counts |= counts
+    return _File(opened, held, ends.frame())
 
 
 def _series(word: str, opened: Opened) -> Iterator[tuple[Series, Use]]:
@@ -225,21 +166,17 @@ def _series(word: str, opened: Opened) -> Iterator[tuple[Series, Use]]:
 
 
 def _key_of(series: Series, use: Use, known: Roster, stored: Collection[str]) -> _Key | None:
-    """Whose use a series is a part of; None where it is no part of any, or the whole.
-
-    A counter of the whole is its own: samples of it may lie in several files.
-    """
+    """Whose use a series is a part of; None where it is no part of any, or the whole."""
     labels = series.labels
     if is_idle(labels, use):
         return None
-    if not use.sign and not any(labels.get(one) for one in _DIVIDING):
-        if not (use.counter and series.raw and (labels.get("pod") or use.fills == "node")):
-            return None
-        return ("series", f"{series.number.counter:016x}", use.resource, False)
+    counts = use.counter and series.raw
+    if not (use.sign or counts or any(labels.get(one) for one in _DIVIDING)):
+        return None
     if use.fills == "node":
         node = node_of(labels, known)
         whose = known.node_called(node, stored) if node else ""
     else:
-        inner = use.sandbox or labels.get("container") not in NO_CONTAINER
+        inner = use.sandbox or counts or labels.get("container") not in NO_CONTAINER
         whose = pod_of(series) if labels.get("pod") and inner else ""
     return (use.fills, whose, use.resource, bool(use.sign)) if whose else None

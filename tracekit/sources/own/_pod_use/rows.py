@@ -1,18 +1,31 @@
 """Rows of nodes, containers and what they use out of time series."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own._impossible_use import possible
 from tracekit.sources.own._kubernetes.shape import batches
 from tracekit.sources.own._pod_use.around import Outer, of_whole_pod
-from tracekit.sources.own._pod_use.ends import Ends
-from tracekit.sources.own._pod_use.parts import NO_CONTAINER, Parts, is_idle, node_of, pod_of
+from tracekit.sources.own._pod_use.parts import (
+    NO_CONTAINER,
+    ends_beside,
+    is_idle,
+    node_of,
+    pod_of,
+)
 from tracekit.sources.own._pod_use.seen import astray, described
 from tracekit.sources.own._pod_use.sums import Sums
 from tracekit.sources.own._prometheus.clusters import check_one_cluster, clusters_of
+from tracekit.sources.own._prometheus.counters import (
+    Before,
+    Ends,
+    check_apart,
+    stored_ends,
+)
 from tracekit.sources.own._prometheus.metrics import STATES, USES, Use
 from tracekit.sources.own._prometheus.nobody import (
     AROUND,
@@ -23,22 +36,19 @@ from tracekit.sources.own._prometheus.nobody import (
     not_read,
     unknown_node,
 )
-from tracekit.sources.own._prometheus.runs import SEAM, WOVEN
-from tracekit.sources.own._prometheus.seams import Seams
 from tracekit.sources.own._prometheus.series import Series, read_series
-from tracekit.sources.own._prometheus.woven import Woven
 from tracekit.sources.own._roster.roster import Roster, roster
 
 #: Clocks and scrapes may differ so much; use from before that is not the pod's.
 _EARLY_MS = 300_000
 
 
-@dataclass
+@dataclass(frozen=True)
 class _To:
     """Where use goes: who is known, nodes of files from before, sums, what may count twice.
 
-    ``clusters`` are the names of the clusters that were met, ``woven`` what lies between samples of
-    other files, ``seams`` what lies between replicas of one file.
+    ``clusters`` are the names of the clusters that were met, ``ends`` those of the counters of the
+    file, ``before`` those of other files.
     """
 
     known: Roster
@@ -46,8 +56,8 @@ class _To:
     sums: Sums
     outer: Outer
     clusters: set[str]
-    woven: Woven = field(default_factory=Woven)
-    seams: Seams = field(default_factory=Seams)
+    ends: Ends
+    before: Before
 
 
 def read_ranges(opened: Opened) -> Read:
@@ -67,10 +77,10 @@ def read_texts(opened: Opened) -> Read:
 
 def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     known = roster(opened, word)
-    parts = Parts(opened, word, known)
-    sums = Sums(parts, scraped=scraped)
-    to = _To(known, opened.stored_sizes, sums, Outer(), set(known.state.clusters))
-    ends = Ends(parts)
+    stored = stored_ends(opened)
+    before = Before(pl.concat([stored, ends_beside(opened, word)]))
+    sums, clusters = Sums(scraped=scraped), set(known.state.clusters)
+    to = _To(known, opened.stored_sizes, sums, Outer(), clusters, Ends(), before)
     met: set[str] = set()
     others: set[str] = set()
 
@@ -78,55 +88,35 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         (met if name in USES or name in STATES else others).add(name)
         return name in USES or name in STATES
 
-    yield from _added(read_series(opened, word, wanted), to, parts, ends)
-    for file, series in parts.taken():
-        if not _held(series, to, parts):
-            _use(series, USES[series.name], to, file)
-    for series in to.woven.series():
-        found = _use(series, USES[series.name], to, WOVEN)
-        if isinstance(found, Broken):
-            yield found
-    for series in to.seams.series():
-        _use(series, USES[series.name], to, SEAM)
+    yield from _added(read_series(opened, word, wanted), to)
+    to.ends.check_replicas(opened.name)
+    check_apart(opened.name, to.ends.frame(), stored)
     if others and not met:
         _check_described(opened.name, others, known)
     yield from not_read(others, met)
     check_one_cluster(opened.name, to.clusters)
-    sums.leave_out(to.outer.numbers(parts))
+    sums.leave_out(to.outer.numbers())
     yield from astray(opened, known)
     yield from batches(described(opened, known))
     nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
     yield from possible(sums.rows(), opened.name, nodes, places=known.places())
-    yield from ends.rows()
+    yield from to.ends.rows()
 
 
-def _added(some: Iterable[Series | Broken], to: _To, parts: Parts, ends: Ends) -> Iterator[Broken]:
-    """Adds the series of the file to the sums, but for those that another file takes."""
+def _added(some: Iterable[Series | Broken], to: _To) -> Iterator[Broken]:
+    """Adds the series of the file to the sums."""
     unused = Unused()
     for series in some:
         if isinstance(series, Broken):
             yield series
         elif series.name in USES:
             use = USES[series.name]
-            to.clusters |= clusters_of(series)
-            left = parts.elsewhere(series, use) or _held(series, to, parts)
-            found = None if left else _use(series, use, to, parts.file)
-            if found is None and use.counter and series.raw:
-                yield from ends.note(series, use)
-                if not parts.followed.known:
-                    to.seams.note(series)
+            to.clusters.update(clusters_of(series))
+            found = _use(series, use, to)
             unused.note(series, found if isinstance(found, str) else "")
             if isinstance(found, Broken):
                 yield found
     yield from unused.told()
-
-
-def _held(series: Series, to: _To, parts: Parts) -> bool:
-    """Whether it waits for samples of it that are in other files."""
-    number = parts.woven(series, USES[series.name])
-    if number is not None:
-        to.woven.hold(series)
-    return number is not None
 
 
 def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:
@@ -148,7 +138,7 @@ def _check_described(name: str, others: Collection[str], known: Roster) -> None:
         )
 
 
-def _use(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:
+def _use(series: Series, use: Use, to: _To) -> Broken | str | None:
     """Add a series to the sums of what its container or node uses; or says why not."""
     labels = series.labels
     if is_idle(labels, use):
@@ -160,12 +150,13 @@ def _use(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:
         called = to.known.node_called(node, to.stored)
         if not called:
             return unknown_node(series, node)
-        to.sums.add(series, use, called, lambda _: called, lives=[], file=file)
+        before = _before(series, use, to)
+        to.sums.add(series, use, called, lambda _: called, lives=[], before=before)
         return None
-    return _use_of_pod(series, use, to, file)
+    return _use_of_pod(series, use, to)
 
 
-def _use_of_pod(series: Series, use: Use, to: _To, file: int) -> Broken | str | None:
+def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | str | None:
     known, sums = to.known, to.sums
     labels = series.labels
     # the answer to a query of ours, or of a recording rule that has its name
@@ -194,10 +185,17 @@ def _use_of_pod(series: Series, use: Use, to: _To, file: int) -> Broken | str | 
         )
     if not use.sandbox:
         to.outer.note(series, sums.part(series, use, pod))
+    before = _before(series, use, to)
     uid = labels.get("uid", "")
     if uid or len(names) < 2:
         container = known.container(pod, uid)
-        sums.add(series, use, pod, lambda _: container, lives=[], file=file)
+        sums.add(series, use, pod, lambda _: container, lives=[], before=before)
     else:
-        sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts), file=file)
+        sums.add(series, use, pod, lambda at: names[max(at, 0)], lives=list(starts), before=before)
     return None
+
+
+def _before(series: Series, use: Use, to: _To) -> tuple[int, float] | None:
+    """The last sample of a counter in a file before, for its first samples in this one."""
+    is_first = use.counter and series.raw and to.ends.note(series)
+    return to.before.of(series) if is_first else None

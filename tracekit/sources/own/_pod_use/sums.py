@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken
-from tracekit.sources.own._pod_use.parts import Parts, part_of
+from tracekit.sources.own._pod_use.parts import part_of
+from tracekit.sources.own._prometheus.counters import rated
 from tracekit.sources.own._prometheus.grid import Distances, apart, heard, on_grid, summed
 from tracekit.sources.own._prometheus.metrics import Use
-from tracekit.sources.own._prometheus.seams import Increases
 from tracekit.sources.own._prometheus.series import Series
 from tracekit.words import counted
 
@@ -25,9 +25,9 @@ _ALL_AT_ONCE = "bytes"
 #: An entity, its resource and where that stands: a number for each.
 _Key = tuple[str, str, str, str]
 #: Samples that come together: of which entity and part, with which sign, where, and if as rates.
-_HEADS = ("entity", "part", "cgroup", "sign", "line", "rate")
-_Of = tuple[int, int, int, int, int, bool]
-_SAMPLES = ("time_ms", "value", "passed_ms")
+_HEADS = ("entity", "part", "cgroup", "sign", "line", "series", "rate")
+_Of = tuple[int, int, int, int, int, int, bool]
+_SAMPLES = ("time_ms", "value", "seed")
 
 
 class Sums:
@@ -40,10 +40,8 @@ class Sums:
     part, which holds until the next one, or until its series ends, or until it counts as silent.
     """
 
-    def __init__(self, parts: Parts, *, scraped: bool) -> None:
+    def __init__(self, *, scraped: bool) -> None:
         self._scraped = scraped
-        self._usual_step_ms = parts.step_ms
-        self._increases = Increases(parts.before)
         self._distances: dict[tuple[str, str], Distances] = {}
         self._keys: dict[_Key, int] = {}
         self._paired: set[int] = set()
@@ -67,31 +65,34 @@ class Sums:
         name: Callable[[int], str],
         *,
         lives: Sequence[int],
-        file: int,
+        before: tuple[int, float] | None = None,
     ) -> None:
         """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``.
 
-        It is of a file that ``Parts`` knows by its number.
+        ``before`` is the last sample of a counter in a file before.
         """
         part = self.part(series, use, whose)
         self._distances.setdefault((use.fills, use.resource), Distances()).note(series.times_ms)
         rate = use.counter and series.raw
-        times, values, passed = self._increases.since_before(
-            series, file, rate=rate, followed=rate or self._scraped
-        )
+        times, values = series.times_ms, series.values
+        seed = np.zeros(len(times), dtype=np.bool_)
+        if before is not None:
+            times, values = np.r_[before[0], times], np.r_[before[1], values]
+            seed = np.r_[True, seed]
         if rate:
             self._counted.setdefault((use.fills, use.resource), (series.name, series.line))
         if ends := len(series.ends_ms):
             times = np.concatenate([times, series.ends_ms])
             values = np.concatenate([values, np.full(ends, np.nan)])
-            passed = np.concatenate([passed, np.zeros(ends, dtype=np.int64)])
+            seed = np.concatenate([seed, np.zeros(ends, dtype=np.bool_)])
         life = np.searchsorted(np.asarray(lives, dtype=np.int64), times, side="right") - 1
         for one in np.unique(life).tolist() if len(lives) else [0] * bool(len(times)):
             chosen = life == one if len(lives) else slice(None)
             entity = self._entity(use, name(one))
             sized = values[chosen] * (use.sign or 1)
-            of = entity, part, self._cgroup(part, series), use.sign, series.line, rate
-            self._take(of, times[chosen], sized, passed[chosen])
+            cgroup = self._cgroup(part, series)
+            of = entity, part, cgroup, use.sign, series.line, series.number.counter, rate
+            self._take(of, times[chosen], sized, seed[chosen])
 
     def part(self, series: Series, use: Use, whose: str) -> int:
         """The number of what a series is beside others of its entity, however often it is seen."""
@@ -135,14 +136,15 @@ class Sums:
             orient="row",
         )
         paired = pl.Series("entity", sorted(self._paired), dtype=pl.Int32)
-        rated: set[int] = set()
+        having_rates: set[int] = set()
         nested = self._nested()
         for every in self._some():
             kept = every.filter(~pl.col("part").is_in(self._left_out.implode()))
             kept = kept.join(nested, on=nested.columns, how="anti", maintain_order="left")
+            kept = rated(kept)
             yield from self._repeated(kept, names)
             samples = heard(kept, self._steps())
-            rated |= set(samples.filter("rate")["entity"].unique())
+            having_rates |= set(samples.filter("rate")["entity"].unique())
             frame = summed(self._in_common(samples))
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
             yield from _halved(halves.join(names, on="entity", how="left"))
@@ -164,7 +166,7 @@ class Sums:
                             "line",
                         ),
                     )
-        yield from self._never_rated(rated)
+        yield from self._never_rated(having_rates)
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -183,9 +185,11 @@ class Sums:
         found = on_grid(samples.filter(some))
         return pl.concat([samples.filter(~some).select(found.columns), found])
 
-    def _never_rated(self, rated: set[int]) -> Iterator[Broken]:
-        """Counters of which not one rate could be made; ``rated`` are entities with any."""
-        known = {(fills, what) for (fills, _, what, _), key in self._keys.items() if key in rated}
+    def _never_rated(self, having_rates: set[int]) -> Iterator[Broken]:
+        """Counters of which not one rate could be made; ``having_rates`` are entities with any."""
+        known = {
+            (fills, what) for (fills, _, what, _), key in self._keys.items() if key in having_rates
+        }
         for (fills, resource), (name, line) in self._counted.items():
             if (fills, resource) not in known:
                 yield Broken(
@@ -236,7 +240,7 @@ class Sums:
             [
                 (
                     key,
-                    self._distances[fills, resource].step_ms(self._usual_step_ms),
+                    self._distances[fills, resource].step_ms(),
                     unit == _ALL_AT_ONCE,
                 )
                 for (fills, _, resource, unit), key in self._keys.items()
@@ -246,7 +250,7 @@ class Sums:
         )
 
     def _take(self, of: _Of, times: np.ndarray, *more: np.ndarray) -> None:
-        """Keep samples: times, values, and the time since the sample before."""
+        """Keep samples: times, values, and whether they are of a file before."""
         if len(times):
             self._pieces.append((of, (times, *more)))
             self._held += len(times)
@@ -265,7 +269,8 @@ class Sums:
         for name, some in zip(_SAMPLES, zip(*samples, strict=True), strict=True):
             columns[name] = np.concatenate(some)
         return pl.DataFrame(columns).with_columns(
-            pl.col("entity", "part", "cgroup", "sign").cast(pl.Int32)
+            pl.col("entity", "part", "cgroup", "sign").cast(pl.Int32),
+            pl.col("series").cast(pl.UInt64),
         )
 
     def _spill(self) -> None:

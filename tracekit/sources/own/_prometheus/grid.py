@@ -31,8 +31,8 @@ class Distances:
             steps, counts = np.unique(steps, return_counts=True)
             self._counts.update(dict(zip(steps.astype(int).tolist(), counts.tolist(), strict=True)))
 
-    def step_ms(self, otherwise: int = 1) -> int:
-        """The most common distance; ``otherwise`` where no series states any.
+    def step_ms(self) -> int:
+        """The most common distance; 1 where no series states any.
 
         Distances that differ by no more than a third are one: that of most of them, or their mean
         where jitter lets none be so common. One late sample makes one distance
@@ -40,7 +40,7 @@ class Distances:
         """
         known = sorted(self._counts.items())
         if not known:
-            return otherwise
+            return 1
         apart, counts = np.array(known).T
         upto = np.cumsum([0, *counts])
         first = np.searchsorted(3 * apart, 2 * apart, "left")

@@ -9,45 +9,28 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 _LABELS = ("prometheus_replica", "__replica__", "replica")
-_COUNTER_BYTES, _REPLICA_BYTES = 8, 4
+_COUNTER_BYTES = 8
 
 
 class Number(NamedTuple):
-    """Of a counter, and of the replica that saw it, 0 where none is named; alike in every file."""
+    """Of a counter, the same in every file, and the replica that saw it, empty for none."""
 
     counter: int
-    replica: int
+    replica: str
 
     @property
     def text(self) -> str:
-        """The number as the table of ends has it."""
-        replica = f"{self.replica:0{2 * _REPLICA_BYTES}x}" if self.replica else ""
-        return f"{self.counter:0{COUNTER_DIGITS}x}{replica}"
-
-
-#: So long is a counter's part of the text.
-COUNTER_DIGITS = 2 * _COUNTER_BYTES
-
-
-def number_in(text: str) -> Number:
-    """The number that a text stands for."""
-    counter, replica = text[:COUNTER_DIGITS], text[COUNTER_DIGITS:]
-    return Number(int(counter, 16), int(replica or "0", 16))
+        """The counter as the table of ends has it."""
+        return f"{self.counter:0{2 * _COUNTER_BYTES}x}"
 
 
 def number_of(name: str, labels: Mapping[str, str]) -> Number:
     """The number of a series of this name."""
-    replica = [(one, labels[one]) for one in _LABELS if labels.get(one)]
-    return Number(
-        _hash([name, sorted(apart_from_replica(labels))], _COUNTER_BYTES),
-        _hash(replica, _REPLICA_BYTES) if replica else 0,
-    )
+    told = json.dumps([name, sorted(apart_from_replica(labels))]).encode()
+    counter = int.from_bytes(blake2b(told, digest_size=_COUNTER_BYTES).digest())
+    return Number(counter, next((labels[one] for one in _LABELS if labels.get(one)), ""))
 
 
 def apart_from_replica(labels: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     """The labels that say what a series is, and not who saw it."""
     return (one for one in labels.items() if one[0] not in _LABELS)
-
-
-def _hash(what: object, size: int) -> int:
-    return int.from_bytes(blake2b(json.dumps(what).encode(), digest_size=size).digest())
