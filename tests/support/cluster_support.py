@@ -48,13 +48,13 @@ def written(folder: Path, files: Mapping[str, Sequence[str]]) -> Path:
 
 def store_of(tmp_path: Path, files: Mapping[str, Sequence[str]]) -> Store:
     """The store of a folder of files of these lines."""
-    ingest(written(tmp_path / "traces", files), tmp_path / "store")
+    ingest(written(tmp_path / "traces", files), tmp_path / "store", max_rejects_fraction=1.0)
     return open_store(tmp_path / "store")
 
 
 def stored(tmp_path: Path, changed: Mapping[str, Sequence[str] | None] | None = None) -> Store:
     """The store of such a cluster."""
-    ingest(cluster(tmp_path / "cluster", changed), tmp_path / "store")
+    ingest(cluster(tmp_path / "cluster", changed), tmp_path / "store", max_rejects_fraction=1.0)
     return open_store(tmp_path / "store")
 
 
