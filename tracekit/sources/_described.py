@@ -25,7 +25,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, ClusterFile, Opened, Read
 from tracekit.sources._kind import JSON, RAW, Fault, Kind
-from tracekit.sources._lives import Parts
+from tracekit.sources._parts import Parts
 from tracekit.sources._stood import LINE, row_text
 
 if TYPE_CHECKING:

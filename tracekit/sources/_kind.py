@@ -247,6 +247,5 @@ class Kind:
             fewest=self.fewest,
             empty=self.empty,
             comment=self.comment,
-            as_it_stood=True,
         )
         return frames(opened, form)

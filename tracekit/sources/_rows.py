@@ -7,7 +7,6 @@ import polars as pl
 
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources._stood import LINE, as_it_stands, row_text
-from tracekit.units import SECONDS_UP_TO
 
 #: So much of a file is looked at at once.
 _BLOCK_BYTES = 16 << 20
@@ -33,9 +32,6 @@ class Delimited:
         Spellings that stand for no value.
     table : str
         The base table whose rejects take broken lines.
-    as_it_stood : bool
-        Whether the rows keep their lines and the texts of their numbers, for ``refuse``, which else
-        makes them up of the columns.
     """
 
     columns: Sequence[str]
@@ -46,11 +42,12 @@ class Delimited:
     fewest: int | None = None
     empty: Sequence[str] = ("",)
     comment: str | None = None
-    as_it_stood: bool = False
 
 
 def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
     """The file's rows: columns as ``form`` names them, and ``line``; broken lines beside them.
+
+    The line and the texts of numbers stand beside them as well, for ``refuse``.
 
     Numbers are float64, NULL where empty. A line with another number of fields, a field that is
     no number where one is due, or undecodable bytes make the line a broken one.
@@ -123,8 +120,7 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     bad = {one.line for one in broken}
     kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
     columns = [f"{name}\0" if name in form.numbers else name for name in names]
-    own = [pl.col("text").alias(LINE)] if form.as_it_stood else []
-    own += [pl.col(one).alias(f"{one}\0") for one in form.numbers if form.as_it_stood]
+    own = [pl.col("text").alias(LINE), *(pl.col(one).alias(f"{one}\0") for one in form.numbers)]
     read = [pl.col(one).alias(name) for one, name in zip(columns, names, strict=True)]
     return kept.select("line", *read, *own), sorted(broken, key=lambda one: one.line)
 
@@ -262,22 +258,6 @@ def numbers(*columns: str) -> list[Rule]:
             broken=pl.col(one).is_not_null() & pl.col(one).cast(pl.Float64, strict=False).is_null(),
             expected="a number",
         )
-        for one in columns
-    ]
-
-
-def amounts(*columns: str) -> list[Rule]:
-    """Rules that what these columns hold is 0 or more.
-
-    A container of which a request is below 0 is no container that asks for nothing.
-    """
-    return [Rule(column=one, broken=pl.col(one) < 0, expected="0 or more") for one in columns]
-
-
-def seconds(*columns: str) -> list[Rule]:
-    """Rules that these columns hold seconds, and no milliseconds."""
-    return [
-        Rule(column=one, broken=pl.col(one) > SECONDS_UP_TO, expected="seconds, no milliseconds")
         for one in columns
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from tracekit.sources._cluster import Broken, ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.sources._lives import Parts
+from tracekit.sources._parts import Parts
 from tracekit.sources.own._span_calls import call_rows
 from tracekit.sources.own._spans import Span
 

@@ -3,31 +3,98 @@
 Facts: konnase/tianchi, data/preliminary_dataB_20180726.zip.
 """
 
-from functools import partial
+import zipfile
+import zlib
+from dataclasses import replace
 
-from tracekit.sources import ClusterFile, ClusterSource
-from tracekit.sources.released._tianchi18_readers import (
-    alike,
-    is_zip,
-    read_apps,
-    read_instances,
-    read_machines,
-    read_rules,
-    read_zip,
+from tracekit.errors import TracekitError
+from tracekit.sources import ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.sources._described import described
+from tracekit.sources._kind import Kind
+from tracekit.sources._zipped import zipped
+
+_ZIP = b"PK\x03\x04"
+_CURVE = r"-?[\d.]+\|[^,]*"
+FILES = described(
+    "tianchi18",
+    Kind(
+        word="machines",
+        title="node sizes",
+        columns=r"node=machine_\d+ cpu:number memory:gib disk:gib p:number m:number pm:number",
+        alone=True,
+    ),
+    Kind(
+        word="instances",
+        title="placements",
+        columns=r"container=inst_\d+ app=app_\d+ node=(machine_\d+)?",
+        beside=("apps", "machines"),
+        whole=True,
+        alone=True,
+    ),
+    Kind(
+        word="apps",
+        title="demand curves",
+        columns=rf"app=app_\d+ cpu={_CURVE} memory={_CURVE} disk:gib p:number m:number pm:number",
+        beside=("instances",),
+        needs={"instances": "ingest it together with instance_deploy"},
+        whole=True,
+        alone=True,
+    ),
+    Kind(
+        word="rules",
+        title="anti-affinity",
+        columns=r"holder=app_\d+ guest=app_\d+ most:number=\d+",
+        beside=("apps",),
+        whole=True,
+        alone=True,
+    ),
 )
 
-_TABLES = {
-    "machines": ("node", "node_resource"),
-    "instances": ("container",),
-    "apps": ("container_resource", "container_amount"),
-    "rules": ("sharing_rule",),
-}
-_KINDS = {
-    "machines": ("node sizes", read_machines),
-    "instances": ("placements", read_instances),
-    "apps": ("demand curves", read_apps),
-    "rules": ("anti-affinity", read_rules),
-}
+
+def _is_zip(head: Head) -> bool:
+    """Whether it is a zip whose first member is one of the four files."""
+    line, _, _ = (_first_member(head.start) or b"").partition(b"\n")
+    return bool(line) and _file_of(Head(name=head.name, start=line)) is not None
+
+
+def _file_of(head: Head) -> ClusterFile | None:
+    return next((one for one in FILES if one.recognises(head)), None)
+
+
+def _read_zip(opened: Opened) -> Read:
+    """All four files of a zip; raises TracekitError for two of one kind."""
+    beside: dict[str, tuple[Opened, ...]] = {}
+    for head, member in zipped(opened.path, opened.name):
+        file = _file_of(head)
+        if file is not None and file.word in beside:
+            names = f"{beside[file.word][0].name} and {member.name}"
+            raise TracekitError(
+                f"{opened.name} holds two files of {file.word}: {names}",
+                hint="give a folder or zip with one data set",
+            )
+        if file is not None:
+            beside[file.word] = (member,)
+    for file in FILES:
+        for member in beside.get(file.word, ()):
+            yield from file.read(replace(member, beside=beside))
+
+
+def _first_member(start: bytes) -> bytes | None:
+    """How the first file in a zip begins; None for what is no zip, or packed otherwise."""
+    if not start.startswith(_ZIP) or len(start) < 30:
+        return None
+    method = int.from_bytes(start[8:10], "little")
+    names = int.from_bytes(start[26:28], "little") + int.from_bytes(start[28:30], "little")
+    packed = start[30 + names :]
+    if method == zipfile.ZIP_STORED:
+        return packed[:4096]
+    if method != zipfile.ZIP_DEFLATED:
+        return None
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, 4096)
+    except zlib.error:
+        return None
+
 
 SOURCE = ClusterSource(
     name="tianchi18",
@@ -47,23 +114,13 @@ SOURCE = ClusterSource(
         "p, m and pm are kinds of applications that count against a node's own p, m and pm",
     ),
     files=(
-        *(
-            ClusterFile(
-                word=word,
-                title=title,
-                tables=_TABLES[word],
-                recognises=partial(alike, word),
-                read=read,
-                alone=True,
-            )
-            for word, (title, read) in _KINDS.items()
-        ),
+        *FILES,
         ClusterFile(
             word="zip",
             title="all of it",
-            tables=tuple(table for tables in _TABLES.values() for table in tables),
-            recognises=is_zip,
-            read=read_zip,
+            tables=tuple(table for file in FILES for table in file.tables),
+            recognises=_is_zip,
+            read=_read_zip,
             alone=True,
         ),
     ),

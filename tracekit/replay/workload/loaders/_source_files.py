@@ -110,7 +110,6 @@ def named(
             header=True,
             table=table,
             empty=empty,
-            as_it_stood=True,
         ),
     )
 

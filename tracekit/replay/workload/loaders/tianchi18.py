@@ -20,10 +20,7 @@ from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import Sizes, sizes, spread_slots
 from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole, whole_rows
-from tracekit.replay.workload.workload import Workload
-from tracekit.sources._cluster import Opened
-from tracekit.sources._rows import Delimited, Rule, refuse
-from tracekit.sources.released._tianchi18_readers import (
+from tracekit.replay.workload.loaders._tianchi18_files import (
     FORMS,
     FURTHER,
     LINES,
@@ -33,6 +30,9 @@ from tracekit.sources.released._tianchi18_readers import (
     curves,
     one_of_file,
 )
+from tracekit.replay.workload.workload import Workload
+from tracekit.sources._cluster import Opened
+from tracekit.sources._rows import Delimited, Rule, refuse
 from tracekit.store.quantities import INFERRED, RECORDED
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
 
