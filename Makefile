@@ -93,7 +93,7 @@ reference: $(VENV)/.dev ## write docs/reference anew from the code and from docu
 	$(BIN)/python tests/support/schema_support.py && $(BIN)/python tests/support/docs_support.py
 
 docs: reference $(VENV)/.docs demo/report.html ## the documentation as a site in build/site, with the demo's report as an example
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	$(BIN)/zensical build --strict
 	cp demo/report.html build/site/example-report.html
 
 wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it there
@@ -102,4 +102,4 @@ wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it th
 check: lint types test-all ## everything that must be green
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo dist build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,4 +33,4 @@ def test_the_documentation_installs_its_own_tools(tmp_path: Path) -> None:
     # tracekit is there already: only what the documentation needs besides is looked for
     assert "tracekit[docs]" in line
     assert "--editable" not in line
-    assert asked.index(line) < asked.index("mkdocs build")
+    assert asked.index(line) < asked.index("zensical build")

@@ -2,13 +2,17 @@
 
 import functools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tracekit.errors import TracekitError
-
-#: What a quantity may end in.
-_ENDS = frozenset("0123456789.numkMGTPEi")
+#: What a quantity's suffix stands for: a power of ten, or one of two.
+_POWERS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,4})|(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE]))?"
+)
 #: The condition of a pod that waits to be resized, and why it may do so for good.
 _PENDING, _INFEASIBLE = "PodResizePending", "Infeasible"
 #: Resources that the store calls otherwise than Kubernetes; kube-state-metrics writes ``_``.
@@ -41,20 +45,13 @@ def amount(quantity: str) -> float:
 
     The suffixes are those of Kubernetes: n, u, m, k, M, G, T, P, E, and Ki to Ei.
     """
-    try:
-        from quantiphy import InvalidNumber, Quantity  # noqa: PLC0415 - may not be installed
-    except ModuleNotFoundError:
-        raise TracekitError(
-            "quantities of Kubernetes need the package quantiphy",
-            hint="pip install quantiphy",
-        ) from None
     text = quantity.strip()
-    try:
-        read = Quantity(text, binary=True)
-    except InvalidNumber:
-        raise QuantityError(f"is '{text[:60]}', expected a quantity such as 100m or 2Gi") from None
-    value = float(read)
-    if read.units or not math.isfinite(value) or text[-1] not in _ENDS or "_" in text:
+    value = math.inf
+    if read := _QUANTITY.fullmatch(text):
+        exponent = int(read["exponent"] or 0) + _POWERS.get(read["decimal"] or "", 0)
+        # a decimal text is rounded once, so that 0.3m is the float nearest to 0.0003
+        value = float(f"{read['number']}e{exponent}") * 2.0 ** _BINARY.get(read["binary"] or "", 0)
+    if not math.isfinite(value):
         raise QuantityError(f"is '{text[:60]}', expected a quantity such as 100m or 2Gi")
     return value
 
