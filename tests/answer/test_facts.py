@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.answer.facts import (
+from tracekit.facts import (
     Answer,
     Fact,
     Followup,

@@ -14,10 +14,10 @@ from plain_requests import made_cluster, random_use
 
 import tracekit
 from tracekit import ingest
-from tracekit.answer.facts import Fact
 from tracekit.answer.production import facts_of_use
 from tracekit.answer.requests import answer_of_requests, facts_of_requests
 from tracekit.cli import run
+from tracekit.facts import Fact
 from tracekit.replay.workload.requests.use_over_requested import request_changes, use_over_requested
 from tracekit.replay.workload.source import source_of
 from tracekit.report.sentences import long, short

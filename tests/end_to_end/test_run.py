@@ -11,8 +11,8 @@ import pytest
 from store_support import tree
 
 import tracekit
-from tracekit.answer.facts import read_answer
 from tracekit.cli import run as command_line
+from tracekit.facts import read_answer
 from tracekit.verbs._whole import RunSummary
 
 pytestmark = pytest.mark.slow

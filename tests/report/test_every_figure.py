@@ -12,7 +12,7 @@ import pytest
 from report_studies_support import fewest
 from report_support import made_up
 
-from tracekit.answer.facts import Answer, Fact, Scalar, answer_of
+from tracekit.facts import Answer, Fact, Scalar, answer_of
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data

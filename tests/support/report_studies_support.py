@@ -9,7 +9,7 @@ import polars as pl
 from plain_requests import random_use
 
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
-from tracekit.answer.facts import Answer, Fact, Scalar, answer_of
+from tracekit.facts import Answer, Fact, Scalar, answer_of
 from tracekit.sizing.requests.study import requests_of
 from tracekit.study import Study
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.answer.facts import Fact
+from tracekit.facts import Fact, fact_of, kinds
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.replay.workload.facts_told import BETWEEN
+from tracekit.replay.workload.provenance import BETWEEN, BETWEEN_PERCENT, LOST
 
 #: A step so many times finer is proposed where containers live between two steps.
 FINER = 10
@@ -42,11 +42,58 @@ def caveats(results: Results) -> Iterator[Fact]:
         yield Fact(
             kind="too_large", subject="trace", value=large, unit="containers", about={"of": of}
         )
+    yield from (one for one in _remarks(results) if one.kind != "use_assumed")
+    yield from counted(load.get("facts", {}))
     yield from _displaced(results.summary)
     for policy in results.manifest.get("policies", ()):
         yield from _waiting(policy)
         for note in policy.get("notes", ()):
             yield Fact(kind="note", subject=policy["policy"], about={"text": note})
+
+
+#: How the names of counts of constraints begin.
+_CONSTRAINT = "constraint_"
+#: Counts that are facts of their own, or a part of one.
+_ELSEWHERE = frozenset(
+    {
+        BETWEEN,
+        BETWEEN_PERCENT,
+        LOST,
+        "containers_set_aside_too_large",
+        "containers_set_aside_shut_out",
+        "containers_set_aside_lacking",
+        "containers_left_waiting",
+        "containers_left_waiting_too_large",
+        "containers_with_request_as_use",
+        "containers_with_request_as_cpu_use",
+        "containers_with_request_as_memory_use",
+    }
+)
+
+
+def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
+    """The counts made while a workload was built, those that distort its numbers first."""
+    distorting = kinds()["distorted"].short
+    for kind in ("distorted", "counted"):
+        for name, many in counts.items():
+            rule = name.removeprefix(_CONSTRAINT)
+            if many and name not in _ELSEWHERE and (name in distorting) == (kind == "distorted"):
+                yield Fact(
+                    kind=kind,
+                    subject="workload",
+                    value=many,
+                    because=name if rule == name else "constraint",
+                    about={} if rule == name else {"rule": rule.replace("_", " ")},
+                )
+
+
+def assumed_use(results: Results) -> Iterator[Fact]:
+    """That what counts as use is what containers request, in part at least."""
+    yield from (one for one in _remarks(results) if one.kind == "use_assumed")
+
+
+def _remarks(results: Results) -> Iterator[Fact]:
+    yield from map(fact_of, results.manifest.get("workload", {}).get("remarks", ()))
 
 
 def _waiting(policy: Mapping[str, Any]) -> Iterator[Fact]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from tracekit.answer.claims.every import Frame, claim_facts
-from tracekit.answer.facts import Answer, Fact, Verdict, answer_of
+from tracekit.facts import Answer, Fact, Verdict, answer_of
 from tracekit.sizing.inputs import lacks_torch
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.study import Study

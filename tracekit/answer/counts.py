@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from tracekit.answer.facts import Fact
+from tracekit.facts import Fact
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.study import Study

@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 
 from tracekit.answer.admissible import Barred, barred
 from tracekit.answer.counts import Count, Fullest
-from tracekit.answer.facts import Fact
 from tracekit.answer.intervals import COMPARED, RANDOM
 from tracekit.answer.production import ABOVE, BELOW
 from tracekit.answer.standings import difference, standings
+from tracekit.facts import Fact
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import NODES

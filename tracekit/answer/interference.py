@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.answer.facts import Answer, Fact, Verdict, answer_of
 from tracekit.binding.run import VcpuRun
+from tracekit.facts import Answer, Fact, Verdict, answer_of
 from tracekit.fit.run import Fit
 from tracekit.fit.verdict import USABLE
 from tracekit.replay.chance.student import FEWEST
@@ -19,12 +19,16 @@ _COEFFICIENTS = {"k1": "core", "k2": "socket"}
 
 def answer_of_binding(run: VcpuRun) -> Answer:
     """What ways to bind lose to neighbours, the first of them beside each other one."""
-    return answer_of(facts_of_binding(run.differences, run.summary))
+    return answer_of([*facts_of_binding(run.differences, run.summary), *run.remarks])
 
 
 def facts_of_binding(differences: pl.DataFrame, summary: pl.DataFrame) -> Iterator[Fact]:
     """The facts of a replay down to the vCPU; see ``binding.tables`` for the frames."""
     rows = differences.filter(measure=_LOST).to_dicts()
+    few = [row["repeats"] for row in rows if row["repeats"] < FEWEST]
+    if few:
+        about = {"orders": few[0], "needed": FEWEST}
+        yield Fact(kind="binding", subject=rows[0]["policy"], because="few_orders", about=about)
     yield from (_difference(row) for row in rows)
     for row in rows:
         share = differences.filter(measure=_SHARE, against=row["against"]).to_dicts()
@@ -53,32 +57,36 @@ def facts_of_binding(differences: pl.DataFrame, summary: pl.DataFrame) -> Iterat
 def _difference(row: Mapping[str, Any]) -> Fact:
     """One way to bind beside another, by the vCPUs that neighbours cost."""
     apart, orders = row["difference_mean"], row["repeats"]
-    told: Verdict = "better" if apart < 0 else "worse"
-    known = orders >= FEWEST
+    enough = orders >= FEWEST
+    ends = (
+        sorted(abs(row[name]) for name in ("difference_low", "difference_high")) if enough else ()
+    )
+    verdict: Verdict = "better" if apart < 0 else "worse"
     return Fact(
         kind="binding",
         subject=row["policy"],
         measure=_LOST,
         value=apart,
         unit="vCPUs",
-        low=row["difference_low"] if known else None,
-        high=row["difference_high"] if known else None,
-        verdict=told if known and row["separated"] else "cannot_tell",
-        because="" if known else "few_orders",
+        low=row["difference_low"] if enough else None,
+        high=row["difference_high"] if enough else None,
+        verdict=verdict if enough and row["separated"] else "cannot_tell",
+        rank=None if enough else 3,
         about={
             "other": row["against"],
             "apart_vcpus": abs(apart),
+            "least_vcpus": ends[0] if ends else None,
+            "most_vcpus": ends[1] if ends else None,
             "share_fraction": row["share_mean"],
             "orders": orders,
-            "needed": FEWEST,
         },
     )
 
 
 def _opposite(lost: Mapping[str, Any], share: Mapping[str, Any]) -> bool:
     """Whether the mean share of containers orders two ways as lost vCPUs do not, beyond chance."""
-    told = all(row["separated"] or row["repeats"] == 1 for row in (lost, share))
-    return bool(told and lost["difference_mean"] * share["difference_mean"] < 0)
+    apart = all(row["separated"] or row["repeats"] == 1 for row in (lost, share))
+    return bool(apart and lost["difference_mean"] * share["difference_mean"] < 0)
 
 
 def answer_of_fit(fit: Fit) -> Answer:
@@ -102,6 +110,7 @@ def facts_of_fit(fit: Fit) -> Iterator[Fact]:
                 rank=1,
                 about={"mode": fit.mode, "level": fit.options.level},
             )
+    yield from fit.remarks
     if pooled["verdict"] != USABLE:
         yield Fact(kind="neighbour_cost", subject=pooled["verdict"], because="unusable", rank=1)
     services = fit.fitted.services

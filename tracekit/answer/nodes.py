@@ -15,8 +15,8 @@ from tracekit.answer.counts import (
     needed_fact,
 )
 from tracekit.answer.decide import goes
-from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
+from tracekit.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import words_of
 from tracekit.replay.policy.entrant import USUAL

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.answer.counts import FULLEST, RESOURCE, Fullest
-from tracekit.answer.facts import Fact
+from tracekit.facts import Fact
 from tracekit.replay.view.over_time import UseOverTime
 from tracekit.replay.workload.changed.prices import money_of
 from tracekit.replay.workload.requests.use_over_requested import use_over_requested

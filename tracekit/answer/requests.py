@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.answer.counts import RESOURCE
-from tracekit.answer.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.answer.production import facts_of_use
+from tracekit.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.at_risk import kept_at_risk
 from tracekit.sizing.requests.declared import REPLAYED, SHRUNK

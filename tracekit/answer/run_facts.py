@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tracekit.answer.caveats import caveats
+from tracekit.answer.caveats import assumed_use, caveats
 from tracekit.answer.counts import (
     FULLEST,
     REQUESTS_AS,
@@ -23,10 +23,10 @@ from tracekit.answer.decide import (
     goes,
     mean_of,
 )
-from tracekit.answer.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
 from tracekit.answer.intervals import COMPARED
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
+from tracekit.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
 from tracekit.replay.policy.entrant import USUAL
@@ -69,7 +69,14 @@ def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Ans
             "needed": FEWEST,
         },
     )
-    return answer_of([first, _scheduler(choice, in_use), *facts_of_choice(results, choice)])
+    return answer_of(
+        [
+            first,
+            *assumed_use(results),
+            _scheduler(choice, in_use),
+            *facts_of_choice(results, choice),
+        ]
+    )
 
 
 def verdict(e: Evidence) -> Fact:
@@ -124,9 +131,7 @@ def _lacks(e: Evidence) -> Iterator[Fact]:
                 "node_memory_bytes": given.get("node_memory_bytes"),
             },
         )
-    known = dict(e.results.manifest.get("workload", {})).get("quantities", {})
-    if known.get("use of containers") == "assumed":
-        yield Fact(kind="use_assumed", subject="trace")
+    yield from assumed_use(e.results)
     yield from broken_facts(e.broken, e.today, e.ceiling, int(str(e.load.get("nodes") or 0)))
 
 

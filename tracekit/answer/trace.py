@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tracekit.answer.facts import Answer, Fact, answer_of
 from tracekit.callgraph.run import CallGraphs
+from tracekit.facts import Answer, Fact, answer_of, fact_of
 
 #: Tables whose time is that of the record, the first that has rows.
 _TIMED = ("container_usage", "node_usage", "container_amount", "service_rate", "call", "container")
@@ -20,6 +20,7 @@ def answer_of_trace(document: Mapping[str, Any]) -> Answer:
             *facts_of_tables(document["tables"]),
             *facts_of_quantities(document.get("quantities", {})),
             *facts_of_ledger(document.get("ledger", ())),
+            *map(fact_of, document.get("doubts", ())),
         ]
     )
 

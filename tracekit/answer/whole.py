@@ -15,7 +15,6 @@ from pathlib import Path
 
 from tracekit.answer.counts import Case, Count, best, counts_of, fewer_than
 from tracekit.answer.decide import Choice, Evidence, choose, to_count
-from tracekit.answer.facts import Answer, Fact
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.intervals import RANDOM
@@ -24,6 +23,7 @@ from tracekit.answer.production import ProductionUse, production_use
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
 from tracekit.crew.crew import Crew, OnProgress
+from tracekit.facts import Answer, Fact
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.policy.entrant import parse_entrant, with_fit
 from tracekit.replay.runs.kept import kept_folder

@@ -1,12 +1,13 @@
 """One socket under every policy, to be drawn: who is bound to which core, and what it costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.binding.loop import VcpuOutcome
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.workload import Workload
 from tracekit.vcpu.room import Room
 
@@ -95,8 +96,8 @@ RECORDED = "recorded"
 _SAME = 0.05
 
 
-def unlike_recorded(vcpus: Mapping[str, float]) -> str:
-    """Why the recorded binding has another load than the other ways; empty where it has the same.
+def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
+    """A fact where the recorded binding has another load than the other ways.
 
     The other ways bind as many vCPUs as a container requests. Recorded sets may have other sizes.
 
@@ -107,9 +108,5 @@ def unlike_recorded(vcpus: Mapping[str, float]) -> str:
     """
     others = [bound for name, bound in vcpus.items() if name != RECORDED]
     ours = vcpus.get(RECORDED)
-    if not ours or not others or abs(max(others) / ours - 1) < _SAME:
-        return ""
-    return (
-        f"The recorded sets have {ours:,.0f} vCPUs, the others as many as is requested,"
-        f" {max(others):,.0f}: what is lost as recorded is not of the same load."
-    )
+    if ours and others and abs(max(others) / ours - 1) >= _SAME:
+        yield remark("recorded_of_other_load", round(ours), "vCPUs", other_vcpus=round(max(others)))

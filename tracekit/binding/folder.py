@@ -40,7 +40,7 @@ def document(run: VcpuRun) -> dict[str, Any]:
             "services_not_fitted": run.model.unknown,
         },
         "recorded_use": run.held.document(),
-        "told": list(run.told),
+        "remarks": [one.document() for one in run.remarks],
         "policies": list(run.policies),
         "summary": run.summary.to_dicts(),
         "differences": run.differences.to_dicts(),

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact, remark
 from tracekit.fit.topology_file import read_topologies
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
-from tracekit.words import counted
 
 
 def room_of(
@@ -44,19 +44,17 @@ def room_of(
     return make_room(workload.node_ids, topologies)
 
 
-def assumed_told(workload: Workload, *, sockets: int, threads_per_core: int) -> str:
+def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) -> Fact:
     """The layout of hosts that ``room_of`` assumes, and how many vCPUs it leaves out."""
     vcpus = workload.capacity[:, 0] // MILLI_PER_CORE
-    left = int((vcpus % (sockets * threads_per_core)).sum())
-    lost = (
-        f"; {left:,} of {int(vcpus.sum()):,} vCPUs do not divide evenly and are left out"
-        if left
-        else ""
-    )
-    return (
-        f"nodes are assumed to have {counted(sockets, 'socket')} of cores with"
-        f" {counted(threads_per_core, 'thread')}{lost}: --topology says how they"
-        " are built"
+    left_out = int((vcpus % (sockets * threads_per_core)).sum())
+    return remark(
+        "hosts_assumed",
+        sockets,
+        "sockets",
+        threads=threads_per_core,
+        left_out_vcpus=left_out or None,
+        every_vcpus=int(vcpus.sum()),
     )
 
 

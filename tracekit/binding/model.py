@@ -1,6 +1,6 @@
 """The cost of neighbours to each service: coefficients of a fit, by the service's position."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,8 +31,8 @@ class InterferenceModel:
         What the fit knew; of a proxy k1 is 0.
     unknown : int
         Services that the fit does not know: they have the pooled profile and coefficients.
-    doubt : str
-        Why the fit is not to be trusted, in a sentence; empty where a part of it is usable.
+    verdict, reason : str
+        Of all services together, where the fit is not to be trusted; empty where a part is usable.
     """
 
     cpu: FloatArray
@@ -41,7 +41,8 @@ class InterferenceModel:
     agg: Aggregation = AGGREGATION
     mode: str = "given"
     unknown: int = 0
-    doubt: str = ""
+    verdict: str = ""
+    reason: str = ""
 
 
 def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
@@ -65,17 +66,9 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
     model = model_of_frames(
         known, pooled, services, agg=manifest["options"]["agg"], mode=manifest["mode"]
     )
-    return replace(model, doubt=_doubt(manifest["verdicts"], pooled))
-
-
-def _doubt(verdicts: Mapping[str, int], pooled: Mapping[str, object]) -> str:
-    """A sentence where neither a service nor all together have a fit that can be used."""
-    if USABLE in verdicts or pooled["verdict"] == USABLE:
-        return ""
-    return (
-        f"the fit is {pooled['verdict']}, of all services together: {pooled['reason']}; what"
-        " neighbours cost, and which way to bind loses less, hangs on it"
-    )
+    if USABLE in manifest["verdicts"] or pooled["verdict"] == USABLE:
+        return model
+    return replace(model, verdict=pooled["verdict"], reason=pooled["reason"])
 
 
 def model_of_frames(

@@ -6,7 +6,7 @@ is added; otherwise interference would be counted twice. First it is tested whet
 contains that cost: a made-up trace may plant interference in its monitoring rows alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.binding.declared import RecordedUse
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.recorded import Bindings, on_one_socket, recorded_chooser
+from tracekit.facts import Fact, remark
 from tracekit.fit.how import How
 from tracekit.fit.linear import fit_linear
 from tracekit.replay.workload.workload import Workload
@@ -50,20 +51,18 @@ class Held:
     low: float | None = None
     high: float | None = None
 
-    def sentence(self) -> str:
-        """In words; empty where no recorded binding is known."""
-        if not self.containers:
-            return ""
-        what = "what recorded neighbours cost"
-        because = (
-            ""
-            if self.share is None
-            else f" (slope of use over cost: {self.share:.2f}, 95 % interval {self.low:.2f} to"
-            f" {self.high:.2f})"
-        )
-        if self.taken_off:
-            return f"recorded use holds {what}{because}: it is taken off first"
-        return f"recorded use does not hold {what}{because}: nothing is taken off"
+    def facts(self) -> Iterator[Fact]:
+        """A fact where a recorded binding is known."""
+        if self.containers:
+            because = "neighbours_taken_off" if self.taken_off else "neighbours_not_in_use"
+            yield remark(
+                because,
+                self.containers,
+                "containers",
+                slope=self.share,
+                slope_low=self.low,
+                slope_high=self.high,
+            )
 
     def document(self) -> dict[str, Any]:
         """As the manifest has it."""

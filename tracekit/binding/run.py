@@ -26,6 +26,7 @@ from tracekit.binding.tables import (
     timing_of,
 )
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import suited_placer
@@ -65,8 +66,8 @@ class VcpuRun(Shown):
         Every policy against the first, paired by repeat: see ``tables.differences_of``.
     held : Held
         Whether recorded use contains the cost of recorded neighbours.
-    told : tuple of str
-        What is assumed, set aside or to be doubted, in sentences.
+    remarks : tuple of Fact
+        What is assumed, set aside or to be doubted.
     """
 
     workload: Workload
@@ -82,7 +83,7 @@ class VcpuRun(Shown):
     socket: pl.DataFrame
     timing: pl.DataFrame
     held: Held
-    told: tuple[str, ...] = ()
+    remarks: tuple[Fact, ...] = ()
 
 
 def replay_vcpus(

@@ -13,7 +13,7 @@ from tracekit.cli._streams import print_raw, visible
 from tracekit.words import counted, listed
 
 if TYPE_CHECKING:
-    from tracekit.answer.facts import Fact
+    from tracekit.facts import Fact
     from tracekit.report.terminal import Column
 
 WIDTH = 80

@@ -12,8 +12,8 @@ from tracekit.report.comparison import HEADS, cells
 from tracekit.report.sentences import headline, long, short
 
 if TYPE_CHECKING:
-    from tracekit.answer.facts import Answer, Fact
     from tracekit.errors import TracekitError
+    from tracekit.facts import Answer, Fact
     from tracekit.study import Study
 
 

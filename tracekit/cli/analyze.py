@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence, print_table, right
+from tracekit.cli._output import print_json, print_lines, print_sentence, print_table, right
 from tracekit.words import counted
 
 PANEL = Panel.look
@@ -25,6 +25,7 @@ def command(
     """
     from tracekit.analysis.plain import head
     from tracekit.analysis.summary import summary, verdicts
+    from tracekit.report.terminal import facts_in_full
     from tracekit.store import open_store
     from tracekit.store.doubts import doubts
 
@@ -42,8 +43,9 @@ def command(
         print_table(
             table.title, [table.columns[0], *right(*table.columns[1:])], table.rows, note=table.note
         )
-    for sentence in (*verdicts(analysis), *doubts(open_store(store))):
+    for sentence in verdicts(analysis):
         print_sentence(sentence)
+    print_lines(facts_in_full(doubts(open_store(store))))
     print(
         f"{counted(len(analysis.frames), 'result')}{f' in {out}' if out else ''};"
         f" a query alone: tracekit query {store} NAME"

@@ -33,15 +33,14 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     if json:
         print_json({**document(run), "facts": [one.document() for one in answer.facts]})
         return
-    print_lines(facts_in_full(one for one in answer.facts if one.kind == "binding"))
+    print_lines(facts_in_full(one for one in answer.of("binding") if one.weight < 3))
     _show(run)
+    print_lines(facts_in_full(run.remarks))
     if out:
         print(f"all of it: {out}")
 
 
 def _show(run: VcpuRun) -> None:
-    from tracekit.binding.drawn import unlike_recorded
-
     rows = [
         [
             row["policy"],
@@ -60,9 +59,5 @@ def _show(run: VcpuRun) -> None:
         rows,
         note=f"lost: predicted CPU that neighbours cost, mean over time{label}",
     )
-    unlike = unlike_recorded(dict(run.summary.select("policy", "bound_vcpus").iter_rows()))
-    for sentence in [unlike, run.held.sentence(), *run.told]:
-        if sentence:
-            print_sentence(sentence)
     if run.model.unknown:
         print_sentence(f"{run.model.unknown} services are not in the fit; they have pooled values")

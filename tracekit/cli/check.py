@@ -8,7 +8,7 @@ import typer
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
-from tracekit.cli._output import print_json, print_sentence, print_table, right
+from tracekit.cli._output import print_json, print_lines, print_sentence, print_table, right
 from tracekit.cli._streams import visible
 from tracekit.words import counted
 
@@ -31,22 +31,25 @@ def command(
     """
     from tracekit.answer.trace import answer_of_trace
     from tracekit.errors import CheckFailedError
+    from tracekit.report.sentences import short
+    from tracekit.report.terminal import facts_in_full
 
     document = asked()
     if "verified" in document:
         _verify(store, document, json=json)
         return
-    ledger = document["ledger"]
+    answer, ledger = answer_of_trace(document), document["ledger"]
+    doubts = answer.of("doubt")
     if json:
-        facts = [one.document() for one in answer_of_trace(document).facts]
+        facts = [one.document() for one in answer.facts]
         print_json({"schema": "tracekit/check/1", **document, "facts": facts})
     else:
         _show(store, document)
-    doubts = document["doubts"]
+        print_lines(facts_in_full(doubts))
     if strict and (ledger or doubts):
         raise CheckFailedError(
             f"{len(ledger) + len(doubts)} kinds of defect in {store}, --strict allows none",
-            hint="each row's fate is in the table above" if ledger else doubts[0],
+            hint="each row's fate is in the table above" if ledger else short(doubts[0]),
         )
 
 
@@ -92,8 +95,6 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
             _first_of(ledger)
         else:
             print(f"{title}, no defects found")
-    for sentence in document["doubts"]:
-        print_sentence(sentence)
 
 
 def _first_of(ledger: Sequence[Mapping[str, Any]]) -> None:

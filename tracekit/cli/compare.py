@@ -14,7 +14,7 @@ from tracekit.cli._output import print_json, print_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tracekit.answer.facts import Answer, Fact
+    from tracekit.facts import Answer, Fact
 
 PANEL = Panel.replay
 #: Facts of this rank are of what did not change.

@@ -39,6 +39,7 @@ def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = Fals
         return
     print_lines(facts_in_full(answer.facts))
     _print(found)
+    print_lines(facts_in_full(found.remarks))
     if out:
         print(f"all of it: {out}")
 
@@ -65,8 +66,6 @@ def _print(found: Fit) -> None:
         print_table("Models on rows held out", columns, found.compared.select(columns).rows())
     if found.rejects.height:
         _print_rejects(found)
-    for note in found.notes:
-        print_sentence(note)
 
 
 def _print_coefficients(found: Fit) -> None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines, right
-from tracekit.cli._streams import visible
 from tracekit.shell import quoted
 from tracekit.words import counted
 
 if TYPE_CHECKING:
-    from tracekit.answer.facts import Answer
+    from tracekit.facts import Answer
     from tracekit.report.terminal import Column
 
 PANEL = Panel.look
@@ -49,8 +48,7 @@ def _page(store: Path, document: Mapping[str, Any], answer: Answer) -> Iterator[
         names = [one.subject for one in answer.of("quantity") if one.value == how]
         if names:
             yield from item(f"{how}: {', '.join(names)}")
-    for doubt in document["doubts"]:
-        yield from item(visible(doubt))
+    yield from facts_in_full(answer.of("doubt"))
     files = {one["file"] for one in document["sources"] if one["release"] != "derived"}
     yield from item(f"{counted(len(files), 'source file')}; what is wrong with their rows:")
     yield from typed(f"tracekit check {quoted(str(store))}")

@@ -10,6 +10,7 @@ from tracekit.cli._command import Panel
 from tracekit.cli._output import (
     print_command,
     print_json,
+    print_lines,
     print_paragraph,
     print_sentence,
     print_table,
@@ -46,20 +47,21 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     _files(summary)
     if summary.unknown:
         print_sentence(visible(summary.unknown))
-    for sentence in summary.doubts:
-        print_sentence(visible(sentence))
+    from tracekit.report.terminal import facts_in_full
+
+    print_lines(facts_in_full(summary.doubts))
 
 
 def _broken(summary: IngestSummary, store: Path) -> None:
     """Why rows are kept apart, and where they are seen."""
     import shlex
 
+    from tracekit.report.terminal import facts_in_full
     from tracekit.store.broken_rows import broken_rows
 
-    told = broken_rows(summary.ingested)
-    for sentence in told:
-        print_sentence(visible(sentence))
-    if told:
+    broken = broken_rows(summary.ingested)
+    print_lines(facts_in_full(broken))
+    if broken:
         print_paragraph("Each broken row, with its file, line and reason:")
         print_command(f"tracekit query {shlex.quote(str(store))} 'FROM reject'")
 
@@ -122,6 +124,6 @@ def _document(summary: object) -> dict[str, object]:
         "again": list(summary.again),
         "replaced": list(summary.replaced),
         "unknown": summary.unknown,
-        "doubts": list(summary.doubts),
+        "doubts": [one.document() for one in summary.doubts],
         "passed_over": [{"file": n, "reason": reason} for n, reason in summary.passed_over],
     }

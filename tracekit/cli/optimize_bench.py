@@ -10,7 +10,7 @@ from tracekit.cli._command import Panel
 from tracekit.cli._output import print_claims, print_json, print_paragraph, print_table, right
 
 if TYPE_CHECKING:
-    from tracekit.answer.facts import Fact
+    from tracekit.facts import Fact
     from tracekit.study import Study
 
 PANEL = Panel.rare

@@ -11,7 +11,7 @@ from tracekit.cli._output import print_claims, print_json, print_paragraph, prin
 from tracekit.words import counted
 
 if TYPE_CHECKING:
-    from tracekit.answer.facts import Fact
+    from tracekit.facts import Fact
     from tracekit.study import Study
 
 PANEL = Panel.rare

@@ -28,7 +28,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    from tracekit.answer.facts import read_answer
+    from tracekit.facts import read_answer
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
     from tracekit.report.sentences import document

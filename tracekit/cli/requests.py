@@ -11,7 +11,7 @@ from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines
 
 if TYPE_CHECKING:
-    from tracekit.answer.facts import Answer
+    from tracekit.facts import Answer
     from tracekit.sizing.study import Study as Chains
     from tracekit.study import Study as Requests
 

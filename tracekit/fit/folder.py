@@ -27,7 +27,7 @@ def document(fit: Fit) -> dict[str, Any]:
         "rows": fit.rows.height,
         "rejected": fit.rejects.height,
         "left_out": fit.left_out,
-        "notes": list(fit.notes),
+        "remarks": [one.document() for one in fit.remarks],
         "verdicts": dict(sorted(services["verdict"].value_counts().iter_rows())),
         "bases": dict(sorted(services["basis"].value_counts().iter_rows())),
         "pooled": fit.fitted.pooled.row(0, named=True),

@@ -1,7 +1,7 @@
 """The fit from start to end: rows of a store or of monitoring data, regression, verdict."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact, remark
 from tracekit.fit.binding import REJECTS, Binding, read_binding
 from tracekit.fit.models import all_models
 from tracekit.fit.options import Options
@@ -29,7 +30,6 @@ from tracekit.store.folder import Store
 from tracekit.store.views import ids_of
 from tracekit.vcpu.cpu_list import spell_cpu_list
 from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
-from tracekit.words import counted
 
 Mode = Literal["bound", "proxy"]
 _BINDINGS = {"container": pl.String, "node": pl.String, "vcpus": pl.String}
@@ -61,7 +61,7 @@ class Fit(Shown):
     rejects: pl.DataFrame
     bindings: pl.DataFrame
     left_out: int = 0
-    notes: tuple[str, ...] = field(default=())
+    remarks: tuple[Fact, ...] = ()
 
 
 def fit_store(
@@ -160,7 +160,7 @@ def fit_rows(
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
         bindings=pl.DataFrame(schema=_BINDINGS) if binding is None else _last_bindings(binding),
         left_out=table.left_out,
-        notes=_notes(mode, table, options, fitted.services),
+        remarks=tuple(_remarks(mode, table, options, fitted.services)),
     )
 
 
@@ -190,28 +190,18 @@ def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
     return rows.sort("service", maintain_order=True)
 
 
-def _notes(mode: Mode, table: Table, options: Options, services: pl.DataFrame) -> tuple[str, ...]:
-    notes = []
+def _remarks(mode: Mode, table: Table, options: Options, services: pl.DataFrame) -> Iterator[Fact]:
     if mode == "proxy":
-        notes.append(
-            "proxy: neighbours are known by their node only, so k1 is not identifiable, and k2"
-            " stands for all that containers of a node have in common"
-        )
+        yield remark("fit_proxy")
     if options.nonneg or options.ridge:
-        notes.append(
-            "intervals are those of the unbounded, unshrunk errors: with --nonneg or --ridge they"
-            " are too optimistic"
-        )
+        yield remark("fit_bounded")
     if table.left_out:
-        notes.append(f"{table.left_out:,} rows without a call rate were left out")
+        yield remark("fit_without_rate", table.left_out, "rows")
     if set(PRESSURES) - set(table.names) and mode == "bound":
-        notes.append("no instance has a neighbour on its cores")
-    if few := services["reason"].str.ends_with(DEPENDENT).sum():
-        notes.append(
-            f"{few:,} of {counted(services.height, 'service')} have no k1 and k2 of their own:"
-            f" fewer than {LEAST_INSTANCES} instances, {DEPENDENT}"
-        )
-    return tuple(notes)
+        yield remark("fit_no_neighbour")
+    if few := services.filter(pl.col("reason").str.ends_with(DEPENDENT)).height:
+        of, least = services.height, LEAST_INSTANCES
+        yield remark("fit_few_instances", few, "services", of=of, least=least)
 
 
 def _window(options: Options) -> dict[str, int]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact
 from tracekit.read.discover import Discovery
 from tracekit.shown import Shown
 from tracekit.store.manifest import Manifest, SourceEntry
@@ -16,9 +17,9 @@ class IngestSummary(Shown):
 
     ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
     says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
-    what the tables of the store cannot mean as they stand. ``lacks`` is the use that is not
-    recorded, where files were refused. ``again`` are files of somebody's own tables of which the
-    store had one of the same name with other contents: its rows stay. Those of ``replaced`` are
+    facts of what the tables of the store cannot mean as they stand. ``lacks`` is the use that is
+    not recorded, where files were refused. ``again`` are files of somebody's own tables of which
+    the store had one of the same name with other contents: its rows stay. Those of ``replaced`` are
     gone.
     """
 
@@ -29,7 +30,7 @@ class IngestSummary(Shown):
     failed: list[tuple[str, TracekitError]] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
     unknown: str = ""
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Fact, ...] = ()
     anew: str = ""
     lacks: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)

@@ -36,11 +36,11 @@ from tracekit.ingest.turns import in_turns, with_facts
 from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import Discovery, TraceFile, discover
-from tracekit.store import known_now
 from tracekit.store.broken_rows import all_rejected
 from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store
+from tracekit.store.known_now import now_listed
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.store.quantities import absent_use
 from tracekit.store.stored_rows import LISTS, OWN, STATED
@@ -240,8 +240,8 @@ class _Writer:
         if refused != self.manifest.refused:
             self.keep(dataclasses.replace(self.manifest, refused=refused))
         store = Store(folder, self.manifest)
-        late = known_now.told(store, self.before) if self._lists_more() else ""
-        summary.doubts = (*doubts(store), *([late] if late else ()))
+        late = now_listed(store, self.before) if self._lists_more() else ()
+        summary.doubts = (*doubts(store), *late)
         summary.lacks = absent_use(store) if refused else []
 
     def _lists_more(self) -> bool:

@@ -48,7 +48,7 @@ def describe(store: Store) -> StoreInfo:
     return StoreInfo(
         tables=tables,
         quantities=quantities(store),
-        doubts=list(doubts(store)),
+        doubts=[one.document() for one in doubts(store)],
         made_up=store.manifest.made_up,
         sources=[_source(entry) for entry in store.manifest.sources],
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.answer.facts import Followup, Scalar
+from tracekit.facts import Followup, Scalar
 from tracekit.replay.policy.own_files import FILES, by_name
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.workload.assumptions import Assumptions

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.answer.facts import Answer, read_answer
 from tracekit.errors import TracekitError
+from tracekit.facts import Answer, read_answer
 from tracekit.files.parquet import read_frame
 from tracekit.files.places import found_from, place
 from tracekit.query.database import Database

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from tracekit.answer.claims.every import claim_facts
 from tracekit.answer.comparison.facts import answer_of_comparison
-from tracekit.answer.facts import Answer, Fact, Followup, answer_of
 from tracekit.answer.interference import facts_of_binding
 from tracekit.answer.requests import answer_of_requests
 from tracekit.answer.trace import facts_of_ledger, facts_of_tables
+from tracekit.facts import Answer, Fact, Followup, answer_of
 from tracekit.report.data import Data
 from tracekit.study import Study
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tracekit.answer.facts import Answer
+from tracekit.facts import Answer
 from tracekit.report.sentences import amount, label, short
 from tracekit.study import Study
 

@@ -12,7 +12,7 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
-from tracekit.answer.facts import Fact, kinds
+from tracekit.facts import Fact, kinds
 from tracekit.replay.measures import RESOURCES, all_measures, resources_in
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.titles import title_of_policy

@@ -11,9 +11,9 @@ import jinja2
 from markupsafe import Markup
 
 from tracekit._version import VERSION
-from tracekit.answer.facts import Answer
 from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
+from tracekit.facts import Answer
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.report import again

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracekit.answer.claims.table import all_claims
-from tracekit.answer.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
+from tracekit.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
 from tracekit.shell import quoted
 from tracekit.units import duration, memory, percent
 from tracekit.words import plural, short_hash

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import polars as pl
 
 from tracekit.answer.claims.table import all_claims
-from tracekit.answer.facts import Fact
+from tracekit.facts import Fact
 from tracekit.replay.measures import find_measure, title_of, words_of
 from tracekit.replay.policy.titles import title_of_policy
 from tracekit.report import sentences

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.answer.facts import Answer, Fact, Followup, Scalar
+from tracekit.facts import Answer, Fact, Followup, Scalar
 from tracekit.report.sentences import amount, command, long, question, short
 from tracekit.shell import in_lines
 

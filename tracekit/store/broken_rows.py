@@ -1,25 +1,18 @@
-"""What one must know of a store: sentences on the broken rows of files, and all of it in short.
-
-The rows themselves are in the view ``reject``.
-"""
+"""The broken rows of files, a fact for each file, table and kind; the rows are in ``reject``."""
 
 from collections.abc import Sequence
 
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact
 from tracekit.sources.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
-from tracekit.store import never_ran
-from tracekit.store.folder import Store
-from tracekit.store.manifest import MADE_UP, REJECTED, Defect, Manifest, SourceEntry
-from tracekit.words import counted
+from tracekit.store.manifest import REJECTED, Defect, Manifest, SourceEntry
 
-#: Kinds of broken rows that get a sentence of their own.
-_KINDS_TOLD = 5
-#: With a larger share of broken rows hardly anything of a file is stored.
-_MOST = 0.5
+#: So many kinds of broken rows are facts of their own, the others one together.
+_KINDS = 5
 
 
-def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
-    """A sentence on broken rows for each file, table and kind, most rows first."""
+def broken_rows(entries: Sequence[SourceEntry]) -> list[Fact]:
+    """The kinds of broken rows, most rows first, and one fact for all further kinds."""
     kinds = [
         (defect.rows, entry, defect)
         for entry in entries
@@ -27,18 +20,22 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
         if defect.action == REJECTED
     ]
     kinds.sort(key=lambda one: (-one[0], one[1].file, one[1].table, one[2].column))
-    told = [_one_kind(entry, defect) for _, entry, defect in kinds[:_KINDS_TOLD]]
-    further = len(kinds) - len(told)
+    facts = [_of_kind(entry, defect) for _, entry, defect in kinds[:_KINDS]]
+    further = kinds[_KINDS:]
     if further:
-        rows = sum(count for count, *_ in kinds[_KINDS_TOLD:])
-        kinds_left = counted(further, "more kind")
-        told.append(f"{kinds_left} of broken rows, {counted(rows, 'row')} in all")
-    return told
-
-
-def unread(entries: Sequence[SourceEntry]) -> list[str]:
-    """The same of files of which hardly anything is stored, for who does not see each file."""
-    return broken_rows([one for one in entries if one.rejected > _MOST * one.units_read])
+        rows = sum(count for count, *_ in further)
+        about = {"kinds": len(further)}
+        facts.append(
+            Fact(
+                kind="broken_rows",
+                subject="trace",
+                value=rows,
+                unit="rows",
+                because="further",
+                about=about,
+            )
+        )
+    return facts
 
 
 #: Rejects that are no rows of their table: they are about a whole file or answer.
@@ -73,17 +70,17 @@ def place_in(file: str, line: int) -> str:
     return f"{'object' if json else 'line'} {line}"
 
 
-def _one_kind(entry: SourceEntry, defect: Defect) -> str:
-    whole = "no row of it is stored: " if entry.rejected == entry.rows_read else ""
-    count = (
-        f"{defect.rows:,} of {entry.units_read:,} rows {'is' if defect.rows == 1 else 'are'} broken"
+def _of_kind(entry: SourceEntry, defect: Defect) -> Fact:
+    return Fact(
+        kind="broken_rows",
+        subject=entry.file,
+        value=defect.rows,
+        unit="rows",
+        because="none_kept" if entry.rejected == entry.rows_read else "",
+        about={
+            "table": entry.table,
+            "column": defect.column or None,
+            "of": entry.units_read,
+            "example": defect.example,
+        },
     )
-    line, _, reason = defect.example.partition(": ")
-    what = f"{defect.column} {reason}" if defect.column else reason
-    return f"{entry.file}, {entry.table}: {whole}{count}; the first is {line}: {what}"
-
-
-def caveats(store: Store) -> tuple[str, ...]:
-    """That nobody recorded it, files that could not be read, and containers that never ran."""
-    made_up = [MADE_UP] if store.manifest.made_up else []
-    return (*made_up, *unread(store.manifest.sources), *filter(None, [never_ran.told(store)]))

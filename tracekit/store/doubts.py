@@ -1,28 +1,45 @@
-"""Contradictions in a store's tables, as sentences that every verb on it prints.
+"""Contradictions in a store's tables, a fact each.
 
-``ingest``, ``info``, ``check``, a replay and its report all say the same, from here.
+``ingest``, ``info``, ``check``, a replay and its report all have the same, from here.
 """
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 import polars as pl
 
-from tracekit.store import left_out, never_ran, silent_nodes
+from tracekit.facts import Fact, Scalar, remark
+from tracekit.sources.unreadable import (
+    PARTIAL_DEFECT,
+    UNREADABLE_DEFECT,
+    WATCH_DEFECT,
+)
+from tracekit.store import never_ran, silent_nodes
 from tracekit.store.folder import Store
-from tracekit.store.node_doubts import are, changes_of_nodes, named, without_any_size
+from tracekit.store.manifest import SourceEntry
 from tracekit.store.node_states import (
+    absences,
     begins_ms,
+    cordoned,
     first_rows,
+    gone_for_good,
     nodes_of,
+    repriced,
+    resized,
+    retainted,
+    unready,
     without_size,
 )
 from tracekit.store.quantities import absent_use
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
-#: The source whose own scheduler lets no node take more than it has.
-_NEVER_OVER = "kubernetes"
+#: The source whose lists are of kubectl; its scheduler lets no node take more than it has.
+_KUBERNETES = "kubernetes"
+#: What a replay assumes of nodes that state none of it.
+_ASSUMED = {"cpu": "node_cpu_cores", "memory": "node_memory_bytes"}
 #: Sums of binary fractions may be off by so much.
 _ROUNDING = 1e-6
 #: The defect of node use that is a sum over containers of which some have no recorded use.
@@ -33,21 +50,30 @@ WITHOUT_USE = "containers_without_use"
 ONE_OF_TWO = "one_of_two_silent"
 #: The defect of samples that an earlier file states otherwise; that one's count.
 OTHERWISE = "other_sample_in_two_files"
-#: What is told of those who never had a node; a replay says of them what becomes of them, too.
+#: Containers that never had a node; a replay has a fact of what becomes of them, too.
 NEVER_RAN = "never_ran"
-_TOLD = frozenset({SUM_OF_SOME, WITHOUT_USE, ONE_OF_TWO, OTHERWISE, NEVER_RAN})
+_DEFECTS = frozenset({SUM_OF_SOME, WITHOUT_USE, ONE_OF_TWO, OTHERWISE, NEVER_RAN})
 _MS = "time_ms"
 
 
-def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Sentences on what is set aside, left out or impossible; none where all is well.
+def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[Fact, ...]:
+    """Facts of what is set aside, left out or impossible; none where all is well.
 
     Parameters
     ----------
     counted : frozenset of str
-        Defects, and ``NEVER_RAN``, that whoever asks counts and tells of by itself.
+        Defects, and ``NEVER_RAN``, of which the caller has facts of its own.
     """
-    return tuple(_found(store, _TOLD - counted))
+    return tuple(_doubts(store, _DEFECTS - counted))
+
+
+_doubt = functools.partial(remark, kind="doubt")
+
+
+def _of(because: str, names: pl.Series, unit: str, **about: Scalar) -> Fact:
+    """A doubt of some nodes or containers."""
+    made = _doubt(because, names.len(), unit, names=names.to_list())
+    return replace(made, about={**made.about, **about})
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
@@ -67,109 +93,160 @@ def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
     return tuple(sizes.rows())
 
 
-def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
-    yield from _refused(store)
+def _doubts(store: Store, defects: AbstractSet[str]) -> Iterator[Fact]:
+    lacks = ", ".join(absent_use(store)) if store.manifest.refused else ""
+    for name, reason in store.manifest.refused.items():
+        yield _doubt(
+            "refused", file=name, reason=reason.removeprefix(f"{name}: "), lacks=lacks or None
+        )
     for entry in store.manifest.sources:
-        yield from (one.example for one in entry.defects if one.defect in defects)
-    if aside := silent_nodes.moment_told(store.manifest):
-        yield aside
-    if NEVER_RAN in defects and (waited := never_ran.told(store)):
-        yield waited
+        for one in entry.defects:
+            if one.defect in defects:
+                yield _doubt(one.defect, one.rows, "rows", file=entry.file, example=one.example)
+    yield from silent_nodes.moment(store.manifest)
+    if NEVER_RAN in defects:
+        yield from never_ran.facts(store)
     yield from _unlisted(store)
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
-        yield from without_any_size(store)
+        if any(entry.rows for entry in store.manifest.parts("node")):
+            yield _doubt("no_node_sizes")
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"), begins_ms(store))
-    bare = without_size(nodes, capacity)
-    priced = _priced_alone(nodes.join(capacity, on="node", how="anti"))
-    if priced.len():
-        yield (
-            f"of {named(priced, 'node')} a price is all that is known, nothing is placed there: is"
-            " the name right?"
-        )
-        bare = bare.filter(~pl.col("node").is_in(priced.implode()))
-    if bare.height:
-        lacked = sorted({one for some in bare["resource"] for one in some.split(" or ")})
-        yield (
-            f"{are(bare['node'].sort(), 'node')} set aside, nothing is placed there: the source"
-            f" states no {' or '.join(lacked)} that can be used"
-        )
-    if silence := silent_nodes.told(store, nodes):
-        yield silence
-    yield from changes_of_nodes(store, nodes, capacity)
-    yield from left_out.told(store)
+    yield from _without_size(nodes, capacity)
+    yield from silent_nodes.facts(store, nodes)
+    yield from _changes(store, nodes)
+    yield from _left_out(store)
     yield from _preferences(store)
-    if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
+    if any(entry.release == _KUBERNETES for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
 
 
-def _priced_alone(nodes: pl.DataFrame) -> pl.Series:
-    """Those of these nodes of which a price is stated and neither state, nor labels, nor taints."""
+def _without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> Iterator[Fact]:
+    """Nodes of which a price is all that is stated, and those without a usable size."""
+    bare = without_size(nodes, capacity)
     silent = pl.all_horizontal(pl.col("state", "labels", "taints").is_null())
-    return nodes.filter(silent & pl.col("price_per_hour").is_not_null())["node"].sort()
+    priced = (
+        nodes.join(capacity, on="node", how="anti")
+        .filter(silent & pl.col("price_per_hour").is_not_null())["node"]
+        .sort()
+    )
+    if priced.len():
+        yield _of("priced_alone", priced, "nodes")
+        bare = bare.filter(~pl.col("node").is_in(priced.implode()))
+    if bare.height:
+        lacked = sorted({one for some in bare["resource"] for one in some.split(" or ")})
+        yield _of("without_size", bare["node"].sort(), "nodes", lacks=", ".join(lacked))
+    stated = set(capacity.filter(pl.col("amount") > 0)["resource"])
+    for name, assumption in _ASSUMED.items():
+        if stated and name not in stated:
+            yield _doubt("resource_of_no_node", resource=name, assumption=assumption)
 
 
-def _refused(store: Store) -> Iterator[str]:
-    """Files that ingest refused while it took others in."""
-    lacks = ", ".join(absent_use(store)) if store.manifest.refused else ""
-    for name, reason in store.manifest.refused.items():
-        yield (
-            f"{name} was refused, and nothing of it is in the store"
-            f"{f', which lacks {lacks}' if lacks else ''}: {reason.removeprefix(f'{name}: ')}"
-        )
-
-
-def _unlisted(store: Store) -> Iterator[str]:
+def _unlisted(store: Store) -> Iterator[Fact]:
     """Use of a cluster of one's own whose nodes or pods no file lists."""
-    ours = [one for one in store.manifest.sources if one.release == _NEVER_OVER and one.rows]
-    there = {one.table for one in ours}
-    if there & {"container_amount", "node_amount"} and not there & {"node", "container"}:
-        yield (
-            "use is recorded, but neither nodes nor pods: nothing can be replayed or sized; add"
-            " them to the folder and ingest it again: kubectl get nodes,pods -A -o json >"
-            " FOLDER/kubernetes.json"
-        )
+    ours = [one for one in store.manifest.sources if one.release == _KUBERNETES and one.rows]
+    tables = {one.table for one in ours}
+    if tables & {"container_amount", "node_amount"} and not tables & {"node", "container"}:
+        yield _doubt("use_without_lists")
 
 
-def _preferences(store: Store) -> Iterator[str]:
+def _changes(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
+    """Nodes that change within the record, in ways that a replay simplifies or does not follow."""
+    states, sizes, begin = read(store, "node"), read(store, "node_resource"), begins_ms(store)
+
+    def ours(found: pl.DataFrame) -> pl.Series:
+        return found.join(nodes, on="node", how="semi")["node"].unique().sort()
+
+    def listed(names: Iterable[str]) -> pl.Series:
+        return pl.Series([*names], dtype=pl.String)
+
+    closed, ends_closed = nodes.filter(state="closed"), cordoned(states)
+    start, end = unready(nodes), unready(states)
+    for because, names in (
+        ("node_gone", ours(gone_for_good(states))),
+        ("node_away", ours(absences(states))),
+        ("node_resized", listed(resized(sizes, begin))),
+        ("node_repriced", listed(repriced(states, begin))),
+        ("node_cordoned", _both(ends_closed, closed)),
+        ("node_cordoned_later", _first_alone(ends_closed, closed)),
+        ("node_opened_later", _first_alone(closed, ends_closed)),
+        ("node_retainted", listed(retainted(nodes, states))),
+        ("node_not_ready", _both(end, start)),
+        ("node_ready_later", _first_alone(start, end)),
+        ("node_not_ready_later", _first_alone(end, start)),
+    ):
+        if names.len():
+            yield _of(because, names, "nodes")
+
+
+def _both(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
+    return one.join(other, on="node", how="semi")["node"].sort()
+
+
+def _first_alone(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
+    return one.join(other, on="node", how="anti")["node"].sort()
+
+
+def _left_out(store: Store) -> Iterator[Fact]:
+    """Objects of kubectl, and samples, that broke a rule and are missing from all that follows."""
+    for table in ("node", "container"):
+        entries = [one for one in store.manifest.parts(table) if one.release == _KUBERNETES]
+        unread, ended = (_rows(entries, one) for one in (UNREADABLE_DEFECT, WATCH_DEFECT))
+        for because, many in (
+            ("objects_left_out", sum(one.rejected for one in entries) - unread - ended),
+            ("objects_cut_off", unread),
+            ("watch_errors", ended),
+        ):
+            if many:
+                yield _doubt(because, many, "rows", table=table)
+    used = [one for one in store.manifest.parts("container_amount") if one.release == _KUBERNETES]
+    if warned := _rows(used, PARTIAL_DEFECT):
+        yield _doubt("partial_answers", warned, "rows", table="container_amount")
+
+
+def _rows(entries: Iterable[SourceEntry], defect: str) -> int:
+    return sum(one.rows for entry in entries for one in entry.defects if one.defect == defect)
+
+
+def _preferences(store: Store) -> Iterator[Fact]:
     """Preferences of containers that no policy weighs."""
     parts = read(store, "container").select("container", pl.col("not_held").str.split(", "))
     wishes = parts.explode("not_held").filter(pl.col("not_held").str.starts_with(PREFERRED))
     count = wishes["container"].n_unique()
     if count:
-        kinds = wishes["not_held"].unique().str.strip_prefix(f"{PREFERRED} ").sort()
-        yield (
-            f"{count:,} container{'s have' if count > 1 else ' has'} preferences that are not kept"
-            f" ({', '.join(kinds)}): no policy weighs them, default_scheduler neither"
-        )
+        rules = wishes["not_held"].unique().str.strip_prefix(f"{PREFERRED} ").sort()
+        yield _doubt("preferences_not_held", count, "containers", rules=", ".join(rules))
 
 
-def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:
-    """Nodes where pods run that ask together for more than there is."""
+def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[Fact]:
+    """Pods, and nodes, of which more is requested than the node has."""
     have = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0)).select(
         "node", "resource", "unit", "amount"
     )
-    asked = first_rows(read(store, "container_resource"), "container", "resource")
+    requests = first_rows(read(store, "container_resource"), "container", "resource")
     lives = read(store, "container").drop_nulls("node")
-    asked = asked.select("container", "resource", "unit", "request").join(
+    requests = requests.select("container", "resource", "unit", "request").join(
         lives.select("container", "node", _MS, "departure_ms"), on="container"
     )
-    asked = asked.filter(pl.col("request") > 0).join(have, on=["node", "resource", "unit"])
-    large = asked.filter(pl.col("request") > pl.col("amount") * (1 + _ROUNDING))
+    requests = requests.filter(pl.col("request") > 0).join(have, on=["node", "resource", "unit"])
+    large = requests.filter(pl.col("request") > pl.col("amount") * (1 + _ROUNDING))
     if large.height:
         one = large.row(0, named=True)
-        count = large["container"].n_unique()
-        yield (
-            f"{count:,} pod{'s ask' if count > 1 else ' asks'} for more than the node has that"
-            f" {'they run' if count > 1 else 'it runs'} on, such as {one['container']}:"
-            f" {one['request']:,.12g} of {one['amount']:,.12g} {one['unit']} of {one['resource']}"
+        yield _of(
+            "request_beyond_node",
+            large["container"].unique(maintain_order=True),
+            "pods",
+            request=one["request"],
+            amount=one["amount"],
+            resource=one["resource"],
+            resource_unit=one["unit"],
         )
     keys = ["node", "resource"]
-    comes = asked.select(*keys, _MS, "amount", by="request")
-    goes = asked.drop_nulls("departure_ms").select(
+    arriving = requests.select(*keys, _MS, "amount", by="request")
+    leaving = requests.drop_nulls("departure_ms").select(
         *keys, pl.col("departure_ms").cast(pl.Int64).alias(_MS), "amount", by=-pl.col("request")
     )
-    events = pl.concat([comes, goes]).sort(*keys, _MS, "by")
+    events = pl.concat([arriving, leaving]).sort(*keys, _MS, "by")
     taken = events.with_columns(pl.col("by").cum_sum().over(keys).alias("taken"))
     over = (
         taken.group_by(keys)
@@ -179,8 +256,11 @@ def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:
     )
     if over.height:
         one = over.row(0, named=True)
-        yield (
-            f"{named(over['node'].unique(maintain_order=True), 'node')} held pods that ask for"
-            f" more than there is: up to {one['share']:.0%} of the {one['resource']} of"
-            f" {one['node']}; are some of them gone, or is a size wrong?"
+        yield _of(
+            "requests_beyond_nodes",
+            over["node"].unique(maintain_order=True),
+            "nodes",
+            most_fraction=one["share"],
+            resource=one["resource"],
+            node=one["node"],
         )

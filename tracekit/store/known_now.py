@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from tracekit.facts import Fact, remark
 from tracekit.files.places import scan_parquet
 from tracekit.store.broken_rows import place_in
 from tracekit.store.folder import Store, rejects_path
 from tracekit.store.manifest import UNKNOWN_NAME, SourceEntry
 from tracekit.store.stored_rows import LISTS, listed_ids
-from tracekit.words import agreeing
 
 #: What a reason shows of a name, which may be cut off there.
 _SHOWN = 60
 _NAMED = r"^is '(.*?)', (?:which no file|expected a (?:node|container) of )"
 
 
-def told(store: Store, before: Sequence[SourceEntry]) -> str:
-    """How many rejects of these entries name what is known now, in a sentence; empty for none."""
+def now_listed(store: Store, before: Sequence[SourceEntry]) -> Iterator[Fact]:
+    """A fact of the rejects of these entries that name what a later file lists; none for none."""
     strange = [
         one for one in before if any(defect.defect == UNKNOWN_NAME for defect in one.defects)
     ]
     if not strange:
-        return ""
+        return
     paths = [store.path / rejects_path(one.table, one.part) for one in strange]
     rows = scan_parquet(*paths).with_columns(pl.col("reason").str.extract(_NAMED).alias("name"))
     count, first = 0, None
@@ -41,13 +41,8 @@ def told(store: Store, before: Sequence[SourceEntry]) -> str:
         some, row = found.row(0)
         count += some
         first = first or (some and f"{entity} '{row['name']}' in {_place(row)}")
-    if not count:
-        return ""
-    return agreeing(
-        count,
-        "[reject|rejects] of earlier ingests [names|name] what is known now, such as"
-        f" {first}: to take [it|them] in, ingest all files together into a new store",
-    )
+    if count:
+        yield remark("rejects_listed_later", count, "rows", kind="doubt", example=first or None)
 
 
 def _place(row: dict[str, object]) -> str:

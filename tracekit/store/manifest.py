@@ -33,8 +33,6 @@ _SEAL = b',\n "seal": "'
 _FIRST_KEY, _HEAD_BYTES = b'"format_version"', 64
 #: The release of a part that ingest worked out of others.
 DERIVED = "derived"
-#: What is said wherever something is told of a trace that nobody recorded.
-MADE_UP = "This trace is made up (tracekit synth): it says nothing about any real cluster."
 #: What is done about a broken row: it is kept apart, with its line and the reason.
 REJECTED = "rejected"
 #: The kind of rejects that name what nobody lists.

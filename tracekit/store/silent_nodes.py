@@ -1,15 +1,16 @@
 """Nodes that look otherwise than they are: of which no use is recorded, or one moment alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from tracekit.facts import Fact, remark
 from tracekit.files.places import scan_parquet
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry
 from tracekit.store.views import ids_of
-from tracekit.units import MS_PER_MINUTE, duration
+from tracekit.units import MS_PER_MINUTE
 
 _OWN = ("node_amount", "node_usage")
 _RAN = ("container", "container_usage")
@@ -26,22 +27,14 @@ def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
     return own.filter(~pl.col("node").is_in(_named(store, _RAN).implode()))
 
 
-def told(store: Store, nodes: pl.DataFrame) -> str:
-    """A sentence on the nodes without recorded use; empty where there are none."""
+def facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
+    """Facts of the nodes without recorded use: those set aside, and the others."""
     own, aside = without_use(store, nodes).height, silent(store, nodes).height
-    parts = []
     if aside:
-        parts.append(
-            f"of {aside:,} of {nodes.height:,} nodes neither use nor a container is recorded, while"
-            " the use of others is: they may be full, so they are set aside, and nothing is placed"
-            " there"
-        )
+        yield remark("node_silent", aside, "nodes", kind="doubt", of=nodes.height)
     if own > aside:
-        parts.append(
-            f"use of nodes is recorded for {nodes.height - own:,} of {nodes.height - aside:,}: on"
-            " the others only containers count, and not what runs beside them"
-        )
-    return "; ".join(parts)
+        of = nodes.height - aside
+        yield remark("node_without_use", own - aside, "nodes", kind="doubt", of=of)
 
 
 def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
@@ -77,16 +70,11 @@ def is_moment(manifest: Manifest) -> bool:
     return nodes < _LEAST_SHARE * containers
 
 
-def moment_told(manifest: Manifest) -> str:
-    """A sentence if nodes' use is left aside as too short; empty otherwise."""
-    if not is_moment(manifest):
-        return ""
-    nodes, containers = _spans_ms(manifest)
-    how_long = f"over {duration(nodes)}" if nodes else "for one moment"
-    return (
-        f"use of nodes is recorded {how_long}, that of containers over {duration(containers or 0)}:"
-        " the former is left aside, and a node uses what its containers use together"
-    )
+def moment(manifest: Manifest) -> Iterator[Fact]:
+    """A fact if nodes' use is left aside as too short."""
+    if is_moment(manifest):
+        nodes, containers = _spans_ms(manifest)
+        yield remark("moment", nodes, "ms", kind="doubt", containers_ms=containers)
 
 
 def _spans_ms(manifest: Manifest) -> list[int | None]:

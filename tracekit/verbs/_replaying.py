@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from tracekit.answer.decide import choose
-from tracekit.answer.facts import write_document
 from tracekit.answer.repeat import repeat_replay
 from tracekit.answer.run_facts import answer_replays
 from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
+from tracekit.facts import write_document
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.chance.student import FEWEST

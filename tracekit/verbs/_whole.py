@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tracekit.answer.facts import Answer, Fact, answer_of, write_document
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
+from tracekit.facts import Answer, Fact, answer_of, write_document
 from tracekit.files.lock import LOCK, held
 from tracekit.files.places import place
 from tracekit.progress import Progress

@@ -14,6 +14,7 @@ from tracekit.verbs._options import Assumed, Frames, Option, OtherWorkload, Repl
 
 if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun
+    from tracekit.facts import Fact
     from tracekit.replay.workload.workload import Workload
     from tracekit.vcpu.room import Room
 
@@ -74,13 +75,14 @@ def bind(
     TracekitError
         For a workload, fit, truth or policy that cannot be used.
     """
-    from tracekit.binding.drawn import RECORDED
+    from tracekit.answer.caveats import counted
+    from tracekit.binding.drawn import RECORDED, unlike_recorded
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.model import model_of_fit, model_of_truth
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
     from tracekit.binding.run import USUAL, replay_vcpus
+    from tracekit.facts import remark
     from tracekit.files.places import place
-    from tracekit.replay.workload.facts_told import bending
     from tracekit.replay.workload.source import source_of
     from tracekit.store import open_store
 
@@ -109,8 +111,17 @@ def bind(
         recorded_use=recorded_use,
         progress=progress,
     )
-    told = (model.doubt, assumed, *load.told, *bending(load.facts))
-    run = replace(run, told=tuple(sentence for sentence in told if sentence))
+    bound = dict(run.summary.select("policy", "bound_vcpus").iter_rows())
+    doubted = remark("fit_unusable", verdict=model.verdict, reason=model.reason)
+    remarks = (
+        *([doubted] if model.verdict else []),
+        *unlike_recorded(bound),
+        *run.held.facts(),
+        *assumed,
+        *load.remarks,
+        *counted(load.facts),
+    )
+    run = replace(run, remarks=remarks)
     if out is not None:
         write_vcpus(run, Path(out))
     return run
@@ -118,11 +129,11 @@ def bind(
 
 def _room(
     load: Workload, sockets: int, threads_per_core: int, topology: Path | str | None
-) -> tuple[Room, str]:
-    """How hosts are built, and a sentence on it where it is assumed."""
-    from tracekit.binding.hosts import assumed_told, room_of, room_of_file
+) -> tuple[Room, tuple[Fact, ...]]:
+    """How hosts are built, and a fact of it where it is assumed."""
+    from tracekit.binding.hosts import assumed_hosts, room_of, room_of_file
 
     if topology is not None:
-        return room_of_file(load, Path(topology)), ""
+        return room_of_file(load, Path(topology)), ()
     room = room_of(load, sockets=sockets, threads_per_core=threads_per_core)
-    return room, assumed_told(load, sockets=sockets, threads_per_core=threads_per_core)
+    return room, (assumed_hosts(load, sockets=sockets, threads_per_core=threads_per_core),)

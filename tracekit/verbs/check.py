@@ -28,7 +28,7 @@ def check(
 ) -> StoreCheck:
     """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...], ...}``.
 
-    Its ``doubts`` are sentences on what the tables cannot mean as they stand.
+    Its ``doubts`` are facts of what the tables cannot mean as they stand.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, Option
 
 if TYPE_CHECKING:
-    from tracekit.answer.facts import Answer
+    from tracekit.facts import Answer
 
 
 def claims(

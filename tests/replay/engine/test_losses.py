@@ -24,7 +24,7 @@ from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.circumstances import taken_apart, under
 from tracekit.replay.workload.domains import domains_of
-from tracekit.replay.workload.facts_told import bending
+from tracekit.replay.workload.provenance import bending
 from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload
 

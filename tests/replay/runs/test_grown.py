@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from replay_support import workload
 
-from tracekit.replay.runs.grown import day_means, grown, span_ms
+from tracekit.replay.runs.growth_of_use import day_means, grown, span_ms
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MS_PER_DAY, MS_PER_HOUR, duration
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from tests_support import TraceFolder
 
-from tracekit.answer.facts import read_answer
 from tracekit.cli import run
+from tracekit.facts import read_answer
 from tracekit.replay.placement import all_policies
 
 

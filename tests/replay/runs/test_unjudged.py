@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from replay_support import STEP_MS, workload
 
-from tracekit.replay.runs.unjudged import peaks, unjudged
+from tracekit.replay.runs.remarks import peaks, unjudged
 from tracekit.replay.workload.workload import Workload
 
 HALF = 4

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tracekit.replay.workload import facts_told as words
-from tracekit.replay.workload.facts_told import facts_told
+from tracekit.replay.workload.provenance import facts_told
 
 
 def test_names_of_counts_are_not_shown_raw() -> None:

@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.runs.kept_back import background, shares
+from tracekit.replay.runs.background import background, shares
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import UNLIMITED

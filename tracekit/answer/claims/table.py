@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tracekit.answer.facts import Followup
+from tracekit.facts import Followup
 from tracekit.assets import asset_dir
 
 #: The experiment that a store is.

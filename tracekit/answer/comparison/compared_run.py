@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.answer.facts import Scalar
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
+from tracekit.facts import Scalar
 from tracekit.files.parquet import read_frame
 from tracekit.files.result_folder import kind_of
 from tracekit.replay.measures import compared

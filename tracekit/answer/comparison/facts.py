@@ -17,7 +17,7 @@ from tracekit.answer.comparison.compared_run import (
     speaks_of_load,
 )
 from tracekit.answer.comparison.shadow import PRODUCTION, shadow_verdict
-from tracekit.answer.facts import Answer, Fact, Scalar, Verdict, answer_of
+from tracekit.facts import Answer, Fact, Scalar, Verdict, answer_of
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.threshold_values import WORST
 from tracekit.study import Study

@@ -10,8 +10,8 @@ from tracekit.answer.followed import LARGEST
 from tracekit.answer.production import production_use
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
-from tracekit.replay.runs.grown import span_ms
-from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.background import shares
+from tracekit.replay.runs.growth_of_use import span_ms
 from tracekit.replay.runs.varying import varying
 from tracekit.replay.workload.changed.pinned import recorded_over_capacity
 from tracekit.replay.workload.series import settled_steps

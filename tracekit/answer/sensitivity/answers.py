@@ -7,9 +7,9 @@ import polars as pl
 
 from tracekit.answer.admissible import waits_too_much
 from tracekit.answer.decide import Choice
-from tracekit.answer.facts import Fact, Verdict
 from tracekit.answer.standings import Standing, Standings, difference, standings
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact, Verdict
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED

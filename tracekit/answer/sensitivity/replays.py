@@ -12,8 +12,8 @@ from tracekit.answer.repeat import row_of
 from tracekit.crew.crew import OnProgress
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.background import shares
 from tracekit.replay.runs.kept import replays_alike
-from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.one import digest_of, in_order, replay_one
 from tracekit.replay.runs.replayer import Planned

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tracekit.answer.decide import choose
-from tracekit.answer.facts import Answer, Fact, Followup, answer_of
 from tracekit.answer.sensitivity.answers import (
     BASE,
     TURNED,
@@ -28,6 +27,7 @@ from tracekit.answer.sensitivity.tried import CHANGES, RECORDED_CHANGES, SIZED_C
 from tracekit.answer.standings import standings
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
+from tracekit.facts import Answer, Fact, Followup, answer_of
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared, find_measure

@@ -15,7 +15,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import Measure, of_demand
-from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.background import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use, noted

@@ -13,11 +13,11 @@ from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.policy.entrant import Entrant, halves, spelled
 from tracekit.replay.policy.own_files import noted as files_noted
-from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.background import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.placements import PLACED
+from tracekit.replay.runs.remarks import about_workload
 from tracekit.replay.runs.run import Run
-from tracekit.replay.runs.unjudged import told_of
 from tracekit.replay.runs.waiting import waiting
 from tracekit.replay.workload.changed.pinned import pinned_over_capacity
 from tracekit.replay.workload.loaders import respelled
@@ -67,7 +67,7 @@ def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
             "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
             "facts": {**load.facts, **_of_places(load)},
-            **told_of(load),
+            **about_workload(load),
         },
         "bounds": {"nodes_for_demand": demand_bound(placeable(load))},
         "policies": [_policy(run, policy, folder) for policy in run.policies],

@@ -20,9 +20,9 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.constraints import documents
 from tracekit.sources.own._kubernetes.rules import BUDGET
-from tracekit.words import and_more
 
 _HUNDRED = 100
 
@@ -107,33 +107,20 @@ class Budgets:
         """The same of containers in another order, or of some of them."""
         return dataclasses.replace(self, of=self.of[order])
 
-    def told(self) -> tuple[str, ...]:
-        """Sentences on who is under budgets, and which of them no drain gets by."""
+    def remarks(self) -> tuple[Fact, ...]:
+        """Facts of containers under budgets, and of budgets that allow no eviction."""
         under = int((self.of >= 0).any(axis=1).sum())
         every = np.ones(len(self.of), dtype=np.bool_)
-        none = [
-            name
-            for name, left in zip(self.names, self.allowed(every, every), strict=True)
-            if not left
-        ]
-        bars = f"; {_listed(none)} {'allows' if len(none) == 1 else 'allow'} no eviction at all"
-        are = "containers are" if under > 1 else "container is"
-        return (
-            (
-                f"{under:,} {are} under a {BUDGET} ({_listed(self.names)}): rebalancing holds it,"
-                f" preemption avoids what it forbids, and it may hold up a drain"
-                f"{bars if none else ''}"
-            ),
-        )
+        left = self.allowed(every, every)
+        none = sorted(name for name, some in zip(self.names, left, strict=True) if not some)
+        facts = [remark("budgets", under, "containers", names=sorted(self.names))]
+        if none:
+            facts.append(remark("budgets_allow_none", len(none), "budgets", names=none))
+        return tuple(facts)
 
     def _count(self, those: BoolArray) -> IntArray:
         found = self.of[those]
         return np.bincount(found[found >= 0], minlength=len(self.names)).astype(np.int64)
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = sorted(names)
-    return and_more(every[:5], len(every))
 
 
 def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:

@@ -14,9 +14,9 @@ from tracekit.parameters import names, unknown_name
 from tracekit.replay.workload.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.circumstances import taken_apart, under
-from tracekit.replay.workload.facts_told import BETWEEN, BETWEEN_PERCENT, unpriced_told
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.loaders import load_workload, resolved
+from tracekit.replay.workload.provenance import BETWEEN, BETWEEN_PERCENT, unpriced_remark
 from tracekit.replay.workload.request_choice import absolute
 from tracekit.replay.workload.requests.given import with_requests
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
@@ -89,8 +89,8 @@ class WorkloadSource:
         happens, _ = taken_apart(self.assume)
         if happens:
             load = under(load, happens, stream(self.seed, "lost"))
-        if unpriced := unpriced_told(load.price_per_hour):
-            load = dataclasses.replace(load, told=(*load.told, *unpriced))
+        if unpriced := unpriced_remark(load.price_per_hour):
+            load = dataclasses.replace(load, remarks=(*load.remarks, *unpriced))
         return _with_counts(load)
 
     def _calls(self, load: Workload) -> CallWeights:

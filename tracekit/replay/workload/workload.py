@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.facts import Fact
 from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.checks import (
@@ -134,11 +135,8 @@ class Workload:
         Named assumptions with values; counts worth knowing about how the workload was made.
     quantities : mapping
         What it rests on: for each quantity ``recorded``, ``inferred``, ``assumed`` or ``absent``.
-    told : tuple of str
-        What a reader must know of its source before the numbers, in sentences.
-    left_out : tuple of str
-        Those of these sentences that are on containers which nobody replays, or which production
-        left waiting.
+    remarks : tuple of Fact
+        What a reader must know of its source before the numbers.
     """
 
     name: str
@@ -192,8 +190,7 @@ class Workload:
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
     quantities: Mapping[str, str] = field(default_factory=dict)
-    told: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    remarks: tuple[Fact, ...] = ()
 
     def __post_init__(self) -> None:
         check_unique("node", self.node_ids)

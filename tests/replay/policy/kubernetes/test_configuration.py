@@ -14,9 +14,9 @@ from configuration_support import BASE, DEFAULT, profile, weights, written
 from real_scheduler import as_workload, recorded_runs
 from replay_support import workload
 
-from tracekit.answer.facts import read_answer
 from tracekit.cli import run
 from tracekit.errors import TracekitError
+from tracekit.facts import read_answer
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import rows_placer

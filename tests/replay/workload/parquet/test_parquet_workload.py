@@ -14,9 +14,9 @@ import tracekit
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import replay
-from tracekit.replay.workload.facts_told import bending
 from tracekit.replay.workload.loaders import load_workload
 from tracekit.replay.workload.parquet.workload import workload_from_parquet
+from tracekit.replay.workload.provenance import bending
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.source import source_of
 

@@ -13,7 +13,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
-from tracekit.replay.runs.unjudged import peaks
+from tracekit.replay.runs.remarks import peaks
 from tracekit.replay.workload.resources import NONZERO_DEFAULT
 from tracekit.replay.workload.sized import tables
 from tracekit.store import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cluster_support import CLUSTER, stored, workload
 
-from tracekit.replay.workload.facts_told import bending
+from tracekit.replay.workload.provenance import bending
 
 
 @pytest.mark.slow

@@ -1,15 +1,19 @@
 """More load, or less: a workload whose number of containers is multiplied."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.workload import Workload
+
+#: What the first resources are called.
+_NAMES = {"cpu_milli": "CPU", "memory_bytes": "memory"}
 
 
 def scale_of(value: float) -> Fraction:
@@ -31,7 +35,7 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
     containers are listed, and the count of nodes hangs little on the draw. A replica is its
     original in everything: requests, use over time, times, gang, rules, recorded node; it is pinned
     nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is. What is
-    requested and used then, in times of what was, is told.
+    requested and used then, in times of what was, is a fact.
     """
     if scale == 1:
         return load
@@ -47,7 +51,7 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
     made = in_order_of(load, order, load.arrival_ms, _names(load, order, replica))
     pinned = None if made.pinned is None else np.where(replica > 0, -1, made.pinned)
     return dataclasses.replace(
-        made, pinned=pinned, told=(*load.told, _grown(load, made, use, order))
+        made, pinned=pinned, remarks=(*load.remarks, *_grown(load, made, use, order))
     )
 
 
@@ -69,27 +73,20 @@ def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Gen
     return copies
 
 
-def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> str:
-    """By how much requests and use grew, a sentence."""
-    names = {"cpu_milli": "CPU", "memory_bytes": "memory"}
-    words = [names.get(name, name) for name in load.resources]
+def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> Iterator[Fact]:
+    """How many containers there are now, and by how much requests and use grew."""
+    yield remark("multiplied", made.containers, "containers", before=load.containers)
     before, after = (one.request.sum(axis=0, dtype=np.float64) for one in (load, made))
-    asked = _times(before, after, words)
-    used = _times(use.sum(axis=1), use[:, order].sum(axis=1), words[:2])
-    said = [*([f"they request {asked}"] if asked else []), *([f"use {used}"] if used else [])]
-    count = f"{load.containers:,} containers became {made.containers:,}"
-    return f"{count}, drawn evenly over their sizes" + (
-        f"; {' and '.join(said)} of before" if said else ""
-    )
-
-
-def _times(before: FloatArray, after: FloatArray, words: Sequence[str]) -> str:
-    """How many times as much of each resource there is."""
-    return ", ".join(
-        f"{new / old:.3g} times the {word}"
-        for old, new, word in zip(before, after, words, strict=True)
-        if old
-    )
+    used, uses = use.sum(axis=1), use[:, order].sum(axis=1)
+    for at, name in enumerate(load.resources):
+        if before[at]:
+            further = at >= len(used) or not used[at]
+            yield remark(
+                "multiplied_resource",
+                float(after[at] / before[at]),
+                resource=_NAMES.get(name, name),
+                use_times=None if further else float(uses[at] / used[at]),
+            )
 
 
 def _use(load: Workload) -> FloatArray:

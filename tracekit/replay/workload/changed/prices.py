@@ -18,7 +18,7 @@ from tracekit.arrays import BoolArray, FloatArray
 from tracekit.errors import TracekitError, nearest
 from tracekit.node_labels import INSTANCE_TYPES
 from tracekit.opened import read_text
-from tracekit.replay.workload.facts_told import CHOSEN
+from tracekit.replay.workload.provenance import CHOSEN
 from tracekit.replay.workload.workload import Workload
 from tracekit.words import few
 

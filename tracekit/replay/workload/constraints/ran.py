@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.constraints.constraint import Constraint
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.reasons import told
-from tracekit.words import counted
 
 #: So many containers are named.
 _NAMED = 3
@@ -45,19 +45,14 @@ def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
     return ""
 
 
-def barred_told(
+def barred_remark(
     found: Sequence[tuple[int, str]], ran: IntArray, ids: Sequence[str], nodes: Sequence[str]
-) -> tuple[str, ...]:
-    """A sentence that counts them and names the first; none where there are none."""
+) -> tuple[Fact, ...]:
+    """A fact of these containers, with the node of the first and why it is closed."""
     if not found:
         return ()
-    named = "; ".join(f"{ids[at]} on {nodes[ran[at]]}, {why}" for at, why in found[:_NAMED])
-    more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    one = len(found) == 1
+    at, why = found[0]
+    names = [ids[one] for one, _ in found]
     return (
-        (
-            f"{counted(len(found), 'container')} ran where {'its' if one else 'their'}"
-            f" selector or a taint closes the node now, and no policy places"
-            f" {'it' if one else 'them'} there: {named}{more}"
-        ),
+        remark("barred_now", len(found), "containers", names=names, node=nodes[ran[at]], why=why),
     )

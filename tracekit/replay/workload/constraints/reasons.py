@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.constraints.labels import NAMES, Labels, Requirement, Taint
-from tracekit.words import and_more
 
 #: What is said of a node that takes nothing new.
 CORDONED = "are cordoned"
@@ -180,14 +180,9 @@ def _written(taint: Taint) -> str:
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
 
-def told_of(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[str, ...]:
-    """A sentence that counts them and names the first; none where there are none."""
+def shut_out_remark(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[Fact, ...]:
+    """A fact of the containers that may run on no node, with the reason of the first."""
     if not found:
         return ()
-    named = [f"{ids[at]} ({reason})" for at, reason in found[:_NAMED]]
-    who, are = ("container", "is") if len(found) == 1 else ("containers", "are")
-    sentence = (
-        f"{len(found):,} {who} may run on no node, however empty, and {are} set aside:"
-        f" {and_more(named, len(found))}"
-    )
-    return (sentence,)
+    names = [ids[at] for at, _ in found]
+    return (remark("shut_out", len(found), "containers", names=names, why=found[0][1]),)

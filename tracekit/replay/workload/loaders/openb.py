@@ -11,7 +11,6 @@ from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.workload.declared import UsedShare
-from tracekit.replay.workload.facts_told import ASSUMED, set_aside
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
 from tracekit.replay.workload.loaders._source_files import (
@@ -22,6 +21,7 @@ from tracekit.replay.workload.loaders._source_files import (
     together,
     whole_rows,
 )
+from tracekit.replay.workload.provenance import ASSUMED, set_aside
 from tracekit.replay.workload.workload import UNKNOWN, Workload
 from tracekit.sources._cluster import Head, Opened
 from tracekit.sources._rows import Rule, refuse

@@ -9,9 +9,9 @@ import numpy as np
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, ArrivalSpanMs, TargetAllocFraction
-from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import sizes, spread_slots
+from tracekit.replay.workload.provenance import ASSUMED
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream

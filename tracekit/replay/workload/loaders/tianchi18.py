@@ -16,7 +16,6 @@ from tracekit.parameters import About
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, broken_rules
 from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, ArrivalSpanMs
-from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import Sizes, sizes, spread_slots
 from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole, whole_rows

@@ -9,6 +9,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError, nearest
+from tracekit.facts import Fact, remark
 from tracekit.files.parquet import read_frame
 from tracekit.opened import is_file
 from tracekit.replay.workload.domains import KINDS
@@ -202,14 +203,17 @@ def further_used(usage: pl.DataFrame, resources: Sequence[str]) -> list[str]:
 
 def passed_over(
     frames: Mapping[str, pl.DataFrame], known: Mapping[str, Collection[str]]
-) -> tuple[str, ...]:
-    """A sentence on the columns of these files that nobody reads; none where all are read."""
+) -> tuple[Fact, ...]:
+    """A fact for each of these files with columns that a replay does not read."""
     beyond = {
         file: [name for name in frame.columns if name not in known[file]]
         for file, frame in frames.items()
     }
-    named = [f"{', '.join(names)} of {file}" for file, names in beyond.items() if names]
-    return (f"columns that are not read: {'; '.join(named)}",) if named else ()
+    return tuple(
+        remark("columns_unread", len(names), names=names, file=file)
+        for file, names in beyond.items()
+        if names
+    )
 
 
 _USED = "use of containers"

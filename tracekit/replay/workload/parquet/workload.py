@@ -28,13 +28,9 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.facts import Fact
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.domains import KINDS, domains_of
-from tracekit.replay.workload.facts_told import (
-    further_rests_on,
-    further_told,
-    use_rests_on,
-)
 from tracekit.replay.workload.parquet.arrivals import Arrived, as_recorded, lives, placed_anew
 from tracekit.replay.workload.parquet.columns import (
     RULES,
@@ -48,6 +44,11 @@ from tracekit.replay.workload.parquet.columns import (
     rests_on,
     rules_in,
     samples_outside,
+)
+from tracekit.replay.workload.provenance import (
+    further_remark,
+    further_rests_on,
+    use_rests_on,
 )
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold
@@ -206,10 +207,10 @@ def _with_rules(load: Workload, containers: pl.DataFrame) -> Workload:
 
 def _with_further(load: Workload, containers: pl.DataFrame, usage: pl.DataFrame) -> Workload:
     """The workload with use of further resources; a container without any sample has none."""
-    told = _passed_over(containers, usage, load.resources)
+    unread = _passed_over(containers, usage, load.resources)
     names = further_used(usage, load.resources)
     if not names:
-        return dataclasses.replace(load, told=told)
+        return dataclasses.replace(load, remarks=unread)
     ids, times = containers["container"], load.times_ms
     found = _matrix(usage, "container", ids, load.step_ms, times, names=names)
     hold(found)
@@ -219,13 +220,13 @@ def _with_further(load: Workload, containers: pl.DataFrame, usage: pl.DataFrame)
         further_used=tuple(load.resources.index(name) for name in names),
         further_usage=found,
         quantities={**load.quantities, **further_rests_on(names, lacking, len(ids))},
-        told=(*further_told(names), *told),
+        remarks=(*further_remark(names), *unread),
     )
 
 
 def _passed_over(
     containers: pl.DataFrame, usage: pl.DataFrame, resources: tuple[str, ...]
-) -> tuple[str, ...]:
+) -> tuple[Fact, ...]:
     known = {
         "containers.parquet": {*_CONTAINERS, *_LIMITS.values(), *RULES, *resources},
         "usage.parquet": {*_USAGE, *further_used(usage, resources)},

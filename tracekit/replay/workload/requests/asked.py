@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.resources import BASE, CPU, MEMORY, rounded_up
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.store import Store
-from tracekit.words import listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +34,8 @@ class Asked:
         What each resource's requests rest on: recorded, inferred or assumed.
     facts : mapping
         Counts worth knowing.
-    said : tuple of str
-        What must be known of where requests come from, in sentences.
+    remarks : tuple of Fact
+        What must be known of where requests come from.
     doubt : SizeDoubt, optional
         How far inferred sizes may be off; None where no size is inferred.
     """
@@ -48,7 +48,7 @@ class Asked:
     rests: Mapping[str, str]
     facts: Mapping[str, int] = field(default_factory=dict)
     doubt: SizeDoubt | None = None
-    said: tuple[str, ...] = ()
+    remarks: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class RequestsTold:
     rests: str
     facts: Mapping[str, int] = field(default_factory=dict)
     doubt: SizeDoubt | None = None
-    said: tuple[str, ...] = ()
+    remarks: tuple[Fact, ...] = ()
 
 
 def uniform(
@@ -129,7 +129,7 @@ def overlaid(asked: Asked, told: RequestsTold, limit_factor: float) -> Asked:
         rests=rests,
         facts={**asked.facts, **told.facts},
         doubt=told.doubt,
-        said=(*asked.said, *told.said),
+        remarks=(*asked.remarks, *told.remarks),
     )
 
 
@@ -152,7 +152,7 @@ def of_nodes(asked: Asked, resources: tuple[str, ...]) -> Asked:
         limit=asked.limit[:, own],
         stated=asked.stated[:, own],
         rests={name: how for name, how in asked.rests.items() if name not in absent},
-        said=(*asked.said, f"no node has {listed(absent)}: what is asked of it is left out"),
+        remarks=(*asked.remarks, remark("requests_of_no_node", resources=", ".join(absent))),
     )
 
 

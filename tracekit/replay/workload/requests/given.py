@@ -14,7 +14,7 @@ from tracekit.callgraph.export import NEED_AT_FULL_USE
 from tracekit.errors import TracekitError, nearest
 from tracekit.files.result_folder import MANIFEST, check_sound
 from tracekit.opened import read_text
-from tracekit.replay.workload.facts_told import CHOSEN, requests_rest_on
+from tracekit.replay.workload.provenance import CHOSEN, requests_rest_on
 from tracekit.replay.workload.request_choice import Choice, choice_of
 from tracekit.replay.workload.requests.asked import Asked, RequestsTold, of_nodes, overlaid, uniform
 from tracekit.replay.workload.requests.inferred import inferred
@@ -275,7 +275,7 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
         doubt=asked.doubt,
         quantities={**load.quantities, **requests_rest_on(asked.rests)},
         facts={**load.facts, **asked.facts},
-        told=(*load.told, *asked.said),
+        remarks=(*load.remarks, *asked.remarks),
     )
 
 

@@ -15,11 +15,11 @@ from polars.exceptions import PolarsError
 
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError, nearest
-from tracekit.replay.workload.facts_told import CHOSEN
+from tracekit.facts import Fact, remark
+from tracekit.replay.workload.provenance import CHOSEN
 from tracekit.replay.workload.request_choice import Choice
 from tracekit.replay.workload.requests.asked import RequestsTold
 from tracekit.replay.workload.resources import CPU, MEMORY
-from tracekit.words import and_more
 
 _KEYS = ("container", "service")
 #: Columns by the resource they give, and what one of them is there.
@@ -94,25 +94,27 @@ def listed(
         whole=whole,
         rests=CHOSEN,
         facts={"containers_in_the_file_of_requests": hits},
-        said=_strangers(path, key, amounts[key], ids),
+        remarks=_strangers(path, key, amounts[key], ids),
     )
 
 
-def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tuple[str, ...]:
-    """A sentence on containers of the file that are not replayed: their values change nothing."""
+def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tuple[Fact, ...]:
+    """A fact of containers of the file that are not replayed: their values change nothing."""
     known = set(ids)
     strange = [name for name in names.to_list() if name not in known]
     if not strange:
         return ()
-    close = nearest(strange[0], known)
-    near = f" (did you mean '{close}'?)" if close else ""
-    one = len(strange) == 1
-    said = (
-        f"{len(strange):,} of {len(names):,} {key}s in {path.name} {'is' if one else 'are'} not"
-        f" among those that are replayed, so {'its row changes' if one else 'their rows change'}"
-        f" nothing: {and_more(strange[:_NAMED], len(strange))}{near}"
+    return (
+        remark(
+            "requests_of_strangers",
+            len(strange),
+            f"{key}s",
+            names=strange,
+            of=len(names),
+            file=path.name,
+            nearest=nearest(strange[0], known) or None,
+        ),
     )
-    return (said,)
 
 
 def _read(path: Path) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tracekit.arrays import BoolArray
-from tracekit.replay.workload.facts_told import ASSUMED, CHOSEN
+from tracekit.replay.workload.provenance import ASSUMED, CHOSEN
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import ABSENT, RECORDED

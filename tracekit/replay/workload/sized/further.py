@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import Float32Array, IntArray
+from tracekit.facts import Fact, remark
 from tracekit.files.places import scan_parquet
-from tracekit.replay.workload.facts_told import in_words
+from tracekit.replay.workload.provenance import in_words
 from tracekit.replay.workload.resources import BASE, PODS
 from tracekit.replay.workload.series import hold
 from tracekit.replay.workload.sized.amounts import in_columns
@@ -120,39 +121,31 @@ class _Samples:
         for rows in row_groups(
             self.store, CONTAINERS.amounts, ("time_ms", "container_key", *_AMOUNT)
         ):
-            told = in_columns(rows, self.assumptions, ("amount",))
-            told = told.filter(pl.col("column").is_in([*of])).drop_nulls("amount")
-            at = position[told["container_key"].to_numpy()]
-            step = (told["time_ms"].to_numpy() - times[0]) // self.life.step_ms
+            amounts = in_columns(rows, self.assumptions, ("amount",))
+            amounts = amounts.filter(pl.col("column").is_in([*of])).drop_nulls("amount")
+            at = position[amounts["container_key"].to_numpy()]
+            step = (amounts["time_ms"].to_numpy() - times[0]) // self.life.step_ms
             kept = (at >= 0) & (step >= 0) & (step < len(times))
-            column = told["column"].replace_strict(of, return_dtype=pl.Int64).to_numpy()
-            amount = told["amount"].to_numpy().astype(np.float32)
+            column = amounts["column"].replace_strict(of, return_dtype=pl.Int64).to_numpy()
+            amount = amounts["amount"].to_numpy().astype(np.float32)
             yield column[kept], step[kept], at[kept], amount[kept]
 
 
 def passed_over(
     store: Store, assumptions: SizedAssumptions, resources: Sequence[str], used: Collection[int]
-) -> list[str]:
-    """What is recorded of the use of further resources and does not count, a sentence each."""
+) -> list[Fact]:
+    """What is recorded of the use of further resources and does not count."""
     counted = {resources[at] for at in used}
-    found = columns_used(store, assumptions)
-    without = [name for name, column in found.items() if column not in resources]
-    told = []
-    if without:
-        told.append(
-            f"use of {', '.join(without)} is recorded, and does not count: of none of it the store"
-            " states how much a node has"
-            if len(without) > 1
-            else f"use of {without[0]} is recorded, and does not count: the store does not state"
-            " how much of it a node has"
-        )
+    recorded = columns_used(store, assumptions)
+    without = [name for name, column in recorded.items() if column not in resources]
     beyond = {
         column
-        for recorded in (NODES, BACKGROUND)
-        for column in columns_used(store, assumptions, recorded).values()
+        for who in (NODES, BACKGROUND)
+        for column in columns_used(store, assumptions, who).values()
         if column in counted
     }
-    if beyond:
-        names = in_words([name for name in resources if name in beyond])
-        told.append(f"what nodes use of {names} beyond their containers is recorded, and not added")
-    return told
+    named = in_words([name for name in resources if name in beyond]) if beyond else ""
+    return [
+        *([remark("further_without_size", resources=", ".join(without))] if without else []),
+        *([remark("further_beyond_containers", resources=named)] if beyond else []),
+    ]

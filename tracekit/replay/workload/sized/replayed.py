@@ -9,6 +9,7 @@ import polars as pl
 
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.losses import without
 from tracekit.replay.workload.node_times import Losses
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
@@ -31,7 +32,6 @@ from tracekit.store.broken_rows import all_rejected
 from tracekit.store.node_states import gone_for_good
 from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import read
-from tracekit.words import and_more
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
 _KNOWN_SHARE = 0.5
@@ -51,8 +51,8 @@ class Replayed:
     request : int64, shape (containers, resources)
     gated : int
         How many containers are not asked of any policy, as no scheduler may place them yet.
-    waiting : tuple of str
-        What is told of those that wait for a node in production, and are left out.
+    waiting : tuple of Fact
+        Of those that wait for a node in production, and are left out.
     places_waiting : bool
         Whether containers that wait for a node in production are to be placed.
     too_large : tuple of int
@@ -70,7 +70,7 @@ class Replayed:
     recorded: IntArray
     request: IntArray
     gated: int
-    waiting: tuple[str, ...]
+    waiting: tuple[Fact, ...]
     places_waiting: bool
     waiting_too_large: int
     too_large: tuple[int, ...]
@@ -157,9 +157,6 @@ def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:
     return np.asarray(found["at"].fill_null(-1).to_numpy().astype(np.int64))
 
 
-_NAMED_LIVES = 5
-
-
 def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Lives) -> Workload:
     """The workload with nodes closed before they came, while they are away and after they left.
 
@@ -201,9 +198,7 @@ def _came_ms(load: Workload, first_ms: IntArray, ran_from_ms: IntArray) -> IntAr
 
 
 def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
-    named = and_more([load.node_ids[at] for at in late[:_NAMED_LIVES].tolist()], len(late))
-    count = f"{len(late):,} nodes ({named})" if len(late) > 1 else f"node {named}"
-    sentence = f"{count} came within the recorded time; a replay places nothing there before"
+    names = [load.node_ids[at] for at in late.tolist()]
     background = np.array(load.background)
     for node in late.tolist():
         background[:, load.times_ms < came[node], node] = 0.0
@@ -211,5 +206,5 @@ def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
         load,
         background=background,
         joins=Losses(node=late, time_ms=came[late]),
-        told=(*load.told, sentence),
+        remarks=(*load.remarks, remark("node_came", len(late), "nodes", names=names)),
     )

@@ -4,31 +4,29 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.resources import amount_text, noun
+from tracekit.facts import Fact, remark
+from tracekit.replay.workload.resources import amount_text
 from tracekit.replay.workload.sized.amounts import Amounts
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
 from tracekit.replay.workload.sized.times import Lives
 from tracekit.store import Store, never_ran
 from tracekit.store.never_ran import gated, waits
-from tracekit.words import and_more
 
 #: Where no node states these, what nodes have is an assumption.
 _STATED = ("cpu", "memory", "pods")
-#: Of those who fit nowhere so many are named.
-_NAMED = 3
 #: Where this share waits, they are what is to be placed.
 _MANY = 0.5
 
 
 def without_waiting(
     store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
-) -> tuple[Lives, tuple[str, ...], bool]:
-    """The lives without those who waited in production all the time, and a sentence on them.
+) -> tuple[Lives, tuple[Fact, ...], bool]:
+    """The lives without containers that waited in production throughout, and a fact of them.
 
-    Whether others who waited are to be placed is the third. What production could not place is load
-    that production did not carry. A policy that places it instead of others, or leaves it waiting
-    too, would compare with nothing.
+    The third says whether others that waited are to be placed. What production could not place is
+    load that production did not carry. A policy that places it instead of others, or leaves it
+    waiting too, would compare with nothing.
     """
     rows = found.containers[life.order]
     who = rows.select(waits()).to_series().to_numpy()
@@ -37,12 +35,8 @@ def without_waiting(
     says_so = never_ran.says_so(store)
     if not _left_out(float(who.mean()), assumptions, says_so=says_so):
         return life, (), says_so
-    waited, it, they = _waited(rows.filter(who), found.requests)
-    told = (
-        f"{waited}; {they} left out, so that every policy carries what production carried"
-        f" (--assume waiting=place has {it} placed)"
-    )
-    return life.taken(np.flatnonzero(~who)), (told,), False
+    waited = never_ran.waiting_fact("waiting_left_out", rows.filter(who), found.requests)
+    return life.taken(np.flatnonzero(~who)), (waited,), False
 
 
 def without_gated(found: Sizes, life: Lives) -> tuple[Lives, int]:
@@ -51,23 +45,10 @@ def without_gated(found: Sizes, life: Lives) -> tuple[Lives, int]:
     return (life.taken(np.flatnonzero(~who)) if who.any() else life), int(who.sum())
 
 
-def to_place_told(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[str, ...]:
-    """A sentence on those of some containers that waited in production, and are to be placed."""
+def to_place_remark(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[Fact, ...]:
+    """A fact of those of some containers that waited in production, and are to be placed."""
     rows = rows.filter(waits())
-    if not rows.height:
-        return ()
-    waited, it, _ = _waited(rows, requests)
-    told = (
-        f"{waited}; policies are asked to place {it}, which production did not"
-        f" (--assume waiting=leave_out leaves {it} out)"
-    )
-    return (told,)
-
-
-def _waited(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[str, str, str]:
-    """What containers waited in production, and how a sentence goes on to speak of them."""
-    it, they = ("it", "it is") if rows.height == 1 else ("them", "they are")
-    return never_ran.told_of(rows, requests), it, they
+    return (never_ran.waiting_fact("waiting_placed", rows, requests),) if rows.height else ()
 
 
 def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> bool:
@@ -120,40 +101,31 @@ def fit_somewhere(amounts: Amounts, order: IntArray) -> BoolArray:
     return np.array(fits, dtype=np.bool_)[of.reshape(-1)]
 
 
-def too_large_told(found: Sizes, amounts: Amounts, too_large: tuple[int, ...]) -> tuple[str, ...]:
-    """A sentence that counts who fits on no node and names the first; none where there are none."""
+def too_large_remark(
+    found: Sizes, amounts: Amounts, too_large: tuple[int, ...]
+) -> tuple[Fact, ...]:
+    """A fact of the containers that fit on no node, with what the first requests."""
     if not too_large:
         return ()
-    names = found.containers["container"]
-    room = amounts.capacity.max(axis=0)
-    named = []
-    for at in too_large[:_NAMED]:
-        asked = amounts.request[at]
-        column = int(np.argmax(asked / np.maximum(room, 1)))
-        resource = amounts.resources[column]
-        most = f"the largest node has {amount_text(room[column], resource)}"
-        have = most if room[column] else f"no node has {noun(resource)}"
-        named.append(f"{names[at]} (requests {amount_text(asked[column], resource)}, {have})")
-    count = len(too_large)
-    what = "containers fit" if count > 1 else "container fits"
+    room, requested = amounts.capacity.max(axis=0), amounts.request[too_large[0]]
+    column = int(np.argmax(requested / np.maximum(room, 1)))
+    resource = amounts.resources[column]
     return (
-        (
-            f"{count:,} {what} on no node, even an empty one, and"
-            f" {'are' if count > 1 else 'is'} set aside: {and_more(named, count)}"
+        remark(
+            "too_large",
+            len(too_large),
+            "containers",
+            names=[found.containers["container"][at] for at in too_large],
+            request=amount_text(requested[column], resource),
+            most=amount_text(room[column], resource),
         ),
     )
 
 
-def lacking_told(found: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
-    """A sentence on those who ask for what no node has; none where there are none."""
+def lacking_remark(found: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[Fact, ...]:
+    """A fact of the containers that request what no node has."""
     if not lacking:
         return ()
-    names = found.containers["container"]
-    named = [f"{names[at]} (no node has {what})" for at, what in lacking[:_NAMED]]
-    count = len(lacking)
-    ask = (
-        "containers ask for what no node has, and are"
-        if count > 1
-        else ("container asks for what no node has, and is")
-    )
-    return (f"{count:,} {ask} set aside: {and_more(named, count)}",)
+    names = [found.containers["container"][at] for at, _ in lacking]
+    resources = ", ".join(sorted({what for _, what in lacking}))
+    return (remark("lacking", len(lacking), "containers", names=names, resources=resources),)

@@ -126,7 +126,8 @@ def _unlisted(store: Store, requests: pl.DataFrame, containers: pl.DataFrame) ->
         more = strange.len() - 1
         others = f", nor {'is' if more == 1 else 'are'} {counted(more, 'other')}" * (more > 0)
         broken = broken_rows(store.manifest.parts("container"))
-        why = f"; their rows are likely rejects: {broken[0]}" if broken else ""
+        first = broken[0].about if broken else {}
+        why = f"; their rows are likely rejects, the first {first['example']}" if broken else ""
         raise TracekitError(
             f"container '{strange[0]}' has a request and is not in the table container{others} of"
             f" {asking.len():,} with a request{why}",

@@ -12,6 +12,7 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact, remark
 from tracekit.replay.workload.series import over_span, steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.sizes import STEP_MS
@@ -24,10 +25,6 @@ _MOST_STEPS = 2_880
 #: Steps that are replayed after the last arrival, where nothing else tells the end.
 _STEPS_AFTER = 10
 #: What is told where arrivals are not taken as they were recorded.
-_BEFORE = (
-    "all that runs at the last arrival is there from the beginning: no use is recorded, and a list"
-    " of what runs does not know what ran before (--assume arrivals=recorded keeps the arrivals)"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +56,8 @@ class Lives:
         Containers left out because they had departed before the beginning.
     assumed : bool
         Whether the arrivals are not those that were recorded.
-    told : tuple of str
-        What was assumed of them unasked.
+    remarks : tuple of Fact
+        What was assumed of them by default.
     """
 
     times_ms: IntArray
@@ -73,7 +70,7 @@ class Lives:
     settled_ms: int
     over: int
     assumed: bool = False
-    told: tuple[str, ...] = ()
+    remarks: tuple[Fact, ...] = ()
 
     def taken(self, some: IntArray) -> Lives:
         """The lives at these positions alone."""
@@ -145,7 +142,9 @@ def lives(
         settled_ms=settled,
         over=containers.height - len(rows),
         assumed=recorded.assumed,
-        told=(_BEFORE,) if recorded.assumed and assumptions.arrivals == "auto" else (),
+        remarks=(remark("from_the_beginning"),)
+        if recorded.assumed and assumptions.arrivals == "auto"
+        else (),
     )
 
 

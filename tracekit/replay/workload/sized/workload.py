@@ -8,21 +8,22 @@ import polars as pl
 
 from tracekit import parameters
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.facts import Fact
 from tracekit.replay.workload.budgets import Budgets, budgets_of
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.allowed import nowhere
 from tracekit.replay.workload.constraints.build import not_held
-from tracekit.replay.workload.constraints.ran import barred_now, barred_told
-from tracekit.replay.workload.constraints.reasons import told_of
-from tracekit.replay.workload.facts_told import (
+from tracekit.replay.workload.constraints.ran import barred_now, barred_remark
+from tracekit.replay.workload.constraints.reasons import shut_out_remark
+from tracekit.replay.workload.gangs import in_order_of
+from tracekit.replay.workload.provenance import (
     ASSUMED,
+    further_remark,
     further_rests_on,
-    further_told,
     reserved_rests_on,
     rests_on,
     use_rests_on,
 )
-from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.further import passed_over
@@ -40,7 +41,11 @@ from tracekit.replay.workload.sized.rules import (
     rules_of,
     short_gangs,
 )
-from tracekit.replay.workload.sized.set_aside import lacking_told, to_place_told, too_large_told
+from tracekit.replay.workload.sized.set_aside import (
+    lacking_remark,
+    to_place_remark,
+    too_large_remark,
+)
 from tracekit.replay.workload.sized.used import Used, used_of
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
@@ -67,7 +72,6 @@ def workload_from_sizes(
     rules, budgets = _rules(who, assumptions), _budgets(who)
     pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
-    told = [*_told(store, who, budgets, shut_out), *_barred_told(who, rules, pinned, shut_out)]
     load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -101,8 +105,11 @@ def workload_from_sizes(
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(*told, *_further_told(store, who, used, assumptions)),
-        left_out=_left_out(who, shut_out),
+        remarks=(
+            *_remarks(store, who, budgets, shut_out),
+            *_barred(who, rules, pinned, shut_out),
+            *_further_remarks(store, who, used, assumptions),
+        ),
         facts=_facts(who, used, assumptions, shut_out),
     )
     return _without(with_node_lives(load, store, who.found.nodes, life), shut_out)
@@ -169,29 +176,29 @@ def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
     }
 
 
-def _told(
+def _remarks(
     store: Store, who: Replayed, budgets: Budgets | None, shut_out: list[tuple[int, str]]
-) -> tuple[str, ...]:
-    """Notes on the workload, a sentence each."""
+) -> tuple[Fact, ...]:
+    """Doubts of the store, times, containers that are not replayed, and budgets."""
     return (
         *doubts(store, counted=frozenset({WITHOUT_USE, NEVER_RAN})),
-        *who.life.told,
+        *who.life.remarks,
         *_left_out(who, shut_out),
-        *(() if budgets is None else budgets.told()),
+        *(() if budgets is None else budgets.remarks()),
     )
 
 
-def _barred_told(
+def _barred(
     who: Replayed, rules: Rules, pinned: IntArray | None, shut_out: list[tuple[int, str]]
-) -> tuple[str, ...]:
-    """Who ran where nobody may place them now, as nodes were tainted or labelled anew since."""
+) -> tuple[Fact, ...]:
+    """Containers on nodes that a selector or a taint has closed since they came."""
     ran = who.recorded if pinned is None else np.where(pinned >= 0, -1, who.recorded)
     if rules.daemon is not None:
         ran = np.where(rules.daemon, -1, ran)
     ran = ran.copy()
     ran[[at for at, _ in shut_out]] = -1
     found = barred_now(rules.constraints, ran)
-    return barred_told(found, ran, who.rows["container"].to_list(), who.nodes)
+    return barred_remark(found, ran, who.rows["container"].to_list(), who.nodes)
 
 
 def _further(who: Replayed, used: Used) -> list[str]:
@@ -199,24 +206,24 @@ def _further(who: Replayed, used: Used) -> list[str]:
     return [who.amounts.resources[at] for at in used.further.used]
 
 
-def _further_told(
+def _further_remarks(
     store: Store, who: Replayed, used: Used, assumptions: SizedAssumptions
-) -> tuple[str, ...]:
-    """What counts as use of further resources, a sentence each."""
-    counted = further_told(_further(who, used))
+) -> tuple[Fact, ...]:
+    """What counts as use of further resources, and what does not."""
+    counted = further_remark(_further(who, used))
     resources = who.amounts.resources
     return (*counted, *passed_over(store, assumptions, resources, used.further.used))
 
 
-def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]:
-    """Sentences on containers that are not replayed, and on those that production left waiting."""
+def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[Fact, ...]:
+    """Facts of containers that are not replayed, and on those that production left waiting."""
     kept = who.rows[_kept(who, shut_out)]
     return (
-        *too_large_told(who.found, who.amounts, who.too_large),
-        *lacking_told(who.found, who.lacking),
+        *too_large_remark(who.found, who.amounts, who.too_large),
+        *lacking_remark(who.found, who.lacking),
         *who.waiting,
-        *(to_place_told(kept, who.found.requests) if who.places_waiting else ()),
-        *told_of(shut_out, who.rows["container"].to_list()),
+        *(to_place_remark(kept, who.found.requests) if who.places_waiting else ()),
+        *shut_out_remark(shut_out, who.rows["container"].to_list()),
     )
 
 

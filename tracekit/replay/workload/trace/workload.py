@@ -11,7 +11,7 @@ from tracekit.replay.workload.arrivals import Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.doubt import SizeDoubt
-from tracekit.replay.workload.facts_told import (
+from tracekit.replay.workload.provenance import (
     nodes_rest_on,
     requests_rest_on,
     reserved_rests_on,
@@ -93,7 +93,7 @@ def _assembled(
         assumptions={**as_values(assumptions), **timing.resolved},
         doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
         facts={**trace.facts, "container_steps_held": amounts.held, **asked.facts},
-        told=asked.said,
+        remarks=asked.remarks,
     )
 
 

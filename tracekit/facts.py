@@ -19,12 +19,15 @@ from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
 from tracekit.files.replacing import replaced_file
 from tracekit.opened import read_text
+from tracekit.words import and_more
 
 Scalar = str | int | float | bool | None
 Verdict = Literal["", "better", "worse", "same", "cannot_tell", "holds", "does_not_hold"]
 
 SCHEMA = "tracekit/answer/1"
 FILE = "answer.json"
+#: So many are named in a remark, the others are counted.
+_NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +132,35 @@ class Fact:
             **{k: v for k, v in self.about.items() if k not in own},
             "about": dict(self.about),
         }
+
+
+def remark(
+    because: str,
+    value: float | None = None,
+    unit: str = "",
+    *,
+    kind: str = "remark",
+    names: Sequence[str] = (),
+    **about: Scalar,
+) -> Fact:
+    """A fact that a reader must know before the numbers that follow.
+
+    Parameters
+    ----------
+    because : str
+        The key of its template.
+    names : sequence of str
+        The containers or nodes that it is about, of which the first are named.
+    """
+    first = {"names": and_more(list(names[:_NAMED]), len(names))} if len(names) else {}
+    return Fact(
+        kind=kind,
+        subject="trace",
+        value=value,
+        unit=unit,
+        because=because,
+        about={**first, **about},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
