@@ -41,5 +41,6 @@ def test_two_measures_that_disagree_are_a_fact(
 
 
 def test_few_orders_call_nothing_better() -> None:
-    first, *_ = facts(-0.02, repeats=5)
-    assert (first.verdict, first.because, first.low) == ("cannot_tell", "few_orders", None)
+    few, first, *_ = facts(-0.02, repeats=5)
+    assert (few.because, few.about["orders"], few.about["needed"]) == ("few_orders", 5, 6)
+    assert (first.verdict, first.low, first.weight) == ("cannot_tell", None, 3)

@@ -121,15 +121,16 @@ def test_the_data_show_whether_use_holds_it(share: float, taken_off: bool) -> No
     assert found.low is not None
     assert found.high is not None
     assert found.low <= share <= found.high
-    said = found.sentence()
-    assert ("is taken off first" in said) == taken_off
+    (fact,) = found.facts()
+    assert fact.because == ("neighbours_taken_off" if taken_off else "neighbours_not_in_use")
+    assert (fact.about["slope"], fact.about["slope_low"]) == (found.share, found.low)
 
 
 def test_what_cannot_be_told_is_taken_off() -> None:
     load, bindings = cluster(nodes=1)
     few = dict(list(bindings.items())[:3])
     assert held_by_use(old(load, few), "auto") == Held(taken_off=True, containers=3)
-    assert held_by_use(old(load, {}), "auto").sentence() == ""
+    assert not list(held_by_use(old(load, {}), "auto").facts())
 
 
 def test_who_comes_in_another_order_keeps_his_own_cost() -> None:

@@ -76,7 +76,7 @@ def test_without_binding_it_is_a_proxy_and_says_so(folder: Path, tmp_path: Path)
     assert found.mode == "proxy"
     assert found.fitted.services["k1"].null_count() == found.fitted.services.height
     assert "usable" not in set(found.fitted.services["verdict"])
-    assert "k1 is not identifiable" in found.notes[0]
+    assert found.remarks[0].because == "fit_proxy"
     for name in FRAMES:
         frame = pl.read_parquet(tmp_path / "fit" / f"{name}.parquet")
         assert set(frame["mode"]) <= {"proxy"}

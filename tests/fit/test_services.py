@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from facts_support import causes
 from fit_support import planted
 from scipy import stats
 
@@ -111,7 +112,7 @@ def test_a_service_of_few_instances_says_that_these_are_too_few(
     assert row["rows"] >= 8
     assert said in row["reason"]
     assert "are needed" not in row["reason"] or said
-    assert any("have no k1 and k2 of their own" in note for note in found.notes) == bool(said)
+    assert ("fit_few_instances" in causes(found.remarks)) == bool(said)
 
 
 def test_too_few_rows_in_all_are_told_as_they_are(rows: pl.DataFrame) -> None:

@@ -86,9 +86,9 @@ def test_two_beginnings_of_time_are_told(tmp_path: Path, life: str, first_ms: in
         "containers.csv": [CONTAINERS, f"a,s,n1,{life},500,1073741824"],
         "usage.csv": [USE, *(f"a,{first_ms + at * 60_000},100,1e8" for at in range(4))],
     }
-    (told,) = broken_rows(ingest(written(tmp_path / "in", files), tmp_path / "store").ingested)
-    assert told.startswith("usage.csv, container_amount: no row of it is stored: 4 of 4 rows")
-    assert told.endswith("as one counts from 1970 and the other from a start of its own")
+    (fact,) = broken_rows(ingest(written(tmp_path / "in", files), tmp_path / "store").ingested)
+    assert (fact.subject, fact.because, fact.value) == ("usage.csv", "none_kept", 4)
+    assert "counts from 1970" in str(fact.about["example"])
 
 
 def test_use_a_little_outside_of_a_life_is_told_as_before(tmp_path: Path) -> None:

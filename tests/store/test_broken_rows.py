@@ -1,4 +1,4 @@
-"""Broken rows in sentences: most rows first, what is left over counted."""
+"""Broken rows: most rows first, what is left over counted."""
 
 from __future__ import annotations
 
@@ -34,24 +34,15 @@ def _entry(file: str, read: int, kinds: Sequence[tuple[str, int, str]]) -> Sourc
     )
 
 
-def test_a_sentence_says_how_many_where_and_why() -> None:
-    some = _entry("a.csv", 10, [("cpu", 2, "line 3: is 'x', expected a number")])
-    whole = _entry("b.json", 5, [("", 5, "line 1: is a series without __name__")])
-    assert broken_rows([some, whole]) == [
-        (
-            "b.json, node: no row of it is stored: 5 of 5 rows are broken;"
-            " the first is line 1: is a series without __name__"
-        ),
-        "a.csv, node: 2 of 10 rows are broken; the first is line 3: cpu is 'x', expected a number",
-    ]
-
-
-def test_kinds_beyond_the_first_are_counted() -> None:
-    kinds = [(f"c{at}", 10 - at, f"line {at}: is bad") for at in range(8)]
-    told = broken_rows([_entry("a.csv", 100, kinds)])
-    assert len(told) == 6
-    assert told[-1] == "3 more kinds of broken rows, 12 rows in all"
-
-
-def test_nothing_is_said_where_nothing_is_broken() -> None:
+def test_kinds_come_with_most_rows_first_and_all_further_ones_are_one_fact() -> None:
+    some = _entry("a.csv", 100, [(f"c{at}", 10 - at, f"line {at}: is bad") for at in range(8)])
+    whole = _entry("b.json", 50, [("", 50, "line 1: is a series without __name__")])
+    first, second, *_, last = found = broken_rows([some, whole])
+    assert len(found) == 6
+    assert (first.subject, first.because, first.value) == ("b.json", "none_kept", 50)
+    assert first.about["column"] is None
+    assert (second.subject, second.because, second.value) == ("a.csv", "", 10)
+    about = {"table": "node", "column": "c0", "of": 100, "example": "line 0: is bad"}
+    assert dict(second.about) == about
+    assert (last.because, last.value, last.about["kinds"]) == ("further", 6 + 5 + 4 + 3, 4)
     assert broken_rows([_entry("a.csv", 10, [])]) == []

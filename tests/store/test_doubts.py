@@ -1,10 +1,11 @@
-"""What every verb says of a store whose tables leave doubts."""
+"""Doubts that the tables of a store leave."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from cluster_support import workload
+from facts_support import the
 from kubernetes_support import listed, node, pod, written
 
 from tracekit.ingest import ingest
@@ -27,8 +28,8 @@ def test_who_is_cordoned_at_the_end_is_told(tmp_path: Path) -> None:
     written(folder / "pods.json", listed(pod("web-1", nodeName="n1")))
     ingest(folder, tmp_path / "store")
     found = doubts(open_store(tmp_path / "store"))
-    told = "node n2 was cordoned within the recorded time, until the end: a replay has it open all"
-    assert any(one.startswith(told) for one in found)
+    assert the(found, "node_cordoned_later").about["names"] == "n2"
+    assert the(found, "node_opened_later").about["names"] == "n3"
     load = workload(open_store(tmp_path / "store"))
     assert load.cordoned is not None
     assert dict(zip(load.node_ids, load.cordoned.tolist(), strict=True)) == {
@@ -54,6 +55,5 @@ def test_taints_that_come_or_go_are_told(tmp_path: Path) -> None:
         written(folder / f"nodes-{day}.json", listed(*nodes))
     written(folder / "pods.json", listed(pod("web-1", nodeName="n1")))
     ingest(folder, tmp_path / "store")
-    told = [one for one in doubts(open_store(tmp_path / "store")) if "taints" in one]
-    (only,) = told
-    assert only.startswith("node n2 got or lost taints within the recorded time: a replay has")
+    changed = the(doubts(open_store(tmp_path / "store")), "node_retainted")
+    assert (changed.value, changed.about["names"]) == (1, "n2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from facts_support import causes, the
 from kubernetes_support import (
     CREATED,
     Object,
@@ -22,7 +23,8 @@ from tracekit.query.describe import describe
 from tracekit.sizing.requests.read_use import read_use
 from tracekit.sizing.requests.study import recommend_requests
 from tracekit.store import Store, open_store
-from tracekit.store.never_ran import never_ran, told
+from tracekit.store.doubts import doubts
+from tracekit.store.never_ran import never_ran
 
 FROM_S = 1_767_225_600
 
@@ -63,32 +65,29 @@ WAITING = (
 )
 
 
-def test_who_never_had_a_node_is_told_by_service_and_request(tmp_path: Path) -> None:
+def test_the_service_of_most_and_the_sum_of_requests_are_a_doubt(tmp_path: Path) -> None:
     store = _stored(tmp_path / "cluster", *WAITING)
     assert sorted(never_ran(store)["container"]) == [
         "default/db-0",
         "default/db-1",
         "default/train-0",
     ]
-    assert told(store) == (
-        "3 pods never had a node: 2 of default/db (6 cores, 3.7 GiB, since 2026-01-01 00:00 UTC);"
-        " default/train-0 (1 core, 1 gpu, since 2026-01-01 02:00 UTC);"
-        " together they request 7 cores, 3.7 GiB, 1 gpu"
-    )
-    assert told(store) in describe(store)["doubts"]
+    doubt = the(doubts(store), "never_ran")
+    assert doubt.value == len(WAITING)
+    assert dict(doubt.about) == {
+        "service": "default/db",
+        "of_service": 2,
+        "since": "2026-01-01 00:00 UTC",
+        "requested_cores": 7,
+        "requested_bytes": 4e9,
+    }
+    assert doubt.document() in describe(store)["doubts"]
 
 
-def test_one_is_told_alone_and_nobody_not_at_all(tmp_path: Path) -> None:
-    store = _stored(tmp_path / "cluster", WAITING[2])
-    assert told(store) == (
-        "1 pod never had a node: default/train-0 (1 core, 1 gpu, since 2026-01-01 02:00 UTC)"
-    )
-
-
-def test_nobody_waits(tmp_path: Path) -> None:
+def test_where_no_pod_waits_is_no_doubt(tmp_path: Path) -> None:
     store = _stored(tmp_path / "cluster")
-    assert told(store) == ""
     assert never_ran(store).is_empty()
+    assert "never_ran" not in causes(doubts(store))
 
 
 def test_recommended_requests_count_who_ran_alone(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from facts_support import the
 from kubernetes_support import listed, node, pod, written
 from series_support import as_range, at_times
 
@@ -12,8 +13,6 @@ import tracekit
 from tracekit.ingest import ingest
 
 _GIB = 1 << 30
-_TOLD = "of 3 of 6 nodes neither use nor a container is recorded"
-_PARTLY = "use of nodes is recorded for 2 of "
 
 
 def _folder(tmp_path: Path, used: tuple[int, ...]) -> Path:
@@ -35,10 +34,13 @@ def _folder(tmp_path: Path, used: tuple[int, ...]) -> Path:
 def test_nodes_that_nothing_is_known_of_are_set_aside(tmp_path: Path) -> None:
     """Of n3, n4 and n5 nothing is known; n2 has a container, and no use of its own."""
     store = tmp_path / "store"
-    assert any(_TOLD in one for one in ingest(_folder(tmp_path, (0, 1)), store).doubts)
+    doubts = ingest(_folder(tmp_path, (0, 1)), store).doubts
     run = tracekit.replay(store, policies=["first_fit"], out=tmp_path / "run")
     assert run.workload.nodes == 3
-    assert any(_TOLD in one and f"{_PARTLY}3" in one for one in run.workload.told)
+    for facts in (doubts, run.workload.remarks):
+        silent, partly = the(facts, "node_silent"), the(facts, "node_without_use")
+        assert (silent.value, silent.about["of"]) == (3, 6)
+        assert (partly.value, partly.about["of"]) == (1, 3)
     study = tracekit.nodes(store, policies=["most_allocated"], out=tmp_path / "fewest")
     assert study.about["nodes"] == 3
     assert study.about["workload"]["nodes_set_aside"] == 3
@@ -49,8 +51,7 @@ def test_nodes_that_nothing_is_known_of_are_set_aside(tmp_path: Path) -> None:
 def test_where_the_use_of_all_or_none_is_recorded_all_count(
     tmp_path: Path, used: tuple[int, ...]
 ) -> None:
-    told = ingest(_folder(tmp_path, used), tmp_path / "store").doubts
-    assert not [one for one in told if "recorded" in one and "nodes" in one]
+    assert ingest(_folder(tmp_path, used), tmp_path / "store").doubts == ()
     run = tracekit.replay(tmp_path / "store", policies=["first_fit"], out=tmp_path / "run")
     assert run.workload.nodes == 6
 
@@ -65,7 +66,7 @@ def test_a_node_without_a_pod_is_empty_where_kubectl_listed_all_pods(tmp_path: P
     made = [("node_cpu_in_use", {"node": "n0"}, at_times(*[1.0] * 9)),
             ("node_memory_in_use", {"node": "n0"}, at_times(*[1e9] * 9))]  # fmt: skip
     written(mine / "nodes.json", as_range(made))
-    told = ingest(mine, tmp_path / "store").doubts
-    assert [one for one in told if one.startswith("use of nodes is recorded for 1 of 3: ")]
+    (doubt,) = ingest(mine, tmp_path / "store").doubts
+    assert (doubt.because, doubt.value, doubt.about["of"]) == ("node_without_use", 2, 3)
     run = tracekit.replay(tmp_path / "store", policies=["first_fit"], out=tmp_path / "run")
     assert run.workload.nodes == 3

@@ -27,7 +27,8 @@ def caveats(results: Results) -> Iterator[Fact]:
     """What no measure counts, what fits nowhere, who lost a place, and notes of policies."""
     load = results.manifest.get("workload", {})
     of = load.get("containers") or 0
-    unseen = load.get("facts", {}).get(BETWEEN, 0)
+    counts = load.get("facts", {})
+    unseen = counts.get(BETWEEN, 0)
     if unseen > MATERIAL * of:
         finer = max(load["step_ms"] // FINER, 1)
         yield Fact(
@@ -35,7 +36,11 @@ def caveats(results: Results) -> Iterator[Fact]:
             subject="trace",
             value=unseen,
             unit="containers",
-            about={"of": of, "step_ms": finer},
+            about={
+                "of": of,
+                "time_fraction": counts.get(BETWEEN_PERCENT, 0) / 100 or None,
+                "step_ms": finer,
+            },
         )
     large = load.get("containers_too_large") or 0
     if large:
@@ -43,7 +48,7 @@ def caveats(results: Results) -> Iterator[Fact]:
             kind="too_large", subject="trace", value=large, unit="containers", about={"of": of}
         )
     yield from (one for one in _remarks(results) if one.kind != "use_assumed")
-    yield from counted(load.get("facts", {}))
+    yield from counted(counts)
     yield from _displaced(results.summary)
     for policy in results.manifest.get("policies", ()):
         yield from _waiting(policy)
@@ -51,8 +56,8 @@ def caveats(results: Results) -> Iterator[Fact]:
             yield Fact(kind="note", subject=policy["policy"], about={"text": note})
 
 
-#: How the names of counts of constraints begin.
-_CONSTRAINT = "constraint_"
+#: How the names of counts by rule begin, and the cause of their fact.
+_BY_RULE = {"constraint_": "constraint", "containers_not_held_": "not_held"}
 #: Counts that are facts of their own, or a part of one.
 _ELSEWHERE = frozenset(
     {
@@ -76,14 +81,15 @@ def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
     distorting = kinds()["distorted"].short
     for kind in ("distorted", "counted"):
         for name, many in counts.items():
-            rule = name.removeprefix(_CONSTRAINT)
             if many and name not in _ELSEWHERE and (name in distorting) == (kind == "distorted"):
+                start = next((one for one in _BY_RULE if name.startswith(one)), "")
+                rule = name.removeprefix(start).replace("_", " ") if start else None
                 yield Fact(
                     kind=kind,
                     subject="workload",
                     value=many,
-                    because=name if rule == name else "constraint",
-                    about={} if rule == name else {"rule": rule.replace("_", " ")},
+                    because=_BY_RULE.get(start, name),
+                    about={} if rule is None else {"rule": rule},
                 )
 
 

@@ -70,7 +70,7 @@ def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[Fact
 _doubt = functools.partial(remark, kind="doubt")
 
 
-def _of(because: str, names: pl.Series, unit: str, **about: Scalar) -> Fact:
+def _doubt_of(because: str, names: pl.Series, unit: str, **about: Scalar) -> Fact:
     """A doubt of some nodes or containers."""
     made = _doubt(because, names.len(), unit, names=names.to_list())
     return replace(made, about={**made.about, **about})
@@ -131,11 +131,11 @@ def _without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> Iterator[Fact]
         .sort()
     )
     if priced.len():
-        yield _of("priced_alone", priced, "nodes")
+        yield _doubt_of("priced_alone", priced, "nodes")
         bare = bare.filter(~pl.col("node").is_in(priced.implode()))
     if bare.height:
         lacked = sorted({one for some in bare["resource"] for one in some.split(" or ")})
-        yield _of("without_size", bare["node"].sort(), "nodes", lacks=", ".join(lacked))
+        yield _doubt_of("without_size", bare["node"].sort(), "nodes", lacks=", ".join(lacked))
     stated = set(capacity.filter(pl.col("amount") > 0)["resource"])
     for name, assumption in _ASSUMED.items():
         if stated and name not in stated:
@@ -176,7 +176,7 @@ def _changes(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
         ("node_not_ready_later", _first_alone(end, start)),
     ):
         if names.len():
-            yield _of(because, names, "nodes")
+            yield _doubt_of(because, names, "nodes")
 
 
 def _both(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
@@ -232,7 +232,7 @@ def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[Fact]:
     large = requests.filter(pl.col("request") > pl.col("amount") * (1 + _ROUNDING))
     if large.height:
         one = large.row(0, named=True)
-        yield _of(
+        yield _doubt_of(
             "request_beyond_node",
             large["container"].unique(maintain_order=True),
             "pods",
@@ -256,7 +256,7 @@ def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[Fact]:
     )
     if over.height:
         one = over.row(0, named=True)
-        yield _of(
+        yield _doubt_of(
             "requests_beyond_nodes",
             over["node"].unique(maintain_order=True),
             "nodes",

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from cluster_support import store_of, workload
 from cluster_support import written as folder_of
+from facts_support import causes, the
 from kubernetes_support import answer, listed, node, pod, series, written
 
 from tracekit.ingest import ingest
@@ -65,14 +66,11 @@ def test_everyone_counts_those_of_the_first_file(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ingest_and_check_say_so(tmp_path: Path) -> None:
     store = _two(tmp_path)
-    told = (
-        "6 samples of 1 container in usage_2.csv stand in usage_1.csv, too, 3 with other values, as"
-        " of c0 at 120000: cpu 0.01; what stands there, 0.4, counts"
-    )
-    assert told in doubts(store)
+    doubt = the(doubts(store), OTHERWISE)
+    assert (doubt.value, doubt.about["file"]) == (6, "usage_2.csv")
     [line] = _ledger(store).to_dicts()
     assert (line["table"], line["rows"]) == ("container_amount", 6)
-    assert line["example"] == f"usage_2.csv: {told}"
+    assert line["example"] == f"usage_2.csv: {doubt.about['example']}"
     (entry,) = [one for one in store.manifest.sources if one.file == "usage_2.csv"]
     assert (entry.rows_read, entry.rows, entry.duplicates_dropped) == (8, 2, 6)
     assert list(damaged_parts(store.path, store.manifest.sources)) == []
@@ -111,7 +109,7 @@ def test_fractions_of_ones_own_too(tmp_path: Path) -> None:
     store = store_of(tmp_path, files)
     rows = read(store, "container_usage").sort("time_ms")
     assert rows["cpu_fraction"].to_list() == [0.4, 0.4, 0.1]
-    assert "cpu_fraction 0.1; what stands there, 0.4, counts" in str(doubts(store))
+    assert OTHERWISE in causes(doubts(store))
 
 
 @pytest.mark.slow
@@ -132,7 +130,7 @@ def test_a_sample_of_two_files_is_in_the_ledger(tmp_path: Path) -> None:
     assert (line["defect"], line["table"], line["rows"]) == (TWICE, "container_amount", 2)
     assert "2 samples of 1 container in 2/container_cpu_in_use.json stand in" in line["example"]
     # the same values are nothing to be told on every occasion
-    assert not [one for one in doubts(store) if "samples" in one]
+    assert OTHERWISE not in causes(doubts(store))
     # made anew of all, it is told once
     written(made / "more.json", listed(node("n2")))
     ingest(made, tmp_path / "store")

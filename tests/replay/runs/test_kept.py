@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 from replay_support import workload
 
+from tracekit.facts import remark
 from tracekit.replay.runs.kept import fingerprint, replays_alike
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.constraints import Constraints
@@ -31,7 +32,7 @@ def test_a_node_in_the_middle_of_many_counts() -> None:
 
 def test_what_a_workload_says_of_itself_makes_no_other_replay() -> None:
     load = _closed(7)
-    other = dataclasses.replace(load, assumptions={"cells": "none"}, told=("said",))
+    other = dataclasses.replace(load, assumptions={"cells": "none"}, remarks=(remark("fit_proxy"),))
     assert fingerprint(other) != fingerprint(load)
     assert replays_alike(other) == replays_alike(load)
     assert replays_alike(other) != replays_alike(_closed(8))

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from facts_support import the
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
+from tracekit.facts import fact_of
 from tracekit.ingest import ingest
 from tracekit.replay.workload.parquet.workload import workload_from_parquet
 from tracekit.replay.workload.source import source_of
@@ -111,10 +113,11 @@ def test_a_store_and_a_folder_measure_what_plain_sums_say(tmp_path: Path) -> Non
         assert found["network_max_fraction"] == pytest.approx(fullest)
         assert found["disk_max_fraction"] == pytest.approx(max(on_disk))
         assert found["overloaded_node_steps"] == found["network_overload_node_steps"] > 0
-        told = json.loads((tmp_path / out / "manifest.json").read_text())["workload"]
-        assert told["quantities"]["use of network"] == "recorded"
-        assert told["quantities"]["use of disk of 1 of 9 containers"] == "assumed"
-        assert "of disk and network what is recorded counts as use" in " ".join(told["told"])
+        document = json.loads((tmp_path / out / "manifest.json").read_text())["workload"]
+        assert document["quantities"]["use of network"] == "recorded"
+        assert document["quantities"]["use of disk of 1 of 9 containers"] == "assumed"
+        further = the(map(fact_of, document["remarks"]), "further_use")
+        assert further.about["resources"] == "disk and network"
     measured = [name for name in summary(tmp_path / "a").columns if name.startswith("network_")]
     assert summary(tmp_path / "a")[measured].equals(summary(tmp_path / "b")[measured])
 
@@ -160,11 +163,14 @@ def test_columns_that_nobody_reads_are_named(tmp_path: Path) -> None:
     path = folder(tmp_path / "cluster", min_member=[4] * CONTAINERS)
     used = pl.read_parquet(path / "usage.parquet").with_columns(gpu=pl.lit(0.5))
     used.write_parquet(path / "usage.parquet")
-    named = "columns that are not read: min_member of containers.parquet; gpu of usage.parquet"
-    assert workload_from_parquet(path).told[-1] == named
+    unread = workload_from_parquet(path).remarks[-2:]
+    assert [(one.because, one.about["names"], one.about["file"]) for one in unread] == [
+        ("columns_unread", "min_member", "containers.parquet"),
+        ("columns_unread", "gpu", "usage.parquet"),
+    ]
     ingest(path, tmp_path / "store")
     load = source_of(tmp_path / "store", None, assume=(), seed=0).load()
-    assert "use of gpu is recorded, and does not count" in " ".join(load.told)
+    assert the(load.remarks, "further_without_size").about["resources"] == "gpu"
 
 
 def test_a_folder_has_priorities_and_gangs(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.runs.background import background, shares
+from tracekit.replay.runs.background import shares
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import UNLIMITED
@@ -114,10 +114,7 @@ def test_what_was_observed_stays_where_it_is_though_too_little_is_left() -> None
     assert replayed(load, "first_fit") == [0, 0, 1]
 
 
-def test_it_is_said_what_requests_know() -> None:
+def test_shares_are_of_all_nodes() -> None:
     found = shares(loaded())
-    said = background(found)
-    assert "5.0 % of the CPU" in said
-    assert "It keeps no CPU free" in said
-    assert ". The replay keeps no CPU free" in background({"background": {"cpu": 0.3}})
-    assert background({}) == ""
+    assert found["background"] == pytest.approx({"cpu": 0.05, "memory": 0.1})
+    assert found["reserved"] == pytest.approx({"cpu": 0.0, "memory": 0.1})

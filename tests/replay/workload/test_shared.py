@@ -11,6 +11,7 @@ import pytest
 from constraint_support import constrained
 from replay_support import Row, workload
 
+from tracekit.facts import remark
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
@@ -29,6 +30,9 @@ CALLS = CallWeights(
 )
 
 
+REMARKS = (remark("unpriced", 3, "nodes", of=40), remark("fit_proxy"))
+
+
 def ruled(limits: AntiAffinity) -> Constraints:
     return Constraints(parts=(Sharing.of(limits, LOAD.services),))
 
@@ -36,7 +40,7 @@ def ruled(limits: AntiAffinity) -> Constraints:
 CASES = {
     "plain": LOAD,
     "rules": dataclasses.replace(LOAD, constraints=ruled(RULES), assumptions={"a": 1.5, "b": "c"}),
-    "calls": dataclasses.replace(LOAD, calls=CALLS, facts={"rows_stray": 3}),
+    "calls": dataclasses.replace(LOAD, calls=CALLS, facts={"rows_stray": 3}, remarks=REMARKS),
     "no rule": dataclasses.replace(
         LOAD,
         constraints=ruled(AntiAffinity(services=(), rules=np.empty((0, 3), dtype=np.int64))),

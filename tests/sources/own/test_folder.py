@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from facts_support import the
 from reading_support import cluster_source, opened, read, recognised
 
 from tracekit.errors import TracekitError
@@ -406,8 +407,7 @@ def test_prices_alone_need_no_time_and_no_node_has_two(tmp_path: Path) -> None:
     said = "is '0.9', expected the price that was said before"
     assert ("node.csv", 3, "price_per_hour", said) in rejects
     assert {one for one in rows if one[2] is not None} == {("n1", 0, 0.4), ("n9", 0, 1.0)}
-    told = "of node n9 a price is all that is known, nothing is placed there: is the name right?"
-    assert told in doubts(store)
+    assert the(doubts(store), "priced_alone").about["names"] == "n9"
 
 
 @pytest.mark.parametrize(

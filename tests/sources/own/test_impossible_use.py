@@ -137,16 +137,14 @@ def test_a_store_says_first_which_file_was_refused_and_what_it_lacks(tmp_path: P
         "; 2 other files went in; the store lacks use of nodes, use of containers: cpu"
     )
     first, *_ = info(store)["doubts"]
-    assert first.startswith(
-        f"{CPU}.json was refused, and nothing of it is in the store, which lacks use of nodes, use"
-        " of containers: cpu: "
-    )
+    assert (first["because"], first["file"]) == ("refused", f"{CPU}.json")
+    assert first["lacks"] == "use of nodes, use of containers: cpu"
     load = workload_from_sizes(open_store(store), sized_assumptions([]), stream(0, "test"))
-    assert load.told[0] == first
-    # once the file is right it is not told any more
+    assert load.remarks[0].document() == first
+    # once the file is right it is no doubt any more
     written(wrong, answer(*_use(CPU, 0.45)))
     ingest(folder, store)
-    assert not [one for one in info(store)["doubts"] if "refused" in one]
+    assert "refused" not in {one["because"] for one in info(store)["doubts"]}
 
 
 def test_a_refused_file_that_is_taken_away_is_told_no_more(tmp_path: Path) -> None:

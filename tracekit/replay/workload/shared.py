@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.facts import Fact
 from tracekit.opened import read_text
 from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.calls import CallWeights
@@ -59,6 +60,7 @@ _NESTED: dict[str, type[Any]] = {
         NodeDomains,
         SizeDoubt,
         Losses,
+        Fact,
     )
 }
 

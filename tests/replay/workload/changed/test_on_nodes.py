@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from constraint_support import constrained
+from facts_support import the
 from hypothesis import given, reject
 from hypothesis import strategies as some
 from replay_support import workload
@@ -154,7 +155,8 @@ def test_a_large_container_among_ten_is_copied_as_often_wherever_it_stands(large
     made = multiplied(workload([(100, 100)], rows), Fraction(13, 10), stream(0, "replicas"))
     assert made.containers == 130
     assert made.request[:, 0].sum() == pytest.approx(325, abs=16)
-    assert made.told[-1].startswith("100 containers became 130, drawn evenly over their sizes;")
+    grown = the(made.remarks, "multiplied")
+    assert (grown.value, grown.about["before"]) == (130, 100)
 
 
 def test_replicas_are_their_originals_and_daemons_stay_alone() -> None:
@@ -197,4 +199,5 @@ def test_use_grows_as_requests_do_where_these_are_equal() -> None:
         made = multiplied(load, scale_of(1.25), stream(seed, "replicas"))
         used = sum(float(made.use_at(step)[0].sum()) for step in range(len(made.times_ms)))
         assert used / whole == pytest.approx(1.25, abs=0.26)
-        assert f"use {used / whole:.3g} times the CPU" in made.told[-1]
+        cpu = next(one for one in made.remarks if one.about.get("resource") == "CPU")
+        assert cpu.about["use_times"] == pytest.approx(used / whole, rel=1e-5)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from facts_support import the
 from workload_support import PARQUET, parquet_folder
 
 import tracekit
@@ -16,7 +17,6 @@ from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.loaders import load_workload
 from tracekit.replay.workload.parquet.workload import workload_from_parquet
-from tracekit.replay.workload.provenance import bending
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.source import source_of
 
@@ -136,7 +136,8 @@ def test_prices_are_read_where_some_are_known(tmp_path: Path) -> None:
     assert load.price_per_hour is not None
     assert load.price_per_hour[0] == 1.5
     assert load.price_per_hour[1] != load.price_per_hour[1]
-    assert "what nodes in use cost is not known, as 1 of 2 have no price" in load.told
+    unpriced = the(load.remarks, "unpriced")
+    assert (unpriced.value, unpriced.about["of"]) == (1, 2)
     assert workload_from_parquet(parquet_folder(tmp_path / "none")).price_per_hour is None
 
 
@@ -237,6 +238,3 @@ def test_who_lives_between_two_steps_is_counted(tmp_path: Path) -> None:
     folder = parquet_folder(tmp_path / "load", containers=short)
     load = source_of(None, folder).load()
     assert load.facts["containers_between_samples"] == 1
-    said = " ".join(bending(load.facts))
-    assert "1 container comes and goes between two steps" in said
-    assert "of the time that all containers are there that is" in said

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from facts_support import the
 
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
@@ -216,13 +217,10 @@ def test_names_in_a_file_that_nobody_has_are_told(
     store: Store = request.getfixturevalue(kind)
     name = load(store).container_ids[2]
     (tmp_path / "mine.csv").write_text(f"container,cpu_cores\n{name},0.25\n{name}x,1\n")
-    (said,) = [
-        one for one in load(store, f"requests={tmp_path / 'mine.csv'}").told if "mine.csv" in one
-    ]
-    assert said == (
-        "1 of 2 containers in mine.csv is not among those that are replayed, so its row changes"
-        f" nothing: {name}x (did you mean '{name}'?)"
-    )
+    made = load(store, f"requests={tmp_path / 'mine.csv'}")
+    strange = the(made.remarks, "requests_of_strangers")
+    about = {"names": f"{name}x", "of": 2, "file": "mine.csv", "nearest": name}
+    assert (strange.value, dict(strange.about)) == (1, about)
 
 
 BAD = [
@@ -328,4 +326,4 @@ def test_what_no_node_has_is_left_out_and_told(tmp_path: Path) -> None:
         store=tmp_path / "store", workload=None, assume=(f"requests={tmp_path / 'mine.csv'}",)
     ).load()
     assert made.request.tolist() == [[2000, 2**30]]
-    assert "no node has disk_bytes and gpus: what is asked of it is left out" in made.told
+    assert the(made.remarks, "requests_of_no_node").about["resources"] == "disk_bytes, gpus"

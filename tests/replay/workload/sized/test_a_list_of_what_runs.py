@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from facts_support import causes, the
 from kubernetes_support import CREATED_MS, Object, container, listed, node, owned, pod, written
 
 from tracekit.ingest import ingest
@@ -42,14 +43,14 @@ def test_who_stayed_was_there_at_the_beginning(tmp_path: Path) -> None:
     assert int(load.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
     assert load.arrival_ms.max() <= load.settled_ms < CREATED_MS + 8 * HOUR_MS
     assert load.quantities["arrivals"] == "assumed"
-    assert any("(--assume arrivals=recorded keeps the arrivals)" in one for one in load.told)
+    assert causes(load.remarks) == ["from_the_beginning"]
 
 
 def test_the_recorded_arrivals_can_be_had(tmp_path: Path) -> None:
     load = _load(tmp_path, GROWN, "arrivals=recorded")
     assert load.arrival_ms.tolist() == [CREATED_MS + hour * HOUR_MS for hour in range(8)]
     assert load.quantities["arrivals"] == "recorded"
-    assert not load.told
+    assert not load.remarks
 
 
 @pytest.mark.slow
@@ -111,28 +112,24 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
         node("fast", labels={"disk": "ssd"}, taints=[{"key": "own", "effect": "NoSchedule"}]),
         node("slow"),
         pod("free"),
-        pod("picky", nodeSelector={"disk": "ssd"}),
         pod("lost", nodeSelector={"disk": "tape"}),
+        pod("picky", nodeSelector={"disk": "ssd"}),
         pod("let-in", nodeSelector={"disk": "ssd"}, tolerations=[{"operator": "Exists"}]),
         node("tiny", labels={"disk": "tape"}, allocatable=_TINY),
     ]
     load = _load(tmp_path, objects)
-    (told,) = [one for one in load.told if "may run on no node" in one]
-    assert told.startswith("2 containers may run on no node, however empty, and are set aside: ")
     assert sorted(load.container_ids) == ["default/free", "default/let-in"]
     assert load.facts["containers_set_aside_shut_out"] == 2
     # nothing stands in for the use of who is not replayed
     assert (
         load.facts["containers_with_request_as_use"] == load.facts["containers_without_usage"] == 2
     )
-    picky = "1 node lacks the label disk=ssd, 1 node has the taint own:NoSchedule"
+    shut_out = the(load.remarks, "shut_out")
+    assert (shut_out.value, shut_out.about["names"]) == (2, "default/lost, default/picky")
     # the one that has it is too small, and is not counted among those that lack it
-    lost = "2 nodes lack the label disk=tape, 1 node has the taint own:NoSchedule"
-    lost += ", 1 node is too small"
-    assert f"default/picky ({picky})" in told
-    assert f"default/lost ({lost})" in told
-    assert "default/free" not in told
-    assert "default/let-in" not in told
+    assert shut_out.about["why"] == (
+        "2 nodes lack the label disk=tape, 1 node has the taint own:NoSchedule, 1 node is too small"
+    )
 
 
 def _asking(name: str, **spec: Any) -> Object:
@@ -147,10 +144,8 @@ def test_who_asks_for_what_no_node_has_is_named(tmp_path: Path) -> None:
     objects = [node("n1"), pod("free", nodeName="n1"), waits]
     load = _load(tmp_path, objects, "waiting=place")
     assert load.container_ids == ("default/free",)
-    said = (
-        "1 container asks for what no node has, and is set aside: default/train (no node has gpu)"
-    )
-    assert said in load.left_out
+    about = {"names": "default/train", "resources": "gpu"}
+    assert dict(the(load.remarks, "lacking").about) == about
     assert load.facts["containers_set_aside_lacking"] == 1
 
 
@@ -161,7 +156,7 @@ def test_where_one_ran_with_it_what_nodes_have_of_it_is_not_recorded(tmp_path: P
 
 
 def test_pods_that_request_nothing_are_placed_on_nodes_as_large_as_they_are(tmp_path: Path) -> None:
-    """They went the way of traces that record no sizes, and were told that use is missing."""
+    """They went the way of traces that record no sizes."""
     objects = [node("n1"), node("n2")]
     objects += [pod(f"p{at}", containers=[{"name": "main"}], nodeName="n1") for at in range(4)]
     load = _load(tmp_path, objects)
@@ -184,7 +179,7 @@ def test_one_on_a_node_that_nobody_lists_takes_no_room_that_is_taken(tmp_path: P
 def test_arrivals_that_were_asked_for_as_before_are_assumed(tmp_path: Path) -> None:
     load = _load(tmp_path, GROWN, "arrivals=before")
     assert load.quantities["arrivals"] == "assumed"
-    assert not load.told
+    assert not load.remarks
 
 
 @pytest.mark.slow
@@ -193,31 +188,28 @@ def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
     load = _load(tmp_path, objects)
     assert "default/train" not in load.container_ids
     assert load.containers == 8
-    (told,) = load.left_out
-    assert told in load.told
-    assert told.startswith("1 pod never had a node: default/train (4 cores, since 2026-01-01 06:00")
-    assert "; it is left out, so that every policy carries" in told
+    left_out = the(load.remarks, "waiting_left_out")
+    assert (left_out.about["service"], left_out.about["requested_cores"]) == ("default/train", 4)
+    assert left_out.about["since"] == "2026-01-01 06:00 UTC"
     assert load.facts["containers_left_waiting"] == 1
     assert "containers_left_waiting_too_large" not in load.facts
     huge = _load(tmp_path / "huge", [*objects, _pod("huge", 6, 400)])
     assert huge.facts["containers_left_waiting_too_large"] == 1
     placed = _load(tmp_path / "placed", objects, "waiting=place")
     assert "default/train" in placed.container_ids
-    assert not any("left out" in one for one in placed.told)
     stayed = _load(tmp_path / "stayed", objects, "start=observed")
     assert "default/train" in stayed.container_ids
     for load in (placed, stayed):
-        (told,) = [one for one in load.told if "default/train" in one]
-        assert "policies are asked to place it, which production did not" in told
+        assert the(load.remarks, "waiting_placed").about["service"] == "default/train"
+        assert "waiting_left_out" not in causes(load.remarks)
 
 
 def test_who_waited_and_fits_nowhere_is_not_said_to_be_placed(tmp_path: Path) -> None:
     objects = [*GROWN, _pod("train", 6, 4), _pod("vast", 6, 400)]
     load = _load(tmp_path, objects, "start=observed")
-    (vast,) = [one for one in load.told if "default/vast" in one]
-    assert "fits on no node" in vast
-    (train,) = [one for one in load.told if "default/train" in one]
-    assert train.startswith("1 pod never had a node: default/train")
+    assert the(load.remarks, "too_large").about["names"] == "default/vast"
+    placed = the(load.remarks, "waiting_placed")
+    assert (placed.value, placed.about["service"]) == (1, "default/train")
 
 
 def test_where_most_wait_they_are_what_is_to_be_placed(tmp_path: Path) -> None:

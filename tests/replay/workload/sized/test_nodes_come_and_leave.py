@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts_support import the
 from kubernetes_support import CREATED_MS, Object, container, listed, node, pod, written
 
 from tracekit.ingest import ingest
@@ -55,8 +56,8 @@ def test_when_nodes_came_and_left_is_known(tmp_path: Path) -> None:
     assert load.losses.time_ms.tolist() == [CREATED_MS + 9 * HOUR_MS]
     assert [load.node_ids[at] for at in load.joins.node] == ["n3"]
     assert load.joins.time_ms.tolist() == [CREATED_MS + 8 * HOUR_MS]
-    assert any("node n3 came within the recorded time" in one for one in load.told)
-    assert any("node n2 left within the recorded time" in one for one in load.told)
+    assert the(load.remarks, "node_came").about["names"] == "n3"
+    assert the(load.remarks, "node_gone").about["names"] == "n2"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_nothing_is_placed_on_a_node_that_is_away(tmp_path: Path, placer: MakePl
 
 def test_a_node_that_is_away_is_told_and_kept_among_others(tmp_path: Path) -> None:
     load = _away(tmp_path)
-    assert any("node n0 was away for a while" in one for one in load.told)
+    assert the(load.remarks, "node_away").about["names"] == "n0"
     part = on_nodes(load, np.array([1, 0], dtype=np.int64))
     assert part.leaves is not None
     assert part.returns is not None

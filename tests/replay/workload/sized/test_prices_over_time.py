@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from cluster_support import workload
+from facts_support import causes, the
 from kubernetes_support import CREATED_MS, answer, container, listed, node, pod, series, written
 
 from tracekit.ingest import ingest
@@ -48,7 +49,7 @@ def test_a_price_with_a_time_takes_no_taint_away(tmp_path: Path) -> None:
     assert dict(zip(load.node_ids, load.price_per_hour.tolist(), strict=True)) == {
         "n1": 0.4, "n2": 0.8,
     }  # fmt: skip
-    assert not [one for one in load.told if "price" in one]
+    assert "node_repriced" not in causes(load.remarks)
 
 
 def test_the_last_price_counts_and_a_line_says_so(tmp_path: Path) -> None:
@@ -56,12 +57,8 @@ def test_the_last_price_counts_and_a_line_says_so(tmp_path: Path) -> None:
     load = _load(tmp_path, f"{begins},n1,0.4", f"{begins},n2,0.8", f"{later},n2,1.6")
     assert load.price_per_hour is not None
     assert np.sort(load.price_per_hour).tolist() == [0.4, 1.6]
-    assert [one for one in load.told if "price" in one or "size" in one] == [
-        (
-            "node n2 had another price earlier in the recorded time; what nodes cost is by the"
-            " last price of each, all the time"
-        )
-    ]
+    assert the(load.remarks, "node_repriced").about["names"] == "n2"
+    assert "node_resized" not in causes(load.remarks)
     assert _closed(load) == [False, True]
 
 

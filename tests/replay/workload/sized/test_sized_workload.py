@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 from cluster_support import CLUSTER, stored, workload
+from facts_support import the
 
 from tracekit.errors import TracekitError
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.remarks import peaks
+from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.resources import NONZERO_DEFAULT
 from tracekit.replay.workload.sized import tables
 from tracekit.store import Store
@@ -269,12 +270,11 @@ def test_what_fits_on_no_node_is_set_aside(tmp_path: Path) -> None:
     made = workload(store)
     assert sorted(made.container_ids) == ["a", "b", "c"]
     assert made.facts["containers_set_aside_too_large"] == 1
-    (said,) = [one for one in made.told if "set aside" in one]
-    assert said.startswith("1 container fits on no node, even an empty one, and is set aside: huge")
+    assert the(made.remarks, "too_large").about["names"] == "huge"
     assert not len(made.too_large())
 
 
-def test_where_nothing_fits_it_is_told_why(tmp_path: Path) -> None:
+def test_where_nothing_fits_it_is_kept_as_too_large(tmp_path: Path) -> None:
     header = CLUSTER["containers.csv"][0]
     store = stored(
         tmp_path, {"containers.csv": [header, "b,web,n1,0,,9e8,2000"], "usage.csv": None}
@@ -304,8 +304,8 @@ def test_nodes_without_a_price_are_not_free(tmp_path: Path) -> None:
     header, *rows = CLUSTER["nodes.csv"]
     lines = [f"{header},price_per_hour", f"{rows[0]},0.5", *(f"{row}," for row in rows[1:])]
     load = workload(stored(tmp_path, {"nodes.csv": lines}))
-    told = f"what nodes in use cost is not known, as {len(rows) - 1} of {len(rows)} have no price"
-    assert told in load.told
+    unpriced = the(load.remarks, "unpriced")
+    assert (unpriced.value, unpriced.about["of"]) == (len(rows) - 1, len(rows))
     run = replay(load, [parse_policy("first_fit")], seed=0)
     assert not {"cost_per_hour", "cost_per_hour_gap"} & {*run.summary.columns, *run.steps.columns}
 

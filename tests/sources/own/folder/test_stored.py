@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cluster_support import workload, written
+from facts_support import causes
 
 from tracekit.ingest import ingest
 from tracekit.query import Database
@@ -109,7 +110,7 @@ def test_a_replay_has_nodes_of_one_ingest(tmp_path: Path) -> None:
     assert load.capacity[:, 0].tolist() == [8000, 8000]
     assert load.price_per_hour is not None
     assert load.price_per_hour.tolist() == [1.0, 1.0]
-    assert not [one for one in load.told if "earlier in the recorded time" in one]
+    assert not {"node_resized", "node_repriced"} & {*causes(load.remarks)}
 
 
 USE = "container,time_ms,cpu_milli,memory_bytes"

@@ -1,13 +1,13 @@
-"""What kubectl says and nothing can be made of is set aside by name, and every verb says so."""
+"""What kubectl states and a replay cannot use is a doubt, the same for every verb."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from facts_support import causes, the
 from kubernetes_support import (
     Object,
     answer,
@@ -21,6 +21,7 @@ from kubernetes_support import (
 )
 from reading_support import read
 
+from tracekit.facts import Fact
 from tracekit.ingest import ingest
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.replay.workload.workload import Workload
@@ -30,22 +31,23 @@ from tracekit.verbs.check import check
 from tracekit.verbs.info import info
 
 
-def _loaded(tmp_path: Path, *objects: Object) -> tuple[Workload, tuple[str, ...]]:
-    """The workload of a cluster, and what every verb says of it."""
+def _loaded(tmp_path: Path, *objects: Object) -> tuple[Workload, tuple[Fact, ...]]:
+    """The workload of a cluster, and the doubts that every verb has of it."""
     source = written(tmp_path / "cluster.json", listed(*objects))
-    told = ingest(source, tmp_path / "store").doubts
+    doubts = ingest(source, tmp_path / "store").doubts
     load = workload_from_sizes(
         open_store(tmp_path / "store"), sized_assumptions([]), stream(0, "test")
     )
-    assert load.told == told
-    assert check(tmp_path / "store")["doubts"] == list(told)
-    assert info(tmp_path / "store")["doubts"] == list(told)
-    return load, told
+    assert load.remarks == doubts
+    documents = [one.document() for one in doubts]
+    assert check(tmp_path / "store")["doubts"] == documents
+    assert info(tmp_path / "store")["doubts"] == documents
+    return load, doubts
 
 
 UNUSABLE: list[tuple[str, dict[str, str], str]] = [
-    ("nothing", {}, "cpu or memory"),
-    ("zero", {"cpu": "0", "memory": "0"}, "cpu or memory"),
+    ("nothing", {}, "cpu, memory"),
+    ("zero", {"cpu": "0", "memory": "0"}, "cpu, memory"),
     ("negative", {"cpu": "-8", "memory": "32Gi"}, "cpu"),
     ("no number", {"cpu": "8", "memory": "NaN"}, "memory"),
 ]
@@ -56,7 +58,7 @@ UNUSABLE: list[tuple[str, dict[str, str], str]] = [
 def test_a_node_without_a_usable_size_is_set_aside_and_its_daemons_with_it(
     tmp_path: Path, _: str, sizes: dict[str, str], lacks: str
 ) -> None:
-    load, told = _loaded(
+    load, (doubt,) = _loaded(
         tmp_path,
         node("n1"),
         node("dead", allocatable=sizes),
@@ -67,17 +69,14 @@ def test_a_node_without_a_usable_size_is_set_aside_and_its_daemons_with_it(
     assert load.node_ids == ("n1",)
     assert load.capacity.tolist() == [[8000, 32 << 30, 110]]
     assert sorted(load.container_ids) == ["default/web-1", "default/web-2"]
-    assert told == (
-        (
-            "node dead is set aside, nothing is placed there: the source states no"
-            f" {lacks} that can be used"
-        ),
-    )
+    assert (doubt.because, doubt.about["names"], doubt.about["lacks"]) == (
+        "without_size", "dead", lacks,
+    )  # fmt: skip
 
 
 @pytest.mark.slow
 def test_what_nodes_lack_is_named_once(tmp_path: Path) -> None:
-    _, told = _loaded(
+    _, (doubt,) = _loaded(
         tmp_path,
         node("n1"),
         node("n2", allocatable={"cpu": "8"}),
@@ -85,16 +84,15 @@ def test_what_nodes_lack_is_named_once(tmp_path: Path) -> None:
         node("n4", allocatable={"memory": "1Gi"}),
         pod("web-1", nodeName="n1"),
     )
-    said = "nothing is placed there: the source states no cpu or memory that can be used"
-    assert told == (f"3 nodes (n2, n3, n4) are set aside, {said}",)
+    assert doubt.value == 3
+    assert dict(doubt.about) == {"names": "n2, n3, n4", "lacks": "cpu, memory"}
 
 
 @pytest.mark.slow
 def test_where_no_size_is_stated_at_all_it_is_an_assumption(tmp_path: Path) -> None:
-    load, told = _loaded(tmp_path, node("n1", allocatable={"pods": "9"}), pod(nodeName="n1"))
+    load, doubts = _loaded(tmp_path, node("n1", allocatable={"pods": "9"}), pod(nodeName="n1"))
     assert load.nodes == 1
-    found = [pair for one in told for pair in re.findall(r"states no (\w+).*--assume (\w+)=", one)]
-    assert found == [
+    assert [(one.about["resource"], one.about["assumption"]) for one in doubts] == [
         ("cpu", "node_cpu_cores"),
         ("memory", "node_memory_bytes"),
     ]
@@ -103,11 +101,9 @@ def test_where_no_size_is_stated_at_all_it_is_an_assumption(tmp_path: Path) -> N
 
 def test_what_every_node_spells_wrong_is_no_silent_assumption(tmp_path: Path) -> None:
     sizes = {"cpu": "eight", "memory": "32Gi", "pods": "110"}
-    load, told = _loaded(tmp_path, node("n1", allocatable=sizes), pod(nodeName="n1"))
+    load, (doubt,) = _loaded(tmp_path, node("n1", allocatable=sizes), pod(nodeName="n1"))
     assert load.capacity[0, 1] == 32 << 30
-    (said,) = told
-    assert "states no cpu that can be used of any node" in said
-    assert "--assume node_cpu_cores=" in said
+    assert (doubt.because, doubt.about["resource"]) == ("resource_of_no_node", "cpu")
 
 
 #: What a node states of its readiness; whether it is one that takes nothing.
@@ -121,22 +117,19 @@ READY: list[tuple[str | None, bool]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("status", "unready"), READY)
-def test_a_node_that_is_not_ready_is_told_and_takes_nothing(
+def test_a_node_that_is_not_ready_takes_nothing(
     tmp_path: Path, status: str | None, unready: bool
 ) -> None:
     other = node("n2")
     if status is not None:
         other["status"]["conditions"] = [{"type": "Ready", "status": status}]
-    load, told = _loaded(tmp_path, node("n1"), other, pod("web-1", nodeName="n1"))
+    load, doubts = _loaded(tmp_path, node("n1"), other, pod("web-1", nodeName="n1"))
     assert load.constraints is not None or not unready
-    said = (
-        "node n2 is NotReady at the end: a replay places nothing there but pods that tolerate the"
-        " taint of that"
-    )
-    assert told == ((said,) if unready else ())
+    found = [(one.because, one.about["names"]) for one in doubts]
+    assert found == [("node_not_ready", "n2")] * unready
 
 
-def test_a_node_that_is_not_ready_in_a_later_list_is_told_as_ready_before(tmp_path: Path) -> None:
+def test_a_node_that_is_not_ready_in_a_later_list_was_ready_before(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     folder.mkdir()
     for name, status, since in (("a", "True", "T00:00:00Z"), ("b", "False", "T05:00:00Z")):
@@ -146,12 +139,8 @@ def test_a_node_that_is_not_ready_in_a_later_list_is_told_as_ready_before(tmp_pa
         written(folder / f"{name}.json", listed(one, pod(nodeName="n1")))
     use = series(None, [(1_767_225_660 + 60 * at, 1.0) for at in range(3)], nodename="n1")
     written(folder / "node_cpu_in_use.json", answer(use))
-    told = ingest(folder, tmp_path / "store").doubts
-    (said,) = [one for one in told if "NotReady" in one]
-    assert said == (
-        "node n1 is NotReady at the end, and not yet when use began: a replay has no such change,"
-        " and places pods there"
-    )
+    doubts = ingest(folder, tmp_path / "store").doubts
+    assert the(doubts, "node_not_ready_later").about["names"] == "n1"
 
 
 def test_a_taint_that_kubernetes_gave_already_stands_once(tmp_path: Path) -> None:
@@ -165,32 +154,25 @@ def test_a_taint_that_kubernetes_gave_already_stands_once(tmp_path: Path) -> Non
 def test_use_without_nodes_and_pods_says_what_to_add(tmp_path: Path) -> None:
     use = series(None, [(1_767_225_600 + 60 * at, 1.0) for at in range(3)], pod="p", namespace="a")
     path = written(tmp_path / "container_cpu_in_use.json", answer(use))
-    told = ingest(path, tmp_path / "store").doubts
-    (said,) = [one for one in told if "neither nodes nor pods" in one]
-    assert "add them to the folder and ingest it again: kubectl get nodes,pods -A -o json" in said
-    assert info(tmp_path / "store")["doubts"] == list(told)
+    assert "use_without_lists" in causes(ingest(path, tmp_path / "store").doubts)
 
 
-def test_preferences_are_told_and_are_no_rules(tmp_path: Path) -> None:
+def test_preferences_are_no_rules(tmp_path: Path) -> None:
     wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}
-    load, told = _loaded(
+    load, (doubt,) = _loaded(
         tmp_path,
         node("n1"),
         pod("web-1", nodeName="n1", affinity={"podAntiAffinity": wish, "nodeAffinity": wish}),
         pod("web-2", nodeName="n1"),
     )
     assert load.facts["containers_with_rules_not_held"] == 0
-    assert told == (
-        (
-            "1 container has preferences that are not kept (nodeAffinity, podAntiAffinity): no"
-            " policy weighs them, default_scheduler neither"
-        ),
-    )
+    assert (doubt.because, doubt.value) == ("preferences_not_held", 1)
+    assert doubt.about["rules"] == "nodeAffinity, podAntiAffinity"
 
 
-def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) -> None:
+def test_pods_that_cannot_be_where_a_file_has_them(tmp_path: Path) -> None:
     big: list[Any] = [container("16")]
-    _, told = _loaded(
+    _, (left_out, beyond, full) = _loaded(
         tmp_path,
         node("n1"),
         node("n2"),
@@ -199,51 +181,45 @@ def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) 
         *(pod(f"web-{at}", nodeName="n2", containers=[container("3")]) for at in range(3)),
         pod("owing", nodeName="n3", containers=[container("-1")]),
     )
-    assert told == (
-        "1 pod is left out, as it states what cannot be used: see the rejects of container",
-        (
-            "1 pod asks for more than the node has that it runs on, such as default/big: 16 of 8"
-            " cores of cpu"
-        ),
-        (
-            "2 nodes (n1, n2) held pods that ask for more than there is: up to 200% of the cpu of"
-            " n1; are some of them gone, or is a size wrong?"
-        ),
-    )
+    assert (left_out.because, left_out.value) == ("objects_left_out", 1)
+    assert (beyond.because, beyond.about["names"]) == ("request_beyond_node", "default/big")
+    assert (beyond.about["request"], beyond.about["amount"], beyond.about["resource"]) == (
+        16, 8, "cpu",
+    )  # fmt: skip
+    assert (full.because, full.about["names"]) == ("requests_beyond_nodes", "n1, n2")
+    assert (full.about["most_fraction"], full.about["node"]) == (2, "n1")
 
 
+LOST = json.dumps({"type": "ADDED", "object": pod("lost", nodeName="n9")})
 ERROR = json.dumps({"type": "ERROR", "object": {"kind": "Status", "message": "too old"}})
-POD_LEFT_OUT = "1 pod is left out, as it states what cannot be used: see the rejects of container"
-ENTRY_LEFT_OUT = (
-    "1 entry is left out, as it is cut off or no JSON of an object, so that it is not known of"
-    " what it is: see the rejects of container"
-)
-ERROR_TOLD = (
-    "a watch log holds 1 error of the watch: what changed between an error and the next event is"
-    " not in it; see the rejects of container"
-)
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "left_out"),
     [
-        ([json.dumps({"type": "ADDED", "object": pod("lost", nodeName="n9")})], [POD_LEFT_OUT]),
-        (['{"type":"ADDED","obj'], [ENTRY_LEFT_OUT]),
-        (['{"type":"ADDED","object":{"kind":"Pod"}}'], [ENTRY_LEFT_OUT]),
-        ([ERROR], [ERROR_TOLD]),
         (
-            [json.dumps({"type": "ADDED", "object": pod("lost", nodeName="n9")}), "{no", ERROR],
-            [POD_LEFT_OUT, ENTRY_LEFT_OUT, ERROR_TOLD],
+            [json.dumps({"type": "ADDED", "object": pod("lost", nodeName="n9")})],
+            ["objects_left_out"],
+        ),
+        (['{"type":"ADDED","obj'], ["objects_cut_off"]),
+        (['{"type":"ADDED","object":{"kind":"Pod"}}'], ["objects_cut_off"]),
+        ([ERROR], ["watch_errors"]),
+        (
+            [LOST, "{no", ERROR],
+            ["objects_left_out", "objects_cut_off", "watch_errors"],
         ),
     ],
 )
-def test_only_pods_are_counted_as_pods(tmp_path: Path, more: list[str], said: list[str]) -> None:
+def test_only_pods_are_counted_as_pods(
+    tmp_path: Path, more: list[str], left_out: list[str]
+) -> None:
     """A broken line of a watch log and its error were two pods that are left out."""
     things: list[Object] = [node("n1"), pod("w-1", nodeName="n1")]
     good = [json.dumps({"type": "ADDED", "object": one}) for one in things]
     text = "\n".join([good[0], *more, good[1]])
-    told = ingest(written(tmp_path / "watch.json", text), tmp_path / "store").doubts
-    assert [one for one in told if "the rejects of" in one] == said
+    doubts = ingest(written(tmp_path / "watch.json", text), tmp_path / "store").doubts
+    rejected = [one for one in doubts if one.about.get("table") == "container"]
+    assert [(one.because, one.value) for one in rejected] == [(why, 1) for why in left_out]
 
 
 def test_one_that_came_as_another_went_is_not_too_much(tmp_path: Path) -> None:
@@ -252,13 +228,13 @@ def test_one_that_came_as_another_went_is_not_too_much(tmp_path: Path) -> None:
         "containerStatuses": [{"state": {"terminated": {"finishedAt": "2026-01-01T01:00:00Z"}}}],
     }
     later = {"creationTimestamp": "2026-01-01T01:00:00Z"}
-    _, told = _loaded(
+    _, doubts = _loaded(
         tmp_path,
         node("n1"),
         pod("before", status=ended, nodeName="n1", containers=[container("8")]),
         pod("after", meta=later, nodeName="n1", containers=[container("8")]),
     )
-    assert told == ()
+    assert doubts == ()
 
 
 def test_two_lives_that_began_in_one_second_are_two(tmp_path: Path) -> None:
@@ -296,10 +272,5 @@ def test_who_evicts_nobody_and_who_is_under_a_budget_is_kept(tmp_path: Path) -> 
     assert never == {"default/web-1": False, "default/job-1": True}
     assert load.never_evicted is not None
     assert load.never_evicted.tolist() == load.evicts_nobody.tolist()
-    assert load.told == (
-        (
-            "1 container is under a PodDisruptionBudget (default/web): rebalancing holds it,"
-            " preemption avoids what it forbids, and it may hold up a drain; default/web allows"
-            " no eviction at all"
-        ),
-    )
+    found = [(one.because, one.value, one.about["names"]) for one in load.remarks]
+    assert found == [("budgets", 1, "default/web"), ("budgets_allow_none", 1, "default/web")]

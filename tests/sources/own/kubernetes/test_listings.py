@@ -126,14 +126,13 @@ def test_of_three_lists_each_change_counts_and_one_that_left_is_gone(tmp_path: P
     assert found[1].rows("node", "node", "state") == [("n2", "ready"), ("n2", "gone")]
 
 
-def test_nodes_that_left_are_told(tmp_path: Path) -> None:
+def test_nodes_that_left_are_a_doubt(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     written(folder / "a.json", listed(node("n1"), node("n2"), _web("old")))
     written(folder / "b.json", listed(node("n1"), _web("new", 5)))
-    told = ingest(folder, tmp_path / "store").doubts
-    assert len(told) == 1
-    assert told[0].startswith("node n2 left within the recorded time and did not come back; a")
+    (doubt,) = ingest(folder, tmp_path / "store").doubts
+    assert (doubt.because, doubt.about["names"]) == ("node_gone", "n2")
 
 
 SILENT: dict[str, list[Object]] = {

@@ -1,4 +1,4 @@
-"""Answers that came with a warning: they are read, and one line says so."""
+"""Answers that came with a warning: they are read, and a doubt says so."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from facts_support import the
 from kubernetes_support import answer, listed, node, pod, series, written
 from reading_support import read
 from series_support import MEMORY, NAME
 
 import tracekit
 from tracekit.store import open_store
-from tracekit.store.left_out import told
+from tracekit.store.doubts import doubts
 
 SAID = "partial response: store unavailable"
 REASON = f"is of an answer that came with a warning: {SAID}"
@@ -41,15 +42,11 @@ def test_a_warning_is_a_reject_beside_the_rows(
     assert bool(found.tables) == bool(some)
 
 
-def test_ingest_and_the_store_say_so(tmp_path: Path) -> None:
+def test_a_warning_is_a_doubt_of_the_store(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     written(folder / "k.json", listed(node("n1"), pod("web-1", nodeName="n1")))
     written(folder / "use.json", json.dumps({**answer(SERIES), "warnings": [SAID]}))
     tracekit.ingest(folder, tmp_path / "store")
-    assert [one for one in told(open_store(tmp_path / "store")) if "Prometheus" in one] == [
-        (
-            "answers of Prometheus came with 1 warning, so that data may be missing in them: ask"
-            " for them anew; see the rejects of container_amount"
-        )
-    ]
+    partial = the(doubts(open_store(tmp_path / "store")), "partial_answers")
+    assert (partial.value, partial.about["table"]) == (1, "container_amount")
