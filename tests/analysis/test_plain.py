@@ -1,14 +1,16 @@
-"""What comes first of a cluster with requests: words that need no paper."""
+"""What comes first of a cluster with requests: facts that need no paper."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 import pytest
+from facts_support import causes
 
 from tracekit.analysis import Analysis
-from tracekit.analysis.plain import head
-from tracekit.analysis.summary import verdicts
+from tracekit.analysis.summary import summary
+from tracekit.answer.analysis import facts_of_analysis
+from tracekit.units import MS_PER_DAY
 
 HALF_HOUR = 1_800_000
 ZONES = pl.DataFrame(
@@ -70,63 +72,62 @@ def blocks(growth_per_day: float, days: int, seed: int = 0) -> pl.DataFrame:
     )
 
 
+FRAMES = {
+    "usage/availability_zones": ZONES,
+    "usage/node_profile": PROFILE,
+    "usage/memory_rise": RISE,
+    "usage/node_blocks": blocks(0.0, 2),
+}
+
+
 def analysis(**more: pl.DataFrame) -> Analysis:
-    frames = {
-        "usage/availability_zones": ZONES,
-        "usage/node_profile": PROFILE,
-        "services/requests": REQUESTS,
-        "usage/memory_rise": RISE,
-        "usage/node_blocks": blocks(0.0, 2),
-    }
-    return Analysis(frames={**frames, **more}, missing={})
+    return Analysis(frames={**FRAMES, "services/requests": REQUESTS, **more}, missing={})
 
 
 def test_zones_nodes_requests_and_the_leak_come_first() -> None:
-    table, said = head(analysis())
-    assert table is not None
+    table, *_ = summary(analysis())
     assert [list(row) for row in table.rows] == [
         ["a", 3, "40.0 %", "20.0 %", "50.0 %", "30.0 %"],
         ["b", 1, "80.0 %", "10.0 %", "70.0 %", "-"],
         # of all nodes weighed by their size, where use is known
         ["all", 4, "50.0 %", "17.5 %", "65.0 %", "30.0 %"],
     ]
-    assert table.note.endswith("; 1 node without recorded use: in no share used")
-    used, standing_out, requests, rising = said
-    assert "the median of 4 nodes uses 25.0 % of its CPU on average (the most used 40.0 %" in used
-    assert "hot, 90 % of CPU or memory at least once: 2 (n3 and n4)" in standing_out
-    assert "below 10 % of both on average: 1 (n1)" in standing_out
-    assert "5 of 20 cores of CPU requested (25.0 %) and 6 of 8 GiB of memory" in requests
-    assert rising == (
-        "1 node rises steadily in memory, as a leak does: n4 from 20.0 % to 90.0 % in 2.0 days"
-        " (35.0 points a day), full in 7 h"
-    )
+    cpu, memory, hot, idle, *requested, rises, _ = facts_of_analysis(analysis())
+    assert (cpu.value, cpu.about["most_fraction"], cpu.about["highest_fraction"]) == (
+        0.25, 0.4, 0.95,
+    )  # fmt: skip
+    assert (memory.value, memory.about["nodes"]) == (0.3, 4)
+    assert (hot.because, hot.value, hot.about["names"]) == ("nodes_hot", 2, "n3, n4")
+    assert (idle.because, idle.value, idle.about["names"]) == ("nodes_idle", 1, "n1")
+    assert [(one.kind, one.measure, one.value) for one in requested] == [
+        ("use_over_requested", "cpu", 0.25),
+        ("use_over_requested", "memory", 0.75),
+    ]
+    assert (rises.because, rises.value, rises.about["node"]) == ("memory_rises", 0.35, "n4")
+    assert rises.about["left_ms"] == round(0.1 / 0.35 * MS_PER_DAY)
 
 
-def test_the_trace_of_2021_has_no_requests_and_is_told_as_before() -> None:
-    assert head(analysis(**{"services/requests": REQUESTS.clear()})) == (None, [])
-
-
-def test_inferred_sizes_are_not_told_beside_requests() -> None:
+def test_inferred_sizes_are_no_facts_beside_requests() -> None:
     sizes = {"resource": "cpu", "node_share": 0.18, "node_share_low": 0.17, "node_share_high": 0.19}
     counts = {"services": 71, "services_told": 71}
     study = {"service_sizes_fit": pl.DataFrame([{**sizes, **counts}])}
-    said = " ".join(verdicts(analysis(**study)))
-    assert "size of a container" not in said
-    assert "sizes of containers are not inferred here, as requests are recorded" in said
-    without = " ".join(verdicts(Analysis(frames=study, missing={})))
-    assert "CPU size of a container: 18" in without
+    beside = causes(facts_of_analysis(analysis(**study)))
+    assert "size" not in beside
+    assert beside[-1] == "sizes_recorded"
+    # the trace of 2021 has no requests
+    (size,) = facts_of_analysis(Analysis(frames={**FRAMES, **study}, missing={}))
+    assert (size.value, size.low, size.high) == (0.18, 0.17, 0.19)
 
 
-@pytest.mark.parametrize("days", [2, 15])
-def test_growth_of_all_nodes_is_told_where_it_is_beyond_chance(days: int) -> None:
-    _, said = head(analysis(**{"usage/node_blocks": blocks(0.01, days)}))
-    grown = said[-1]
-    assert "mean use of the nodes grows, CPU by 1.0" in grown
-    assert "memory" not in grown
-    assert ("weekdays may differ" in grown) == (days < 14)
+@pytest.mark.parametrize(("days", "because"), [(2, "grew_daily"), (15, "grew")])
+def test_growth_of_all_nodes_is_a_fact_where_it_is_beyond_chance(days: int, because: str) -> None:
+    made = analysis(**{"usage/node_blocks": blocks(0.01, days)})
+    (grown,) = (one for one in facts_of_analysis(made) if one.kind == "growth")
+    assert (grown.because, grown.measure) == (because, "cpu")
+    assert grown.value == pytest.approx(0.01 if days == 2 else 0.07, rel=0.1)
 
 
-def test_where_nothing_grows_nothing_is_said() -> None:
+def test_where_nothing_grows_is_no_fact_of_growth() -> None:
     for seed in range(20):
-        _, said = head(analysis(**{"usage/node_blocks": blocks(0.0, 2, seed)}))
-        assert not [one for one in said if "grows" in one]
+        made = analysis(**{"usage/node_blocks": blocks(0.0, 2, seed)})
+        assert "growth" not in {one.kind for one in facts_of_analysis(made)}

@@ -13,8 +13,10 @@ from usage_support import random_usage, usage_store
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.needs import needs_a_choice
 from tracekit.analysis.results import all_results
-from tracekit.analysis.summary import summary, verdicts
+from tracekit.analysis.summary import summary
+from tracekit.answer.analysis import facts_of_analysis
 from tracekit.query import run
+from tracekit.report.sentences import long
 from tracekit.sqlfiles import all_queries
 from tracekit.store import Store
 
@@ -99,20 +101,9 @@ def test_a_missing_table_takes_only_what_needs_it(absent: str, tmp_path: Path) -
     assert absent in analysis.missing["usage/node_vs_container"]
     left = {"usage/container_profile"} if absent == "node_usage" else NODE_ONLY
     assert left <= analysis.frames.keys()
-    said = " ".join(verdicts(analysis))
-    assert absent in said
-    assert "usage/node_vs_container" in said
-
-
-def test_a_tail_without_a_slope_is_told_without_it() -> None:
-    names = ("hill_index_low", "hill_index_high", "ccdf_slope")
-    row = {"zone": "all", "tail_nodes": 7, "tail_start": 0.25, "hill_index": 3.0}
-    frame = pl.DataFrame({**row, **dict.fromkeys(names)})
-    (said,) = verdicts(Analysis(frames={"util_diff_tail": frame}, missing={}))
-    assert said == (
-        "the upper 7 nodes by G (from 25.0 %) have a Hill index of 3.00: the larger, the fewer lie"
-        " far out"
-    )
+    lacking = [one for one in facts_of_analysis(analysis) if one.because == "results_lacking"]
+    assert any(absent in str(one.about["tables"]) for one in lacking)
+    assert any("usage/node_vs_container" in str(one.about["results"]) for one in lacking)
 
 
 def one_node(nodes: pl.DataFrame) -> pl.DataFrame:
@@ -149,7 +140,7 @@ def test_odd_traces_give_sensible_answers(odd: str, tmp_path: Path) -> None:
         floats = frame.select(pl.selectors.float())
         assert not any(frame[column].is_nan().any() for column in floats.columns), name
     assert list(summary(analysis))
-    assert all(verdicts(analysis))
+    assert all(map(long, facts_of_analysis(analysis)))
 
 
 def test_rows_given_twice_change_nothing(analysis: Analysis, tmp_path: Path) -> None:
@@ -163,15 +154,24 @@ def test_rows_given_twice_change_nothing(analysis: Analysis, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "frame"),
+    ("name", "frame", "expected"),
     [
-        ("zone_trends", pl.DataFrame({"zone": ["A"], "falling_share": [0.0]})),
-        ("services/demand", pl.DataFrame({"r_squared": [0.5], "cpu_per_call": [0.1]})),
-        ("zones_confidence", pl.DataFrame({"other_zone_probability": [0.0, 0.01]})),
+        ("zone_trends", pl.DataFrame({"zone": ["A"], "falling_share": [0.0]}), []),
+        (
+            "services/demand",
+            pl.DataFrame({"r_squared": [0.5], "cpu_per_call": [0.1]}),
+            [("demand", 0.5)],
+        ),
+        (
+            "zones_confidence",
+            pl.DataFrame({"other_zone_probability": [0.0, 0.01]}),
+            [("zones_certain", 0)],
+        ),
     ],
 )
-def test_nothing_is_said_of_none(name: str, frame: pl.DataFrame) -> None:
-    said = " ".join(verdicts(Analysis(frames={name: frame}, missing={})))
-    assert "0 %" not in said.replace("50 %", "")
-    assert "for 0" not in said
-    assert "about 0" not in said
+def test_no_fact_is_of_none(
+    name: str, frame: pl.DataFrame, expected: list[tuple[str, float]]
+) -> None:
+    facts = list(facts_of_analysis(Analysis(frames={name: frame}, missing={})))
+    assert [(one.because, one.value) for one in facts] == expected
+    assert all(one.about.get("falling") is None for one in facts)

@@ -1,4 +1,4 @@
-"""What ``tracekit analyze`` shows of its results: a few small tables and sentences."""
+"""What ``tracekit analyze`` shows of its results: a few small tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +25,8 @@ class SummaryTable:
 
 def summary(analysis: Analysis) -> Iterator[SummaryTable]:
     """The tables whose results are there, in the order a reader wants them."""
+    if requests_recorded(analysis) and (first := _availability_zones(analysis)):
+        yield first
     for name, build in (
         ("zone_summary_confidence", _zones),
         ("node_cohorts_confidence", _cohorts),
@@ -33,6 +35,40 @@ def summary(analysis: Analysis) -> Iterator[SummaryTable]:
     ):
         if name in analysis.frames:
             yield replace(build(analysis.frames[name], analysis), name=name)
+
+
+def _availability_zones(analysis: Analysis) -> SummaryTable | None:
+    """The nodes of each availability zone: what is requested and used of them."""
+    frame = analysis.frames.get("usage/availability_zones", pl.DataFrame())
+    if frame.is_empty():
+        return None
+    shares = {
+        f"{one}_{what}_share": weight
+        for one, weight in (("cpu", "cpu_cores"), ("memory", "memory_bytes"))
+        for what in ("requested", "used")
+    }
+    whole = frame.select(
+        pl.lit("all").alias("availability_zone"),
+        pl.col("nodes").sum(),
+        *(
+            (pl.col(share) * pl.col(weight)).sum()
+            / pl.col(weight).filter(pl.col(share).is_not_null()).sum()
+            for share, weight in shares.items()
+        ),
+    )
+    blind = int(frame["nodes_without_use"].sum())
+    both = pl.concat([frame.select(whole.columns), whole])
+    return SummaryTable(
+        title="How full the nodes are, by availability zone",
+        columns=["zone", "nodes", "CPU requested", "used", "memory requested", "used"],
+        rows=[
+            [zone, nodes, *("-" if one is None else percent(one) for one in found)]
+            for zone, nodes, *found in both.rows()
+        ],
+        note="means over the recorded time, as shares of what the nodes have"
+        + (f"; {counted(blind, 'node')} without recorded use: in no share used" if blind else ""),
+        name="usage/availability_zones",
+    )
 
 
 def _zones(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
@@ -127,98 +163,3 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
 def requests_recorded(analysis: Analysis) -> bool:
     """Whether the store says what containers request, as the trace of 2021 does not."""
     return not analysis.frames.get("services/requests", pl.DataFrame()).is_empty()
-
-
-def verdicts(analysis: Analysis) -> Iterator[str]:
-    """Sentences for results that fit no table: doubts, tails, trends, sizes, missing data."""
-    for name, say in (
-        ("zones_confidence", _doubt),
-        ("util_diff_tail", _tail),
-        ("zone_trends", _trends),
-        ("services/demand", _demand),
-        ("service_sizes_fit", _sizes),
-    ):
-        if name in analysis.frames and not (say is _sizes and requests_recorded(analysis)):
-            yield from say(analysis.frames[name])
-    if requests_recorded(analysis):
-        yield (
-            "sizes of containers are not inferred here, as requests are recorded: services/requests"
-        )
-    for tables in sorted(set(analysis.missing.values())):
-        names = [name for name, lacking in analysis.missing.items() if lacking == tables]
-        yield f"without {' and '.join(tables)} there is no {', '.join(names)}"
-
-
-#: A chance to be in the wrong zone up to this is not spoken of.
-_UNLIKELY = 0.05
-
-
-def _doubt(frame: pl.DataFrame) -> Iterator[str]:
-    doubt = frame["other_zone_probability"].drop_nulls()
-    if doubt.len() and not (doubt > _UNLIKELY).any():
-        yield (
-            f"of {counted(doubt.len(), 'node')} with a correlation zone none is likely to be in"
-            " the wrong"
-            " one"
-        )
-    elif doubt.len():
-        yield (
-            f"of {counted(doubt.len(), 'node')} with a correlation zone about {doubt.sum():.0f}"
-            " may be in"
-            f" the wrong one; for {(doubt > _UNLIKELY).sum():,} the chance of that is above 5 %"
-        )
-
-
-def _tail(frame: pl.DataFrame) -> Iterator[str]:
-    row = frame.filter(zone="all").row(0, named=True)
-    if row["hill_index"] is None:
-        return
-    low, high, slope = (row[name] for name in ("hill_index_low", "hill_index_high", "ccdf_slope"))
-    reach = "" if low is None else f" ({low:.2f}..{high:.2f})"
-    falls = "" if slope is None else f", log-log slope {slope:.2f}"
-    yield (
-        f"the upper {row['tail_nodes']} nodes by G (from {percent(row['tail_start'])}) have a"
-        f" Hill index of {row['hill_index']:.2f}{reach}{falls}: the larger, the fewer lie far out"
-    )
-
-
-def _trends(frame: pl.DataFrame) -> Iterator[str]:
-    for zone, share in frame.select("zone", "falling_share").rows():
-        if zone == "A" and share is not None and percent(share, 0) != percent(0, 0):
-            yield (
-                f"on {percent(share, 0)} of the nodes of correlation zone A, CPU falls over"
-                " time and memory does not change"
-            )
-
-
-def _demand(frame: pl.DataFrame) -> Iterator[str]:
-    fits = frame["r_squared"].drop_nulls()
-    if fits.len():
-        falling = (frame["cpu_per_call"].drop_nulls() < 0).sum()
-        but = f"; for {falling:,} CPU falls as calls rise" if falling else ""
-        yield (
-            f"calls explain {percent(float(fits.median() or 0), 0)} of a service's CPU (median of"  # type: ignore[arg-type]
-            f" {counted(fits.len(), 'service')}){but}"
-        )
-
-
-def _sizes(frame: pl.DataFrame) -> Iterator[str]:
-    for row in frame.iter_rows(named=True):
-        size, low, high = (row[f"node_share{end}"] for end in ("", "_low", "_high"))
-        known = None if None in (size, low) else with_interval(100 * size, 50 * (high - low))
-        places = 1 if known is None else known
-        found = "not known from this data" if size is None else f"{percent(size, places)} of a node"
-        interval = (
-            ""
-            if known is None
-            else f" (95 % interval {percent(low, places)} to {percent(high, places)})"
-        )
-        yield (
-            f"{_words(row['resource'])} size of a container: {found}{interval};"
-            f" known separately for {row['services_told']} of {counted(row['services'], 'service')}"
-        )
-
-
-def _words(resource: str) -> str:
-    """A resource as sentences name it."""
-    return "CPU" if resource == "cpu" else resource
