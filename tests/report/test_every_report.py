@@ -210,7 +210,7 @@ def test_a_run_without_its_store_is_shown_alone(run_folder: Path, tmp_path: Path
     summary = render(tmp_path / "alone", tmp_path / "alone.html")
     text = (tmp_path / "alone.html").read_text()
     assert 'id="/policies"' in text
-    assert 'id="/trace"' not in text
+    assert 'id="/calls"' not in text
     assert summary.answer.facts
 
 

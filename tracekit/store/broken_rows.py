@@ -6,6 +6,7 @@ from tracekit.errors import TracekitError
 from tracekit.facts import Fact
 from tracekit.sources.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
 from tracekit.store.manifest import REJECTED, Defect, Manifest, SourceEntry
+from tracekit.words import counted
 
 #: So many kinds of broken rows are facts of their own, the others one together.
 _KINDS = 5
