@@ -66,9 +66,7 @@ def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
     from tracekit.store import open_store
 
     if fail_if:
-        raise TracekitError(
-            "--fail-if is of two runs", hint="leave it away, or name NEW too"
-        )
+        raise TracekitError("--fail-if is of two runs", hint="leave it away, or name NEW too")
     return compare_shadow(open_store(folder))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tracekit.facts import Followup
 from tracekit.assets import asset_dir
+from tracekit.facts import Followup
 
 #: The experiment that a store is.
 TRACE = "trace"

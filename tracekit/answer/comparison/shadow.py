@@ -9,8 +9,8 @@ import polars as pl
 from tracekit.answer.comparison.compared_run import CHANCE, SAME, TOO_FEW
 from tracekit.answer.comparison.held_to import THRESHOLD_SCHEMA
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA, NAME, SETTINGS_SCHEMA
-from tracekit.facts import Fact
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact
 from tracekit.query.engine import open_database
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.workload.declared import Ceiling
