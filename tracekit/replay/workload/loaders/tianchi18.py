@@ -29,6 +29,7 @@ from tracekit.replay.workload.loaders._tianchi18_files import (
     curves,
     one_of_file,
 )
+from tracekit.replay.workload.provenance import ASSUMED
 from tracekit.replay.workload.workload import Workload
 from tracekit.sources._cluster import Opened
 from tracekit.sources._rows import Delimited, Rule, refuse
