@@ -99,10 +99,19 @@ def test_lowest_ids_of_the_first_host() -> None:
 
 def test_the_policy_avoids_siblings_while_there_is_room() -> None:
     given = load([(0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1)])
-    outcome = run(given, Interference())
-    assert outcome.vcpus[0] == [0, 1]
-    assert len({(n, s) for n, s in zip(outcome.node, outcome.socket, strict=True)}) == 3
-    assert outcome.inflation.tolist() == [0, 0, 0]
+    ways = {Interference(candidates="ids"): [0, 1], Interference(): [0, 4]}
+    for chooser, first in ways.items():
+        outcome = run(given, chooser)
+        assert outcome.vcpus[0] == first
+        assert len({(n, s) for n, s in zip(outcome.node, outcome.socket, strict=True)}) == 3
+        assert outcome.inflation.tolist() == [0, 0, 0]
+
+
+def test_a_socket_half_taken_has_room_for_whole_cores() -> None:
+    """By id no window of a socket holds both threads of a core: then cores are shared."""
+    given = load([(0, FOREVER, 2000, 1)] * 3, nodes=1)
+    shared, whole = (run(given, one) for one in (Interference(candidates="ids"), Interference()))
+    assert shared.inflation.sum() > whole.inflation.sum()
 
 
 def test_who_finds_no_room_waits_until_some_is_freed() -> None:

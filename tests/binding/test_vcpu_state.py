@@ -13,7 +13,7 @@ from plain_vcpus import plain_candidates, score_instance, score_socket
 from vcpu_support import GOLDEN, topologies
 
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.vcpu_state import VcpuState
+from tracekit.binding.vcpu_state import CANDIDATES, VcpuState
 from tracekit.vcpu.declared import Aggregation
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.room import make_room
@@ -93,9 +93,21 @@ def test_what_everybody_feels_equals_the_definition(
 
 @pytest.mark.slow
 @settings(max_examples=200)
-@given(hosts, aggregations, some.booleans(), some.sampled_from([1, 2, 3]), some.integers(0, 2**32))
+@given(
+    hosts,
+    aggregations,
+    some.booleans(),
+    some.sampled_from([1, 2, 3]),
+    some.sampled_from(["ids", "cores", "both"]),
+    some.integers(0, 2**32),
+)
 def test_the_search_equals_plain_enumeration(
-    given_hosts: list[Topology], agg: Aggregation, delta: bool, step: int, seed: int
+    given_hosts: list[Topology],
+    agg: Aggregation,
+    delta: bool,
+    step: int,
+    candidates: str,
+    seed: int,
 ) -> None:
     state, plain, rng = drawn(given_hosts, agg, seed)
     instance = 20 + int(rng.integers(10))
@@ -112,9 +124,12 @@ def test_the_search_equals_plain_enumeration(
             service,
             delta=delta,
             step=step,
+            candidates=candidates,
         )
     ]
-    chosen = state.least_interference(instance, delta=delta, step=step)
+    chosen = state.least_interference(
+        instance, delta=delta, step=step, candidates=CANDIDATES[candidates]
+    )
     if not found:
         assert chosen is None
         return

@@ -104,6 +104,16 @@ def windows(free: Sequence[int], request: int, step: int = STEP) -> list[tuple[i
     return [tuple(ids[at : at + request]) for at in range(0, len(ids) - request + 1, step)]
 
 
+def by_core(topology: Topology, free: Sequence[int]) -> list[int]:
+    """Free ids, those of a core one after another, cores by their lowest free id."""
+    left, found = sorted(free), []
+    while left:
+        core = [left[0], *sorted(sharing_core(topology, {left[0]}) & set(left))]
+        found += core
+        left = [one for one in left if one not in core]
+    return found
+
+
 def score_instance(
     topology: Topology,
     placed: Mapping[str, Sequence[int]],
@@ -146,6 +156,7 @@ def plain_candidates(
     *,
     delta: bool = False,
     step: int = STEP,
+    candidates: str = "ids",
 ) -> list[tuple[float, int, tuple[int, ...]]]:
     """Every candidate on a host: score, socket, vCPUs; none where the service runs already."""
     if service in services.values():
@@ -155,7 +166,14 @@ def plain_candidates(
     for socket in topology.sockets.tolist():
         free = [vcpu for vcpu in topology.vcpus_of(socket).tolist() if vcpu not in taken]
         before = score_socket(topology, placed, services, model, socket) if delta else 0.0
-        for window in windows(free, request, step):
+        lists = {"cores": by_core(topology, free), "ids": sorted(free)}
+        for window in dict.fromkeys(
+            tuple(sorted(ids[at : at + request]))
+            for name, ids in lists.items()
+            if candidates in (name, "both")
+            for at in range(0, len(ids) - request + 1, step)
+            if request
+        ):
             tried = {**placed, "": window}
             score = score_socket(topology, tried, {**services, "": service}, model, socket)
             found.append((round(score - before, DECIMALS), socket, window))

@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit import parameters
 from tracekit.arrays import IntArray
-from tracekit.binding.vcpu_state import STEP, VcpuState
+from tracekit.binding.vcpu_state import CANDIDATES, STEP, VcpuState
 from tracekit.errors import TracekitError, nearest
 from tracekit.parameters import About
 
@@ -119,6 +119,13 @@ class Interference:
         ),
     ] = "delta"
     step: Annotated[int, About("Windows of free vCPUs start at every step-th.", minimum=1)] = STEP
+    candidates: Annotated[
+        Literal["ids", "cores", "both"],
+        About(
+            "ids: windows of free vCPUs by id, as printed, in which both threads of a core seldom"
+            " lie; cores: by core; both: whichever costs less."
+        ),
+    ] = "both"
     anti_affinity: OnePerHost = True
 
     def __post_init__(self) -> None:
@@ -135,7 +142,11 @@ class Interference:
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         found = state.least_interference(
-            instance, delta=self.choice == "delta", step=self.step, apart=self.anti_affinity
+            instance,
+            delta=self.choice == "delta",
+            step=self.step,
+            candidates=CANDIDATES[self.candidates],
+            apart=self.anti_affinity,
         )
         if found is None:
             return None

@@ -6,7 +6,7 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.binding.empty import make_occupancy
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.occupancy import MEAN, OCCUPANCY, SUM, bind, unbind
-from tracekit.binding.window_scan import best_window, decide
+from tracekit.binding.window_scan import BOTH, CORES, IDS, best_window, decide, fill
 from tracekit.jit import Direct
 from tracekit.vcpu.room import Room
 
@@ -29,9 +29,9 @@ class Kept:
     def __init__(self, sockets: int) -> None:
         self._sockets = sockets
         self._most = max(MOST_KEPT // max(sockets, 1), 8)
-        self._rows: dict[tuple[int, int, bool, int], Row] = {}
+        self._rows: dict[tuple[int, int, bool, int, int], Row] = {}
 
-    def row(self, kind: tuple[int, int, bool, int]) -> Row:
+    def row(self, kind: tuple[int, int, bool, int, int]) -> Row:
         """The kind's row, new if it was not kept."""
         found = self._rows.pop(kind, None) or Row(self._sockets)
         self._rows[kind] = found
@@ -42,6 +42,9 @@ class Kept:
 
 #: vCPUs are given out in this granularity.
 STEP = 2
+
+#: Where windows are cut from, by the names of the parameter.
+CANDIDATES = {"ids": IDS, "cores": CORES, "both": BOTH}
 
 AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
 
@@ -91,26 +94,34 @@ class VcpuState:
         )
 
     def least_interference(
-        self, instance: int, *, delta: bool = False, step: int = STEP, apart: bool = True
+        self,
+        instance: int,
+        *,
+        delta: bool = False,
+        step: int = STEP,
+        candidates: int = IDS,
+        apart: bool = True,
     ) -> tuple[int, IntArray] | None:
         """The socket and places whose score is lowest for the instance; None where none is free.
 
         Parameters
         ----------
+        candidates : int
+            See ``window_scan.best_window``.
         apart : bool
             Whether hosts that run the instance's service are left out.
         """
         occupancy, request = self.occupancy, int(self._wanted[instance])
         service = int(occupancy.service[instance])
-        row = self._kept.row((service, request, delta, step))
+        row = self._kept.row((service, request, delta, step, candidates))
         socket, start = self._decide(
-            occupancy, self._agg, delta, step, service, request, apart, row.known, row.scores,
-            row.starts, *self._work,
+            occupancy, self._agg, delta, step, candidates, service, request, apart, row.known,
+            row.scores, row.starts, *self._work,
         )  # fmt: skip
         row.known = self._change
         if socket < 0:
             return None
-        return int(socket), self.free_places(int(socket))[start : start + request]
+        return int(socket), self._window(int(socket), int(start), request)
 
     def best_on(self, instance: int, host: int) -> tuple[int, IntArray] | None:
         """As ``least_interference``, of one host's sockets."""
@@ -122,6 +133,7 @@ class VcpuState:
                 self._agg,
                 False,
                 STEP,
+                IDS,
                 socket,
                 occupancy.service[instance],
                 request,
@@ -132,7 +144,14 @@ class VcpuState:
         if not found:
             return None
         _, socket, start = min(found)
-        return socket, self.free_places(socket)[start : start + request]
+        return socket, self._window(socket, start, request)
+
+    def _window(self, socket: int, start: int, request: int) -> IntArray:
+        """The places of a window, ascending, by its start as ``best_window`` gives it."""
+        free = self._work[0]
+        by_core, at = divmod(start, len(free))
+        fill(self.occupancy, socket, bool(by_core), free)
+        return np.sort(free[at : at + request])
 
     def free_places(self, socket: int) -> IntArray:
         """Free places of a socket, ascending."""

@@ -13,6 +13,8 @@ from tracekit.jit import compiled
 
 #: Agreement to twelve decimals is a tie.
 TIE = 1e12
+#: Which lists of free places windows are cut from: by id, by core, or both.
+IDS, CORES, BOTH = 1, 2, 3
 
 
 @compiled
@@ -73,14 +75,32 @@ def _shared(taken: Occupancy, agg: int, window: IntArray, token: int) -> tuple[f
 
 
 @compiled
-def _fill(taken: Occupancy, socket: int, free: IntArray) -> int:
-    """Write a socket's free places into ``free``, ascending; how many there are."""
+def fill(taken: Occupancy, socket: int, by_core: bool, free: IntArray) -> int:
+    """Write a socket's free places into ``free``; how many there are.
+
+    Ascending, or the free threads of a core one after another, cores by their lowest free place.
+    """
     many = 0
     for at in range(taken.first[socket], taken.first[socket + 1]):
-        if taken.owner[taken.ids[at]] < 0:
-            free[many] = taken.ids[at]
-            many += 1
+        place = taken.ids[at]
+        if taken.owner[place] >= 0 or (by_core and _behind_another(taken, place)):
+            continue
+        free[many] = place
+        many += 1
+        if by_core:
+            for mate in taken.mates[place]:
+                if mate >= 0 and taken.owner[mate] < 0:
+                    free[many] = mate
+                    many += 1
     return many
+
+
+@compiled
+def _behind_another(taken: Occupancy, place: int) -> bool:
+    """Whether a lower place of the same core is free."""
+    mates = taken.mates[place]
+    behind: bool = np.any((mates >= 0) & (mates < place) & (taken.owner[mates] < 0))
+    return behind
 
 
 @compiled
@@ -129,46 +149,57 @@ def best_window(
     agg: int,
     delta: bool,
     step: int,
+    candidates: int,
     socket: int,
     service: int,
     request: int,
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[float, int]:
-    """The lowest score of a newcomer's windows on a socket, and where in ``free`` it starts.
+    """The lowest score of a newcomer's windows on a socket, and where its window starts.
+
+    A start in the list by core has the length of ``free`` added. Of equal scores the list by core
+    goes first, so that a container alone on a socket takes whole cores.
 
     Parameters
     ----------
+    candidates : int
+        IDS, CORES or BOTH.
     free : int64, shape (vCPUs of the widest socket,)
-        Filled with the socket's free places.
+        Written over with the socket's free places.
     tokens : int64, shape (1,)
         Counts the windows that were ever tried.
     """
-    many = _fill(taken, socket, free)
     best, start = np.inf, -1
-    if many < request:
+    if taken.free[socket] < request:
         return best, start
     if taken.instances[socket] == 0:
-        return 0.0, 0
+        return 0.0, len(free) if candidates & CORES else 0
     cpu, k1, k2 = taken.cpu[service], taken.k1[service], taken.k2[service]
     vcpus = taken.first[socket + 1] - taken.first[socket]
     total = taken.total[socket] + request * cpu
     weight = taken.weight[socket] + request
     whole = _before_windows(taken, agg, socket, cpu, request)
     instances = taken.instances[socket]
-    for at in range(0, many - request + 1, step):
-        tokens[0] += 1
-        taken.hits[:instances] = 0
-        core, core_weight = _shared(taken, agg, free[at : at + request], tokens[0])
-        score = whole
-        score += _sharing(taken, agg, socket, cpu, total, weight)
-        own_felt = inflation_of(agg, k1, k2, core, core_weight, total, weight, request, cpu, vcpus)
-        score = (score + request * own_felt) / vcpus
-        if delta:
-            score -= taken.now[socket]
-        score = np.rint(score * TIE) / TIE
-        if score < best:
-            best, start = score, at
+    for order in (CORES, IDS):
+        if not candidates & order:
+            continue
+        many = fill(taken, socket, order == CORES, free)
+        for at in range(0, many - request + 1, step):
+            tokens[0] += 1
+            taken.hits[:instances] = 0
+            core, core_weight = _shared(taken, agg, free[at : at + request], tokens[0])
+            score = whole
+            score += _sharing(taken, agg, socket, cpu, total, weight)
+            own_felt = inflation_of(
+                agg, k1, k2, core, core_weight, total, weight, request, cpu, vcpus
+            )
+            score = (score + request * own_felt) / vcpus
+            if delta:
+                score -= taken.now[socket]
+            score = np.rint(score * TIE) / TIE
+            if score < best:
+                best, start = score, at + len(free) * (order == CORES)
     return best, start
 
 
@@ -178,6 +209,7 @@ def decide(
     agg: int,
     delta: bool,
     step: int,
+    candidates: int,
     service: int,
     request: int,
     apart: bool,
@@ -205,7 +237,7 @@ def decide(
                 scores[socket], starts[socket] = np.inf, -1
             else:
                 scores[socket], starts[socket] = best_window(
-                    taken, agg, delta, step, socket, service, request, free, tokens
+                    taken, agg, delta, step, candidates, socket, service, request, free, tokens
                 )
         if scores[socket] < best:
             if apart and taken.on_host[taken.host[socket], service] > 0:
