@@ -71,11 +71,6 @@ def listed(items: Sequence[str], joiner: str = "and") -> str:
 _DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
-def spaced(text: str) -> str:
-    """A sentence of another package with the report's space before its percent signs."""
-    return re.sub(r"(?<=\d) ?%", f"{NBSP}%", text)
-
-
 #: So much of a name is shown in a figure: its beginning, and its end.
 _NAME_HEAD, _NAME_TAIL = 22, 9
 
