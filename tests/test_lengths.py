@@ -23,7 +23,6 @@ _LONG_MODULES: dict[str, tuple[int, str]] = {}
 _FOLDER_MODULES = 22
 _REGISTRIES = {
     "cli": "subcommands",
-    "replay/measures": "measures",
     "replay/placement": "policies",
     "sources/released": "sources",
     "verbs": "verbs",

@@ -17,7 +17,7 @@ from tracekit.cli import run
 from tracekit.replay import measures
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.fast.sampling import CompiledSampler
-from tracekit.replay.measures import all_measures, compared, measure_files, part_column
+from tracekit.replay.measures import all_measures, compared, declared_measures, part_column
 
 MEASURES = all_measures()
 UNITS = {"_ms": "ms", "_per_hour": "1/h", "_fraction": "0..1", "_share": "0..1"}
@@ -56,7 +56,7 @@ def test_is_taken_in_one_way(name: str) -> None:
 
 
 def test_places_in_the_order_are_taken_once() -> None:
-    orders = [one.order for _, one in measure_files()]
+    orders = [one.order for _, one in declared_measures()]
     assert len(set(orders)) == len(orders)
 
 
@@ -75,7 +75,7 @@ def test_the_compiled_pass_gives_columns_of_measures_only() -> None:
     sampler._known = lambda *made: known.append(given(*made)) or known[-1]  # type: ignore[func-returns-value, method-assign]
     list(sampler.sample(np.array([True]), np.array([1]), range(3)))
     sampler.measures()
-    steps = {one.step.column for _, one in measure_files() if one.step}
+    steps = {one.step.column for _, one in declared_measures() if one.step}
     assert set(known[0]) <= {"placed", *steps}
 
 
@@ -90,7 +90,7 @@ def _at(sampled):
     return used.sum(axis=1) ** 2 / (used.shape[1] * (used**2).sum(axis=1))
 
 
-MEASURE = Measure(
+fairness_mean = Measure(
     title="{resource} fairness",
     meaning="Jain's index of the use of {resource} over the nodes",
     unit="0..1",
@@ -112,10 +112,10 @@ def fairness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder.mkdir()
     (folder / "fairness_mean.py").write_text(FAIRNESS)
     monkeypatch.setattr(measures, "__path__", [*measures.__path__, str(folder)])
-    for cached in (measure_files, all_measures):
+    for cached in (declared_measures, all_measures):
         cached.cache_clear()
     yield
-    for cached in (measure_files, all_measures):
+    for cached in (declared_measures, all_measures):
         cached.cache_clear()
 
 

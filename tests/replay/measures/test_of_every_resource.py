@@ -15,7 +15,7 @@ from replay_support import workload
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import find_measure, measures_in, resources_in
-from tracekit.replay.measures.p99_fraction import rank_of
+from tracekit.replay.measures.use import rank_of
 from tracekit.replay.view import room
 from tracekit.replay.view.room import Room, measured_names, typical_shapes
 from tracekit.replay.view.sampled import addable, requested_on

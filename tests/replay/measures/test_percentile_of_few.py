@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.replay.measures.p99_fraction import rank_of
+from tracekit.replay.measures.use import rank_of
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 50, 99, 100, 101, 250])

@@ -18,7 +18,7 @@ from tracekit.replay.bounds.measures import bound_frame, bound_steps
 from tracekit.replay.bounds.nodes import volume_bound
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import OVERLOAD, RESOURCES
-from tracekit.replay.measures.p99_fraction import PERCENT
+from tracekit.replay.measures.use import PERCENT
 from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.workload.changed.on_nodes import beside_daemons, room_beside_daemons
 from tracekit.replay.workload.workload import Workload

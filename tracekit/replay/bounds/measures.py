@@ -39,7 +39,7 @@ from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.bounds.pools import pool_bounds, pool_costs
 from tracekit.replay.bounds.requests import further_bounds, least_cost, requested_at
 from tracekit.replay.measures import COST_PER_HOUR, RESOURCES, measures_in, part_column
-from tracekit.replay.measures.p99_fraction import rank_of
+from tracekit.replay.measures.use import rank_of
 from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
 from tracekit.replay.workload.series import settled_steps
 from tracekit.replay.workload.workload import Workload

@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.bounds.nodes import volume_bounds
-from tracekit.replay.measures.p99_fraction import rank_of
+from tracekit.replay.measures.use import rank_of
 from tracekit.replay.view.further import further_use
 from tracekit.replay.view.room import measured_columns, measured_names
 from tracekit.replay.view.sampled import USED

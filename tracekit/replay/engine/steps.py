@@ -8,7 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.replay.measures import Step, all_measures, measure_files, of_workload, resources_in
+from tracekit.replay.measures import (
+    Step,
+    all_measures,
+    declared_measures,
+    of_workload,
+    resources_in,
+)
 from tracekit.replay.view.sampled import Sampled
 from tracekit.replay.workload.workload import Workload
 
@@ -49,7 +55,7 @@ def measure_steps(
     known = known or {}
     columns = {"placed": known["placed"] if "placed" in known else sampled.containers.sum(axis=-1)}
     further = sampled.further
-    for _, one in measure_files():
+    for _, one in declared_measures():
         step = one.step
         if step is None or (one.needs and getattr(sampled.load, one.needs) is None):
             continue

@@ -24,8 +24,8 @@ from tracekit.replay.engine.sampling import (
     unmoved,
 )
 from tracekit.replay.fast.order_statistic import order_statistic
-from tracekit.replay.measures.p99_fraction import rank_of
-from tracekit.replay.measures.qos_share import served_share
+from tracekit.replay.measures.overload import served_share
+from tracekit.replay.measures.use import rank_of
 from tracekit.replay.view.room import Room
 from tracekit.replay.view.sampled import Held, Sampled, Stretch
 from tracekit.replay.workload.workload import Workload

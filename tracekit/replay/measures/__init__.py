@@ -1,12 +1,11 @@
-"""Measures of a replay: one file each, whose name is the measure's name in the summary.
+"""Measures of a replay: an object each, whose name is the measure's name in the summary.
 
-A file says all that is known of its measure: how it is taken at a sampling step and over all of
-them, its unit, its words, which end is better and why. The replay, its intervals, comparisons,
-thresholds, the report and the reference read it here. A measure of each resource is one file too:
-``max_fraction.py`` gives ``cpu_max_fraction``, ``memory_max_fraction`` and one of every further
-resource that the workload has: ``network_max_fraction``. So what measures there are is asked of a
-workload (``of_workload``) or of the columns of a frame (``measures_in``); ``all_measures`` names
-those that every workload may have.
+A measure says how it is taken at a sampling step and over all of them, its unit, its words, which
+end is better and why. The replay, its intervals, comparisons, thresholds, the report and the
+reference read it here. A measure of each resource is one object too: ``max_fraction`` gives
+``cpu_max_fraction``, ``memory_max_fraction`` and one of every further resource of the workload.
+So a workload (``of_workload``) or the columns of a frame (``measures_in``) say which measures
+apply; ``all_measures`` has those that every workload may have.
 """
 
 import dataclasses
@@ -45,9 +44,9 @@ __all__ = [
     "Step",
     "all_measures",
     "compared",
+    "declared_measures",
     "find_measure",
     "is_share",
-    "measure_files",
     "measures_in",
     "not_asked_for",
     "of_demand",
@@ -89,9 +88,9 @@ _ALWAYS = "max_fraction"
 
 
 @functools.cache
-def measure_files() -> tuple[tuple[str, Measure], ...]:
-    """Every file's name and measure, in order."""
-    found = registry.instances(sys.modules[__name__], Measure).items()
+def declared_measures() -> tuple[tuple[str, Measure], ...]:
+    """Every measure with its name in the code, in order."""
+    found = registry.named(sys.modules[__name__], Measure).items()
     return tuple(sorted(found, key=lambda one: one[1].order))
 
 
@@ -99,7 +98,9 @@ def measure_files() -> tuple[tuple[str, Measure], ...]:
 def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Measure]:
     """Every measure by its name, of each of the resources one, in order."""
     return {
-        one.name: one for name, found in measure_files() for one in _each(name, found, resources)
+        one.name: one
+        for name, found in declared_measures()
+        for one in _each(name, found, resources)
     }
 
 
@@ -131,7 +132,7 @@ def find_measure(name: str) -> Measure | None:
     known = all_measures().get(name)
     if known is not None:
         return known
-    ends = [(end, one) for end, one in measure_files() if one.per_resource]
+    ends = [(end, one) for end, one in declared_measures() if one.per_resource]
     for end, one in sorted(ends, key=lambda it: -len(it[0])):
         if name.endswith(f"_{end}"):
             return _of_resource(end, one, name.removesuffix(f"_{end}"))
@@ -152,7 +153,7 @@ def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:
 
 def of_demand(summary: pl.DataFrame) -> dict[str, Measure]:
     """The measures that policies of a summary are compared by, of resources that are asked for."""
-    ends = [end for end, one in measure_files() if one.per_resource]
+    ends = [end for end, one in declared_measures() if one.per_resource]
     idle = {f"{resource}_{end}" for resource in not_asked_for(summary) for end in ends}
     return {name: one for name, one in compared(summary.columns).items() if name not in idle}
 
