@@ -18,8 +18,8 @@ from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.kubernetes.extenders import host_scores
 from tracekit.replay.view.choice import lacking
 
-#: So many numbers of decisions are remembered for ``/explain``: 128 MB.
-_REMEMBERED = 32_000_000
+#: So much of decisions is remembered for ``/explain``.
+_REMEMBERED_BYTES = 128 << 20
 #: What a policy that is served cannot read: nobody could say it of a live cluster.
 _UNKNOWN = {"recorded", "calls", "cells"}
 
@@ -54,19 +54,33 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """A decision: each candidate's position, -1 for unknown, its scores and their parts."""
+    """A decision: each candidate's position, -1 for unknown, its scores and their parts.
+
+    Parameters
+    ----------
+    nodes : tuple of str
+        The state's, which decisions share; what it has not is in ``strangers``, by place.
+    """
 
     time_ms: int
-    asked: Asked
+    pod: LivePod
+    nodes: tuple[str, ...]
+    strangers: Mapping[int, str]
     positions: IntArray
     hundred: FloatArray
     tenths: IntArray
     parts: Mapping[str, Float32Array]
 
     @property
-    def numbers(self) -> int:
-        """How many numbers it holds."""
-        return len(self.asked.names) * (4 + len(self.parts))
+    def size_bytes(self) -> int:
+        """How much memory it takes, about."""
+        parts = sum(one.nbytes for one in self.parts.values())
+        arrays = self.positions.nbytes + self.hundred.nbytes + self.tenths.nbytes + parts
+        return arrays + 4096 + 128 * len(self.strangers)
+
+    def name(self, at: int) -> str:
+        """The candidate at a place of the list."""
+        return self.strangers.get(at) or self.nodes[self.positions[at]]
 
 
 def read_args(body: bytes, state: State) -> Asked:
@@ -149,7 +163,7 @@ class Extender:
     unknown: int = 0
     coarse: int = 0
     lost: float = 0.0
-    _remembered: int = 0
+    _remembered_bytes: int = 0
 
     def decide(self, asked: Asked) -> Decided:
         """The scores of the candidates; one that nobody knows gets 0."""
@@ -169,7 +183,9 @@ class Extender:
                 parts[name][there] = values
         found = Decided(
             time_ms=now,
-            asked=asked,
+            pod=asked.pod,
+            nodes=self.state.names,
+            strangers={place: asked.names[place] for place in np.flatnonzero(~there).tolist()},
             positions=positions,
             hundred=hundred,
             tenths=tenths,
@@ -179,13 +195,13 @@ class Extender:
         return found
 
     def _remember(self, found: Decided) -> None:
-        before = self.decided.pop(found.asked.pod.name, None)
-        self._remembered += found.numbers - (before.numbers if before else 0)
-        self.decided[found.asked.pod.name] = found
-        while self._remembered > _REMEMBERED and len(self.decided) > 1:
-            self._remembered -= self.decided.popitem(last=False)[1].numbers
+        before = self.decided.pop(found.pod.name, None)
+        self._remembered_bytes += found.size_bytes - (before.size_bytes if before else 0)
+        self.decided[found.pod.name] = found
+        while self._remembered_bytes > _REMEMBERED_BYTES and len(self.decided) > 1:
+            self._remembered_bytes -= self.decided.popitem(last=False)[1].size_bytes
         self.decisions += 1
-        self.unknown += int((found.positions < 0).sum())
+        self.unknown += len(found.strangers)
         if len(found.hundred):
             alike = found.hundred[found.tenths == found.tenths.max()]
             lost = float(alike.max() - alike.mean())
@@ -224,17 +240,17 @@ class Extender:
     def explained(self, pod: str) -> dict[str, Any]:
         """The decision on a pod, the best node first; raises TracekitError where none is known."""
         found = self._of(pod)
-        bound = self.state.pods.get(found.asked.pod.uid)
+        bound = self.state.pods.get(found.pod.uid)
         order = np.argsort(-found.hundred, kind="stable").tolist()
         return {
             "policy": str(self.policy),
-            "pod": found.asked.pod.name,
-            "service": found.asked.pod.service,
+            "pod": found.pod.name,
+            "service": found.pod.service,
             "time_ms": found.time_ms,
             "node": bound.node or None if bound else None,
             "nodes": [
                 {
-                    "node": found.asked.names[at],
+                    "node": found.name(at),
                     "score": int(found.tenths[at]),
                     "of_hundred": float(found.hundred[at]),
                     "parts": {
@@ -248,12 +264,13 @@ class Extender:
 
     def case(self, pod: str) -> dict[str, Any]:
         """A recorded case of the pod with the state as it is now, for ``tracekit score``."""
-        asked = self._of(pod).asked
-        names = [name for name in asked.names if name in self.state.nodes]
+        found = self._of(pod)
+        names = [found.name(at) for at in range(len(found.positions))]
+        known = [name for name in names if name in self.state.nodes]
         now = int(self.clock() * 1000)
-        inputs = self.state.document(names, asked.pod, self.policy, now)
+        inputs = self.state.document(known, found.pod, self.policy, now)
         return {
-            "name": asked.pod.name,
+            "name": found.pod.name,
             "kind": "prioritize",
             "policy": str(self.policy),
             "inputs": inputs,

@@ -40,9 +40,9 @@ class PodRows:
         self, pod: LivePod, node: int, request: IntArray, nonzero: IntArray, limit: IntArray
     ) -> None:
         """A pod runs at the position of a node, -1 for one that is not known."""
-        at = self._used
-        if at == self._amounts.shape[1]:
+        if self._used == self._amounts.shape[1]:
             self._lengthen()
+        at = self._used
         self._number[pod.uid] = self._next
         row = {
             "number": self._next,

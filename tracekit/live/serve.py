@@ -2,6 +2,7 @@
 
 import asyncio
 import bisect
+import functools
 import gc
 import json
 import resource
@@ -10,7 +11,7 @@ import ssl
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,21 @@ from tracekit.live.web import Limits, Request, Response, Web, refusal
 #: Upper ends of the classes of times, in seconds.
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _GRACE_S = 5.0
+_HELP = {
+    "decisions_total": "Decisions answered.",
+    "unknown_nodes_total": "Candidates that nobody knows.",
+    "coarse_decisions_total": "Decisions in which 0 to 10 makes the best and a worse node equal.",
+    "coarse_loss_total": "Points of 100 that these are worse on average, added up.",
+    "nodes": "Nodes in the state.",
+    "pods": "Pods in the state.",
+    "use_age_seconds": "Age of the newest sample of use.",
+    "poll_failures_total": "Questions to Prometheus that failed.",
+    "watch_up": "Whether kubectl watches.",
+    "watch_starts_total": "Starts of kubectl.",
+    "objects_refused_total": "Objects that cannot be read.",
+    "requests_total": "Requests by path and status.",
+    "shadow_decisions_total": "Decisions by policy, and whether production chose the same node.",
+}
 
 
 def log(event: str, **about: Any) -> None:
@@ -89,8 +105,8 @@ class Server:
         if self.filters:
             posts["/v1/filter"] = self._filter
         gets: dict[str, Callable[[dict[str, list[str]]], Response]] = {
-            "/explain": self._explain,
-            "/case": self._case,
+            "/explain": functools.partial(self._of_pod, self.extender.explained),
+            "/case": functools.partial(self._of_pod, self.extender.case),
             "/metrics": lambda _: Response(
                 status=200, body=self.metrics().encode(), kind="text/plain; version=0.0.4"
             ),
@@ -128,13 +144,7 @@ class Server:
             found |= {"Nodes": {**nodes, "items": items}, "NodeNames": None}
         return json.dumps(found).encode()
 
-    def _explain(self, query: dict[str, list[str]]) -> Response:
-        return self._of_pod(query, self.extender.explained)
-
-    def _case(self, query: dict[str, list[str]]) -> Response:
-        return self._of_pod(query, self.extender.case)
-
-    def _of_pod(self, query: dict[str, list[str]], of: Callable[[str], dict[str, Any]]) -> Response:
+    def _of_pod(self, of: Callable[[str], dict[str, Any]], query: dict[str, list[str]]) -> Response:
         pods = query.get("pod") or []
         if len(pods) != 1:
             return refusal(400, "name one pod: ?pod=NAMESPACE/NAME")
@@ -160,65 +170,46 @@ class Server:
 
     def metrics(self) -> str:
         """All counts in Prometheus' text format."""
-        one, state = self.extender, self.extender.state
-        lines = [
-            *_metric("decisions_total", "counter", "Decisions answered.", one.decisions),
-            *_metric("unknown_nodes_total", "counter", "Candidates nobody knows.", one.unknown),
-            *_metric(
-                *("coarse_decisions_total", "counter"),
-                "Decisions in which 0 to 10 makes equals of the best node and a worse one.",
-                one.coarse,
-            ),
-            *_metric(
-                *("coarse_loss_total", "counter"),
-                "Points of 100 that these are worse on average, added up.",
-                round(one.lost, 6),
-            ),
-            *_metric("nodes", "gauge", "Nodes in the state.", len(state.nodes)),
-            *_metric("pods", "gauge", "Pods in the state.", len(state.pods)),
-        ]
-        if state.use.newest_ms is not None:
-            age_s = round(state.use.age_ms(one.clock()) / 1000, 3)
-            lines += _metric("use_age_seconds", "gauge", "Age of the newest sample.", age_s)
-        if self.poll is not None:
-            failed = self.poll.failures
-            lines += _metric("poll_failures_total", "counter", "Failed polls.", failed)
-        for name, kind, about, of in (
-            ("watch_up", "gauge", "Whether kubectl watches.", lambda w: int(w.up)),
-            ("watch_starts_total", "counter", "Starts of kubectl.", lambda w: w.starts),
-            ("objects_refused_total", "counter", "Objects that are none.", lambda w: w.broken),
-        ):
-            lines += _head(name, kind, about) if self.watches else []
-            lines += [f'tracekit_{name}{{kind="{w.kind}"}} {of(w)}' for w in self.watches]
-        lines += _head("requests_total", "counter", "Requests by path and status.")
-        lines += [
-            f'tracekit_requests_total{{path="{path}",status="{status}"}} {count}'
-            for (path, status), count in sorted(self.counts.items())
-        ]
-        if self.shadow is not None:
-            lines += _head("shadow_decisions_total", "counter", "Decisions by policy and choice.")
-            lines += [
-                f'tracekit_shadow_decisions_total{{policy="{policy}",as_production="{same}"}} {n}'
-                for (policy, same), n in sorted(self.shadow.counts.items())
-            ]
-        lines += _head("prioritize_seconds", "histogram", "Time of an answer to prioritize.")
-        total = 0
+        one, state, lines = self.extender, self.extender.state, []
+        age_s = round(state.use.age_ms(one.clock()) / 1000, 3)
+        watched = {f'{{kind="{watch.kind}"}}': watch for watch in self.watches}
+        series: dict[str, dict[str, float]] = {
+            "decisions_total": {"": one.decisions},
+            "unknown_nodes_total": {"": one.unknown},
+            "coarse_decisions_total": {"": one.coarse},
+            "coarse_loss_total": {"": round(one.lost, 6)},
+            "nodes": {"": len(state.nodes)},
+            "pods": {"": len(state.pods)},
+            "use_age_seconds": {} if state.use.newest_ms is None else {"": age_s},
+            "poll_failures_total": {"": self.poll.failures} if self.poll else {},
+            "watch_up": {label: int(watch.up) for label, watch in watched.items()},
+            "watch_starts_total": {label: watch.starts for label, watch in watched.items()},
+            "objects_refused_total": {label: watch.broken for label, watch in watched.items()},
+            "requests_total": {
+                f'{{path="{path}",status="{status}"}}': count
+                for (path, status), count in sorted(self.counts.items())
+            },
+            "shadow_decisions_total": {
+                f'{{policy="{policy}",as_production="{same}"}}': count
+                for (policy, same), count in (
+                    sorted(self.shadow.counts.items()) if self.shadow else ()
+                )
+            },
+        }
+        for name, values in series.items():
+            kind = "counter" if name.endswith("_total") else "gauge"
+            lines += [f"# HELP tracekit_{name} {_HELP[name]}", f"# TYPE tracekit_{name} {kind}"]
+            lines += [f"tracekit_{name}{label} {value}" for label, value in values.items()]
+        return "\n".join([*lines, *self._times()]) + "\n"
+
+    def _times(self) -> Iterator[str]:
+        """The histogram of the times of answers."""
+        name, total = "tracekit_prioritize_seconds", 0
+        yield from (f"# HELP {name} Time of an answer.", f"# TYPE {name} histogram")
         for at, end in enumerate((*_SECONDS, "+Inf")):
             total += self.seconds[at]
-            lines.append(f'tracekit_prioritize_seconds_bucket{{le="{end}"}} {total}')
-        lines += [
-            f"tracekit_prioritize_seconds_sum {self.seconds_sum:.6f}",
-            f"tracekit_prioritize_seconds_count {total}",
-        ]
-        return "\n".join(lines) + "\n"
-
-
-def _head(name: str, kind: str, about: str) -> list[str]:
-    return [f"# HELP tracekit_{name} {about}", f"# TYPE tracekit_{name} {kind}"]
-
-
-def _metric(name: str, kind: str, about: str, value: float) -> list[str]:
-    return [*_head(name, kind, about), f"tracekit_{name} {value}"]
+            yield f'{name}_bucket{{le="{end}"}} {total}'
+        yield from (f"{name}_sum {self.seconds_sum:.6f}", f"{name}_count {total}")
 
 
 def tls_context(cert: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
@@ -268,9 +259,12 @@ async def run(
     server.stopping = True
     log("stopping")
     await web.stop(_GRACE_S)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        # a task that has just got what it waited for may pass over the first one (Python 3.11)
+        _, left = await asyncio.wait(left, timeout=0.2)
     if server.shadow is not None:
         server.shadow.close()
     log("stopped", decisions=server.extender.decisions)

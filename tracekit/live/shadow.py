@@ -75,7 +75,7 @@ class Shadow:
 
     def note(self, decided: Decided) -> None:
         """A decision that kube-scheduler is about to take."""
-        names, pod, positions = decided.asked.names, decided.asked.pod, decided.positions
+        pod, positions = decided.pod, decided.positions
         there = np.flatnonzero(positions >= 0)
         if not len(there):
             return
@@ -86,7 +86,7 @@ class Shadow:
             hundred, _ = host_scores(policy, snapshot, container, at)
             choices[str(policy)] = int(there[np.argmax(hundred)])
         snapshot = self.state.snapshot(_Newest(), decided.time_ms)
-        fractions = np.full((len(names), 2), np.nan)
+        fractions = np.full((len(positions), 2), np.nan)
         for column in range(2):
             fractions[there, column] = fraction_after(snapshot, column, container)[at]
         self._waiting.pop(pod.uid, None)
@@ -102,30 +102,29 @@ class Shadow:
 
     def _write(self, waiting: _Waiting, node: str | None) -> None:
         decided = waiting.decided
-        asked = decided.asked
-        chosen = {name: asked.names[at] for name, at in waiting.choices.items()}
+        places = {decided.name(at): at for at in range(len(decided.positions))}
         rows = dict(waiting.choices)
-        if node in asked.names:
-            rows = {PRODUCTION: asked.names.index(node), **rows}
+        if node in places:
+            rows = {PRODUCTION: places[node], **rows}
         out = self._open(decided.time_ms)
         for policy, at in rows.items():
             cpu, memory = waiting.fractions[at].tolist()
             line: dict[str, Any] = {
                 "shadow": 1,
                 "time_ms": decided.time_ms,
-                "pod": asked.pod.name,
-                "uid": asked.pod.uid,
-                "service": asked.pod.service,
+                "pod": decided.pod.name,
+                "uid": decided.pod.uid,
+                "service": decided.pod.service,
                 "policy": policy,
-                "node": asked.names[at],
-                "candidates": len(asked.names),
+                "node": decided.name(at),
+                "candidates": len(places),
                 "cpu_fraction": round(cpu, 6),
                 "memory_fraction": round(memory, 6),
             }
             out.write(json.dumps(line) + "\n")
         if node is not None:
-            for policy, name in chosen.items():
-                self.counts[policy, "true" if name == node else "false"] += 1
+            for policy, at in waiting.choices.items():
+                self.counts[policy, str(decided.name(at) == node).lower()] += 1
 
     def _open(self, time_ms: int) -> IO[str]:
         """The file of the hour."""
