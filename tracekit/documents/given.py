@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tracekit.errors import TracekitError, nearest
@@ -121,13 +121,19 @@ class Given:
 
     def narrows(self, *keys: str) -> None:
         """These keys would leave containers alone that a replay moves: those given are told."""
+        self._leave_out(keys, "more")
+
+    def widens(self, *keys: str) -> None:
+        """These keys would move containers that a replay leaves alone: those given are told."""
+        self._leave_out(keys, "fewer")
+
+    def _leave_out(self, keys: Sequence[str], how_many: str) -> None:
         given = [self._at(key) for key in keys if key in self._values and key not in self._asked]
         self.known(*keys)
         if given:
             are = "are" if given[1:] else "is"
-            self.told.append(
-                f"{', '.join(given)} {are} left out, so that more may be moved than in a cluster"
-            )
+            told = f"left out, so that {how_many} may be moved than in a cluster"
+            self.told.append(f"{', '.join(given)} {are} {told}")
 
     def check_spelling(self) -> None:
         """Refuse a key that nobody asked for and that is nearly one that somebody did.

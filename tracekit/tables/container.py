@@ -185,6 +185,31 @@ TABLE = Table(
             often_absent=True,
         ),
         Column(
+            name="created_ms",
+            kind="number",
+            unit="ms",
+            description="When it was asked for; empty: as it arrived.",
+            required=False,
+            often_absent=True,
+        ),
+        Column(
+            name="listed_ms",
+            kind="number",
+            unit="ms",
+            description="When the last list of what runs was made, by the latest time in it.",
+            required=False,
+            often_absent=True,
+        ),
+        Column(
+            name="eviction",
+            kind="text",
+            unit="",
+            description="What a descheduler reads of it, a JSON object: owners, images, volumes,"
+            " marks, phase, restarts, ...",
+            required=False,
+            often_absent=True,
+        ),
+        Column(
             name="daemon",
             kind="number",
             unit="0 or 1",

@@ -60,7 +60,6 @@ class Engine:
         self._pending: list[int] = []
         self._rebalanced_ms = int(workload.times_ms[0])
         self._evicted, self._again = 0, 0
-        self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
         self._patience = Patience(workload, policy)
         self._displaced = Displaced()
         self._preemption = None if self._turn is None else preemption_of(self.state)
@@ -350,12 +349,12 @@ class Engine:
             return
         self._rebalanced_ms = now
         evicted = self.state.evict(now)
-        self.state.moves.evicted(now, evicted.tolist(), self.state.node[evicted].tolist())
+        moves = self.state.moves
+        self._evicted, self._again = len(evicted), int(moves.moved(evicted).sum())
+        moves.evicted(now, evicted.tolist(), self.state.node[evicted].tolist())
         self._stop(evicted)
         self._displaced.off(evicted, "move")
         self._pending.extend(evicted.tolist())
-        self._evicted, self._again = len(evicted), int(self._moved[evicted].sum())
-        self._moved[evicted] = True
 
     def _place_evicted(self, now: int) -> tuple[int, int]:
         """Try all that wait on what eviction freed; returns how many it evicted, how many again."""

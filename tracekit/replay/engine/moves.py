@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import polars as pl
+
+from tracekit.arrays import BoolArray, IntArray
 
 #: The columns, by number; ``to_node`` is null for who found no other node.
 SCHEMA = {
@@ -16,7 +19,8 @@ SCHEMA = {
 class Moves:
     """Evictions by a rebalancer, in their order."""
 
-    def __init__(self) -> None:
+    def __init__(self, containers: int) -> None:
+        self._moved = np.zeros(containers, dtype=np.bool_)
         self._rows: list[tuple[int, int, int]] = []
         self._next: list[int | None] = []
         self._last: dict[int, int] = {}
@@ -24,9 +28,14 @@ class Moves:
     def evicted(self, now: int, containers: Iterable[int], nodes: Iterable[int]) -> None:
         """These were evicted from these nodes."""
         for container, node in zip(containers, nodes, strict=True):
+            self._moved[container] = True
             self._last[container] = len(self._rows)
             self._rows.append((now, container, node))
             self._next.append(None)
+
+    def moved(self, containers: IntArray) -> BoolArray:
+        """Which of some containers were ever evicted."""
+        return np.asarray(self._moved[containers])
 
     def placed(self, container: int, node: int) -> None:
         """A container was put on a node."""

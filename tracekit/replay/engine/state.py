@@ -11,6 +11,7 @@ from tracekit.replay.engine.samples import PlacedRows, Residents, Samples
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.pods import pods_of
 from tracekit.replay.view.snapshot import Container, Peers, Placed, Snapshot
 from tracekit.replay.view.usage import Reader
 from tracekit.replay.workload.workload import Workload
@@ -60,7 +61,9 @@ class ReplayState:
         looks = "peers" in policy.reads or (rebalance is not None and "peers" in rebalance.reads)
         self._peers = Peers(workload.services, workload.nodes) if looks else None
         self.samples = Samples(workload, _readers(policy, rebalance))
-        self.moves = Moves()
+        self.moves = Moves(workload.containers)
+        written = workload.written if rebalance is not None else None
+        self._pods = None if written is None else pods_of(written, workload.node_ids)
         self._moved = False
 
     def start(self, index: int, node: int, now: int) -> None:
@@ -282,6 +285,7 @@ class ReplayState:
             peers=self._peers if "peers" in reads else None,
             domains=self.workload.domains,
             lost=None if self.lost is None else self.lost.copy(),
+            pods=self._pods if isinstance(reader, RebalancePolicy) else None,
         )
 
     def _change(self, index: int, *, sign: int) -> None:
@@ -319,7 +323,16 @@ class ReplayState:
             index=at,
             daemon=self._stays(at, now) if evicts else None,
             priority=load.priority[at] if evicts and load.priority is not None else None,
+            created_ms=self._created_ms(at) if evicts else None,
         )
+
+    def _created_ms(self, at: IntArray) -> IntArray:
+        """When containers were asked for: as recorded of who ran at the start and never moved."""
+        load, found = self.workload, self.placed_ms[at].copy()
+        if load.written is not None and load.pinned is not None:
+            began = (load.pinned[at] >= 0) & ~self.moves.moved(at)
+            found[began] = load.written.created_ms[at[began]]
+        return found
 
     def _stays(self, at: IntArray, now: int) -> BoolArray | None:
         """Containers that no rebalancer can evict: daemons, and those whose budgets allow none."""

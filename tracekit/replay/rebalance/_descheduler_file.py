@@ -6,7 +6,7 @@ the rebalancer name what tracekit leaves out.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,30 +16,23 @@ from tracekit.documents.given import Given
 from tracekit.documents.yaml_file import read_document
 from tracekit.errors import TracekitError, strangers
 from tracekit.parameters import ParameterError
-from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
-from tracekit.replay.rebalance import _descheduler_fields as fields
-from tracekit.replay.rebalance._descheduler import CRITICAL, Descheduler
+from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance._descheduler import Descheduler, Part
+from tracekit.replay.rebalance._descheduler_evictor import evictor_of, node_selector, scope_of
+from tracekit.replay.rebalance._descheduler_plugins import BALANCING, INNER, PLUGINS
+from tracekit.replay.rebalance._turn import Evictor
 
 KIND = "DeschedulerPolicy"
 _EVICTS = "DefaultEvictor"
 
 
-@dataclass(frozen=True)
-class Evictor:
-    """Settings of every plugin.
-
-    Parameters
-    ----------
-    node_fit : bool
-    below : int
-        Pods of this priority or a higher one stay.
-    per_node : int, optional
-        How many the descheduler evicts from a node at once.
-    """
-
-    node_fit: bool = False
-    below: int = CRITICAL
-    per_node: int | None = None
+#: Limits of a cycle, and what their fields end in.
+_LIMITS = {"per_node": "PerNode", "per_namespace": "PerNamespace", "in_all": "Total"}
+#: Real fields of the whole document that change nothing in a replay.
+_ASIDE = (
+    *("evictionFailureEventNotification", "metricsCollector"),
+    *("metricsProviders", "gracePeriodSeconds"),
+)
 
 
 def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
@@ -86,17 +79,14 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if version not in readers:
         raise TracekitError(f"'{path}': apiVersion is '{version}', expected {' or '.join(readers)}")
     notes: list[str] = []
-    most = top.whole("maxNoOfPodsToEvictPerNode", -1, least=-1)
-    per_node = most if most >= 0 else None
-    in_all = top.whole("maxNoOfPodsToEvictTotal", -1, least=-1)
-    parts, below = readers[version](top, notes, per_node)
-    top.without_effect(*fields.EVICTOR, *fields.TOP)
-    top.narrows(*fields.SPARES, *fields.TOP_SPARES)
+    parts, nodes = readers[version](top, notes), node_selector(top)
+    limits = {name: _most(top, f"maxNoOfPodsToEvict{of}") for name, of in _LIMITS.items()}
+    top.without_effect(*_ASIDE)
     top.check_spelling()
     if not parts:
         raise TracekitError(
             f"'{path}' enables nothing that could be replayed",
-            hint=f"known: {', '.join(_PLUGINS)}",
+            hint=f"known: {', '.join(PLUGINS)}",
         )
     notes += top.notes()
     unread = top.unread()
@@ -109,45 +99,46 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "text": path.name,
         "where": str(path.resolve()),
         "document": str(path.resolve()),
-        "below": tuple(below),
-        "per_node": per_node,
-        "in_all": in_all if in_all >= 0 else None,
-        "reads": frozenset().union(*(part.reads for part in parts)),
+        "nodes": nodes,
+        **limits,
+        "reads": frozenset().union(*(part.plugin.reads for part in parts)),
         "source": f"{path.name}, {version}",
         "notes": tuple(f"{path.name}: {note}" for note in notes),
     }
 
 
-_Parts = tuple[list[RebalancePolicy], list[int]]
+def _most(top: Given, key: str) -> int | None:
+    found = top.whole(key, -1, least=-1)
+    return found if found >= 0 else None
 
 
-def _profiles(top: Given, notes: list[str], per_node: int | None) -> _Parts:
-    """Plugins of all profiles, by v1alpha2, each with the priority below which pods may go."""
-    parts, below, strange, off = [], [], [], []
+def _profiles(top: Given, notes: list[str]) -> list[Part]:
+    """Plugins of all profiles, by v1alpha2, each with the evictor of its profile."""
+    parts, strange, off = [], [], []
     for profile in top.rows("profiles"):
         profile.known("name")
         arguments = {one.text("name"): one.inside("args") for one in profile.rows("pluginConfig")}
-        evictor = _evictor(arguments.get(_EVICTS) or Given({}, _EVICTS), per_node)
+        evictor = evictor_of(arguments.get(_EVICTS) or Given({}, _EVICTS))
         plugins = profile.inside("plugins")
         for point in ("deschedule", "balance"):
             names, out = _enabled(plugins.inside(point))
             off += out
-            strange += [name for name in names if name not in _PLUGINS]
-            known = [name for name in names if name in _PLUGINS]
-            parts += [
-                _part(name, arguments.get(name) or Given({}, name), evictor) for name in known
-            ]
-            below += [evictor.below] * len(known)
+            strange += [name for name in names if name not in PLUGINS]
+            for name in names:
+                if name in PLUGINS:
+                    given = arguments.get(name) or Given({}, name)
+                    part = _part(name, given, given, evictor, balances=point == "balance")
+                    parts.append(part)
         for point in ("filter", "preevictionfilter", "sort", "presort"):
             names, _ = _enabled(plugins.inside(point))
             strange += [name for name in names if name != _EVICTS]
         for name, one in arguments.items():
-            if name not in {*_PLUGINS, _EVICTS}:
+            if name not in {*PLUGINS, _EVICTS}:
                 one.known(*one.fields())
     if off:
         notes.append(f"enabled and disabled at one point, and left out: {', '.join(off)}")
     _tell(strange, notes)
-    return parts, below
+    return parts
 
 
 def _enabled(point: Given) -> tuple[list[str], list[str]]:
@@ -156,10 +147,10 @@ def _enabled(point: Given) -> tuple[list[str], list[str]]:
     return [name for name in names if name not in off], [name for name in names if name in off]
 
 
-def _strategies(top: Given, notes: list[str], per_node: int | None) -> _Parts:
-    """Strategies that are enabled, by v1alpha1; those that deschedule first."""
+def _strategies(top: Given, notes: list[str]) -> list[Part]:
+    """Strategies that are enabled, by v1alpha1."""
     strategies = top.inside("strategies")
-    found: list[tuple[bool, RebalancePolicy, int]] = []
+    parts: list[Part] = []
     strange = []
     for name in strategies.fields():
         one = strategies.inside(name)
@@ -168,114 +159,24 @@ def _strategies(top: Given, notes: list[str], per_node: int | None) -> _Parts:
             continue
         params = one.inside("params")
         one.known("weight")
-        params.narrows(*fields.ANY)
-        evictor = _evictor(params, per_node)
-        inner = params.inside(_INNER[name]) if name in _INNER else params
-        if name in _PLUGINS:
-            found.append((name in _BALANCING, _part(name, inner, evictor), evictor.below))
+        evictor = evictor_of(params, top)
+        if name in PLUGINS:
+            inner = params.inside(INNER[name]) if name in INNER else params
+            parts.append(_part(name, inner, params, evictor, balances=name in BALANCING))
         else:
             strange.append(name)
             params.known(*params.fields())
     _tell(strange, notes)
-    found.sort(key=lambda one: one[0])
-    return [part for _, part, _ in found], [below for *_, below in found]
-
-
-#: Where v1alpha1 keeps the arguments of a strategy.
-_INNER = {
-    "LowNodeUtilization": "nodeResourceUtilizationThresholds",
-    "HighNodeUtilization": "nodeResourceUtilizationThresholds",
-    "PodLifeTime": "podLifeTime",
-    "RemoveDuplicates": "removeDuplicates",
-}
+    return parts
 
 
 def _tell(strange: list[str], notes: list[str]) -> None:
     if strange:
-        names = strangers(dict.fromkeys(strange), [*_PLUGINS, _EVICTS])
+        names = strangers(dict.fromkeys(strange), [*PLUGINS, _EVICTS])
         notes.append(f"plugins that are not replayed, and left out: {names}")
 
 
-def _evictor(given: Given, per_node: int | None) -> Evictor:
-    """Of ``DefaultEvictor``, or of the params of a strategy."""
-    given.without_effect(*fields.EVICTOR)
-    given.narrows(*fields.SPARES)
-    threshold = given.inside("priorityThreshold")
-    threshold.without_effect("name")
-    below = threshold.whole("value", given.whole("thresholdPriority", CRITICAL))
-    return Evictor(node_fit=given.flag("nodeFit"), below=below, per_node=per_node)
-
-
-def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
-    metrics = given.inside("metricsUtilization")
-    source = metrics.text("source")
-    measured = metrics.flag("metricsServer") or source == "KubernetesMetrics"
-    metrics.without_effect("prometheus")
-    if source and not measured:
-        metrics.told.append(f"{metrics.where}.source is '{source}': requests count in its place")
-    limits = given.inside("evictionLimits")
-    return _made(
-        "low_node_utilization",
-        thresholds=_percent(given, "thresholds"),
-        target_thresholds=_percent(given, "targetThresholds"),
-        use_deviation_thresholds=given.flag("useDeviationThresholds"),
-        number_of_nodes=given.whole("numberOfNodes", 0),
-        usage_source="metrics_server" if measured else "requests",
-        eviction_limit_node=limits.whole("node", 0) if "node" in limits else None,
-        evictor_limit_node=evictor.per_node,
-        node_fit=evictor.node_fit,
-    )
-
-
-def _high(given: Given, evictor: Evictor) -> RebalancePolicy:
-    modes = given.names("evictionModes")
-    return _made(
-        "high_node_utilization",
-        thresholds=_percent(given, "thresholds"),
-        number_of_nodes=given.whole("numberOfNodes", 0),
-        only_thresholding_resources="OnlyThresholdingResources" in modes,
-        evictor_limit_node=evictor.per_node,
-        node_fit=evictor.node_fit,
-    )
-
-
-def _duplicates(given: Given, evictor: Evictor) -> RebalancePolicy:
-    given.without_effect("excludeOwnerKinds")
-    return _made("remove_duplicates", node_fit=evictor.node_fit)
-
-
-def _life(given: Given, evictor: Evictor) -> RebalancePolicy:
-    seconds = given.whole("maxPodLifeTimeSeconds", 86_400)
-    return _made("pod_life_time", longest_ms=1000 * seconds, node_fit=evictor.node_fit)
-
-
-def _spread(given: Given, evictor: Evictor) -> RebalancePolicy:
-    fit = given.flag("topologyBalanceNodeFit", default=True)
-    return _made(
-        "remove_pods_violating_topology_spread_constraint", node_fit=fit or evictor.node_fit
-    )
-
-
-_PLUGINS: dict[str, Callable[[Given, Evictor], RebalancePolicy]] = {
-    "LowNodeUtilization": _low,
-    "HighNodeUtilization": _high,
-    "RemoveDuplicates": _duplicates,
-    "PodLifeTime": _life,
-    "RemovePodsViolatingTopologySpreadConstraint": _spread,
-}
-_BALANCING = {name for name in _PLUGINS if name != "PodLifeTime"}
-
-
-def _part(name: str, given: Given, evictor: Evictor) -> RebalancePolicy:
-    """The rebalancer that a plugin is here."""
-    given.without_effect(*fields.OF_PLUGIN.get(name, ()))
-    given.narrows(*fields.ANY, *fields.SPARES_OF_PLUGIN.get(name, ()))
-    return _PLUGINS[name](given, evictor)
-
-
-def _percent(given: Given, key: str) -> tuple[tuple[str, float], ...]:
-    return tuple(given.amounts(key).items())
-
-
-def _made(name: str, **values: Any) -> RebalancePolicy:
-    return get_rebalancer(name)(**values)
+def _part(name: str, given: Given, around: Given, evictor: Evictor, *, balances: bool) -> Part:
+    """A plugin of its arguments; what it is about may stand around them."""
+    scope = scope_of(around)
+    return Part(plugin=PLUGINS[name](given), balances=balances, evictor=evictor, scope=scope)

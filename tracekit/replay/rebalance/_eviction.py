@@ -11,9 +11,12 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
+from tracekit.replay.rebalance._turn import Refusal
 
 #: Whether some destination and some other node would take a container: position, destinations.
 Acceptance = Callable[[int, IntArray], bool]
+#: Evicts a container, by its position, or says which limit keeps it.
+Eviction = Callable[[int], Refusal | None]
 
 NodeFit = Annotated[bool, About("Evict only what fits some other node by what it requests.")]
 NodeLimit = Annotated[
@@ -36,8 +39,8 @@ class Candidates:
         Whether the evictor may evict it at all.
     turn : int64
         Rank of its eviction: lowest priority first, then quality of service, then size.
-    accepted : callable
-        Asked when its turn comes.
+    accepted, evict : callable
+        Asked, and called, when its turn comes.
     """
 
     node: IntArray
@@ -46,6 +49,7 @@ class Candidates:
     removable: BoolArray
     turn: IntArray
     accepted: Acceptance
+    evict: Eviction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +62,6 @@ class View:
     used, capacity : float64, shape (nodes, resources)
         Whole amounts; capacity is NaN where a node lacks the resource.
     schedulable : bool, shape (nodes,)
-    node_limit : int, optional
-        The most that the evictor itself allows per node.
     """
 
     resources: tuple[str, ...]
@@ -67,7 +69,6 @@ class View:
     capacity: FloatArray
     schedulable: BoolArray
     containers: Candidates
-    node_limit: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,20 +118,30 @@ def evictions(view: View, plan: Plan) -> IntArray:
     evicted: list[int] = []
     for node in plan.sources:
         queue = ordered[first[node] : first[node + 1]]
-        evicted += _from_node(view, plan, int(node), queue, budget)
+        some, refused = _from_node(view, plan, int(node), queue, budget)
+        evicted += some
+        if refused == "total":
+            break
     return np.array(evicted, dtype=np.int64)
 
 
-def _from_node(view: View, plan: Plan, node: int, queue: IntArray, budget: FloatArray) -> list[int]:
-    """Evict from one node; what is evicted is taken off ``budget``."""
+def _from_node(
+    view: View, plan: Plan, node: int, queue: IntArray, budget: FloatArray
+) -> tuple[list[int], Refusal | None]:
+    """Evict from one node; what is evicted is taken off ``budget``. And the limit that ended it."""
     pool, used = view.containers, view.used[node].copy()
     evicted: list[int] = []
     if not _goes_on(plan, used, plan.target[node], budget):
-        return []
+        return [], None
     for index in queue.tolist():
-        if _full(len(evicted), plan.node_limit) or _full(len(evicted), view.node_limit):
+        if plan.node_limit is not None and len(evicted) >= plan.node_limit:
             break
         if not pool.counted[index] or not pool.accepted(index, plan.destinations):
+            continue
+        refused = pool.evict(index)
+        if refused in ("node", "total"):
+            return evicted, refused
+        if refused is not None:
             continue
         evicted.append(index)
         if pool.used is None:
@@ -141,11 +152,7 @@ def _from_node(view: View, plan: Plan, node: int, queue: IntArray, budget: Float
         budget -= pool.used[index]
         if not _goes_on(plan, used, plan.target[node], budget):
             break
-    return evicted
-
-
-def _full(count: int, limit: int | None) -> bool:
-    return limit is not None and count >= limit
+    return evicted, None
 
 
 def _goes_on(

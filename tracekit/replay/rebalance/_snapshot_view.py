@@ -1,10 +1,6 @@
-"""A snapshot of the replay as the descheduler would see it.
+"""A turn of the descheduler as its plugins for node utilization see it."""
 
-Daemons are not evicted, as the descheduler leaves pods of daemonsets alone. The replay knows no
-owners or namespaces: every other container may be evicted. Quality of service follows from requests
-and limits. Whether another node takes a container is asked of room alone, not of constraints.
-"""
-
+import functools
 from collections.abc import Iterable
 from typing import Literal
 
@@ -13,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.rebalance._eviction import Acceptance, Candidates, View
+from tracekit.replay.rebalance._turn import Cycle, Turn
+from tracekit.replay.view.pods import BEST_EFFORT, BURSTABLE, GUARANTEED
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.resources import BASE, CPU, PODS
 
@@ -46,9 +44,6 @@ def _share_of_node(snapshot: Snapshot, column: int) -> FloatArray:
 # SortPodsBasedOnPriorityLowToHigh of sigs.k8s.io/descheduler @7d2b28bf; the quality of service of
 # kubernetes v1.34. Upstream leaves equals in no order; here the smallest goes first.
 
-#: Classes in the order of their eviction.
-BEST_EFFORT, BURSTABLE, GUARANTEED = 0, 1, 2
-
 
 def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> IntArray:
     """Class of each container, shape (containers,), from cpu and memory.
@@ -65,13 +60,16 @@ def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> IntArray:
     return np.where(nothing, BEST_EFFORT, np.where(exact, GUARANTEED, BURSTABLE)).astype(np.int64)
 
 
-def turns(*, priority: ArrayLike, quality: ArrayLike, size: ArrayLike) -> IntArray:
+def turns(
+    *, priority: ArrayLike, quality: ArrayLike, size: ArrayLike, kept: ArrayLike = False
+) -> IntArray:
     """Rank of each container's eviction, 0 first, shape (containers,).
 
-    Lowest priority first (-inf for none stated), then quality of service, then the smallest
-    request, then the order given.
+    Lowest priority first (-inf for none stated), then quality of service, then who does not prefer
+    to stay, then the smallest request, then the order given.
     """
-    order = np.lexsort((np.asarray(size), np.asarray(quality), np.asarray(priority)))
+    last = np.broadcast_to(np.asarray(kept), np.shape(size))
+    order = np.lexsort((np.asarray(size), last, np.asarray(quality), np.asarray(priority)))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return rank
@@ -83,39 +81,35 @@ UsageSource = Literal["requests", "metrics_server", "prometheus"]
 METRIC = "MetricResource"
 
 
-def view_of(
-    snapshot: Snapshot,
-    thresholds: Iterable[str],
-    *,
-    source: UsageSource,
-    node_fit: bool,
-    node_limit: int | None,
-) -> View:
-    """The view of a snapshot: resources with a threshold, and cpu, memory and pods.
+def view_of(turn: Turn, thresholds: Iterable[str], *, source: UsageSource) -> View:
+    """The view of a turn: listed nodes; resources with a threshold, and cpu, memory and pods.
 
     A resource that the cluster does not have is left out, pods among them: then their number is
     not limited.
     """
+    cycle = turn.cycle
+    snapshot, placed = cycle.snapshot, cycle.snapshot.placed
     base = [*BASE, PODS]
     wanted = [METRIC] if source == "prometheus" else [*dict.fromkeys([*thresholds, *base])]
     names = tuple(n for n in wanted if n == METRIC or snapshot.column(n) is not None)
-    used, amounts = _amounts(snapshot, names, source)
-    nodes, count = len(snapshot.allocatable), len(snapshot.placed.node)
-    daemon = snapshot.placed.daemon
+    used, amounts = _amounts(cycle, names, source)
+    listed = np.flatnonzero(cycle.listed)
+    place = np.full(len(cycle.listed), -1, dtype=np.int64)
+    place[listed] = np.arange(len(listed))
     return View(
         resources=names,
-        used=used,
-        capacity=_capacity(snapshot, names),
-        schedulable=np.ones(nodes, dtype=np.bool_) if snapshot.lost is None else ~snapshot.lost,
+        used=used[listed],
+        capacity=_capacity(snapshot, names)[listed],
+        schedulable=~cycle.pods.closed[listed],
         containers=Candidates(
-            node=snapshot.placed.node,
+            node=place[placed.node],
             used=amounts,
-            counted=np.ones(count, dtype=np.bool_),
-            removable=np.ones(count, dtype=np.bool_) if daemon is None else ~daemon,
-            turn=_turns(snapshot),
-            accepted=_acceptance(snapshot) if node_fit else _anyone,
+            counted=np.ones(len(placed.node), dtype=np.bool_),
+            removable=turn.may,
+            turn=turns_of(turn),
+            accepted=_acceptance(turn, listed),
+            evict=turn.evict,
         ),
-        node_limit=node_limit,
     )
 
 
@@ -129,14 +123,15 @@ def _capacity(snapshot: Snapshot, names: tuple[str, ...]) -> FloatArray:
 
 
 def _amounts(
-    snapshot: Snapshot, names: tuple[str, ...], source: UsageSource
+    cycle: Cycle, names: tuple[str, ...], source: UsageSource
 ) -> tuple[FloatArray, IntArray | None]:
     """The use of nodes, shape (nodes, resources), and of each container."""
+    snapshot = cycle.snapshot
     if source == "prometheus":
         share = np.nan_to_num(snapshot.usage.latest(snapshot.resources.index(CPU)), nan=0.0)
         return np.trunc(100.0 * np.clip(share, 0.0, 1.0))[:, None], None
     columns = [snapshot.resources.index(name) for name in names]
-    requested = snapshot.requested[:, columns].astype(np.float64)
+    requested = cycle.requested[:, columns].astype(np.float64)
     asked = snapshot.placed.request[:, columns]
     if source == "requests":
         return requested, asked
@@ -148,32 +143,32 @@ def _amounts(
     return measured, measured_amounts(snapshot)[:, columns]
 
 
-def _turns(snapshot: Snapshot) -> IntArray:
-    placed, base = snapshot.placed, slice(len(BASE))
+def turns_of(turn: Turn) -> IntArray:
+    """Rank of each pod's eviction, shape (placed,)."""
+    cycle, base = turn.cycle, slice(len(BASE))
+    placed = cycle.snapshot.placed
+    stated = cycle.each(lambda pod: pod.quality, np.int64)
+    counted = quality_of_service(placed.request[:, base], placed.limit[:, base])
     return turns(
-        priority=np.zeros(len(placed.node)) if placed.priority is None else placed.priority,
-        quality=quality_of_service(placed.request[:, base], placed.limit[:, base]),
+        priority=cycle.each(lambda pod: pod.priority, np.float64),
+        quality=np.where(stated < 0, counted, stated),
         size=placed.request[:, base].sum(axis=1),
+        kept=cycle.each(lambda pod: "keep" in pod.marks),
     )
 
 
-def _anyone(index: int, destinations: IntArray) -> bool:  # noqa: ARG001
-    return True
+def _acceptance(turn: Turn, listed: IntArray) -> Acceptance:
+    """Whether a pod tolerates every taint of a destination, and the evictor finds it a node."""
+    pods, text = turn.cycle.pods, turn.cycle.text
+    taints = pods.taint_count()
 
+    @functools.cache
+    def goes(at: int) -> BoolArray:
+        # upstream asks for as many tolerations as there are taints before it looks at them
+        enough = len(pods.texts[at].bears) >= taints
+        return np.asarray(enough & pods.tolerates(at, lambda _: True))
 
-def _acceptance(snapshot: Snapshot) -> Acceptance:
-    """Whether another node has room for a container's request; asked once per shape."""
-    left = snapshot.allocatable - snapshot.requested
-    placed = snapshot.placed
-    known: dict[bytes, BoolArray] = {}
-
-    def accepted(index: int, destinations: IntArray) -> bool:  # noqa: ARG001
-        request = placed.request[index]
-        fits = known.get(request.tobytes())
-        if fits is None:
-            fits = ((left >= request) | (request == 0)).all(axis=1)
-            fits &= True if snapshot.lost is None else ~snapshot.lost
-            known[request.tobytes()] = fits
-        return int(fits.sum()) > int(fits[placed.node[index]])
+    def accepted(index: int, destinations: IntArray) -> bool:
+        return bool(goes(int(text[index]))[listed[destinations]].any()) and turn.movable(index)
 
     return accepted

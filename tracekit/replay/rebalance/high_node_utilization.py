@@ -8,7 +8,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
-from tracekit.replay.rebalance import RebalancePolicy, _thresholds
+from tracekit.replay.rebalance import _thresholds
 from tracekit.replay.rebalance._eviction import (
     NodeFit,
     NodeLimit,
@@ -19,13 +19,13 @@ from tracekit.replay.rebalance._eviction import (
 )
 from tracekit.replay.rebalance._snapshot_view import view_of
 from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Underused
-from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.rebalance._turn import Plugin, Turn
 
 _FULL = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class HighNodeUtilization(RebalancePolicy):
+class HighNodeUtilization(Plugin):
     """Drain underused nodes while the others have room; goes with a placement policy that packs.
 
     The descheduler has no thresholds of its own; the defaults are the example of its manual.
@@ -48,20 +48,13 @@ class HighNodeUtilization(RebalancePolicy):
         super().__post_init__()
         _thresholds.check("thresholds", self.thresholds)
 
-    def evict(self, snapshot: Snapshot) -> IntArray:
-        """Containers to evict now, from the nodes used least first."""
-        names = _thresholds.named(self.thresholds)
-        view = view_of(
-            snapshot,
-            names,
-            source="requests",
-            node_fit=self.node_fit,
-            node_limit=self.evictor_limit_node,
-        )
+    def run(self, turn: Turn) -> None:
+        """Evict from the nodes used least first."""
+        names, snapshot = _thresholds.named(self.thresholds), turn.cycle.snapshot
         columns = [snapshot.column(name) for name in names]
         asked = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
-        requests_one = np.any(asked, axis=0) if asked else np.zeros(len(view.containers.node), bool)
-        return self.evict_from(view, requests_one)
+        requests_one = np.any(asked, axis=0) if asked else np.zeros(len(turn.node), bool)
+        self.evict_from(view_of(turn, names, source="requests"), requests_one)
 
     def evict_from(self, view: View, requests_one: BoolArray) -> IntArray:
         """Containers of the view to evict, in the order of their eviction.

@@ -8,7 +8,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads
-from tracekit.replay.rebalance import RebalancePolicy, _thresholds
+from tracekit.replay.rebalance import _thresholds
 from tracekit.replay.rebalance._eviction import (
     NodeFit,
     NodeLimit,
@@ -19,12 +19,12 @@ from tracekit.replay.rebalance._eviction import (
 )
 from tracekit.replay.rebalance._snapshot_view import METRIC, UsageSource, view_of
 from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
-from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.rebalance._turn import Plugin, Turn
 from tracekit.replay.workload.resources import BASE, PODS
 
 
 @dataclass(frozen=True, kw_only=True)
-class LowNodeUtilization(RebalancePolicy):
+class LowNodeUtilization(Plugin):
     """Empty overused nodes into underused ones, until they are at the target or there is no room.
 
     The descheduler has no thresholds of its own; the defaults are the example of its manual.
@@ -70,17 +70,10 @@ class LowNodeUtilization(RebalancePolicy):
                 hint=f"thresholds={METRIC}:20,target_thresholds={METRIC}:50",
             )
 
-    def evict(self, snapshot: Snapshot) -> IntArray:
-        """Containers to evict now, from the nodes used most first."""
+    def run(self, turn: Turn) -> None:
+        """Evict from the nodes used most first."""
         names = _thresholds.named(self.thresholds)
-        view = view_of(
-            snapshot,
-            names,
-            source=self.usage_source,
-            node_fit=self.node_fit,
-            node_limit=self.evictor_limit_node,
-        )
-        return self.evict_from(view)
+        self.evict_from(view_of(turn, names, source=self.usage_source))
 
     def evict_from(self, view: View) -> IntArray:
         """Containers of the view to evict, in the order of their eviction.

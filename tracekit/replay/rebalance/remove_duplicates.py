@@ -1,41 +1,71 @@
-"""Remove duplicates: no node shall run more containers of a service than its even share."""
+"""Remove duplicates: no node shall run more containers of an owner than its even share."""
 
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.parameters import About
 from tracekit.replay.placement import Reads
-from tracekit.replay.rebalance import RebalancePolicy, _members
 from tracekit.replay.rebalance._eviction import NodeFit
-from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.rebalance._turn import Plugin, Turn, by_rank
+from tracekit.replay.rebalance._words import Words, owned_by
+from tracekit.replay.view.pods import PodText
+from tracekit.replay.workload.constraints.labels import CLOSING
+from tracekit.replay.workload.workload import UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True)
-class RemoveDuplicates(RebalancePolicy):
-    """Evict what a node runs of a service beyond its even share, rounded up.
+class RemoveDuplicates(Plugin):
+    """Evict what a node runs of an owner, with the same images, beyond its even share, rounded up.
 
-    A service stands for the owner of pods; containers of no known service are left alone. Every
-    node counts as a target.
+    The share is over the nodes that selectors and taints leave open to the duplicates. Upstream
+    leaves it open which of them go: here the least important. A service stands for the owner where
+    none is written; containers of no known service are left alone.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = "descheduler @7d2b28bf removeduplicates (RemoveDuplicates)"
 
+    not_owner_kinds: Annotated[Words, About("Kinds of owners whose containers stay.")] = ()
     node_fit: NodeFit = False
 
-    def evict(self, snapshot: Snapshot) -> IntArray:
-        """Containers to evict now, service by service, node by node."""
-        node, nodes = snapshot.placed.node, len(snapshot.capacity)
+    def chosen(self, turn: Turn) -> list[int]:
+        """Owner by owner, node by node."""
+        priority = turn.cycle.each(lambda pod: pod.priority, np.float64)
+        groups: defaultdict[Any, list[int]] = defaultdict(list)
+        keys = [self._key(pod) for pod in turn.cycle.pods.texts]
+        some = [at for at in np.flatnonzero(turn.may).tolist() if turn.movable(at)]
+        for at in some:
+            groups[keys[turn.cycle.text[at]]].append(at)
+        groups.pop(None, None)
         found: list[int] = []
-        targets = int(_members.nodes_there(snapshot).sum())
-        if targets < 2:
-            return np.empty(0, dtype=np.int64)
-        for members in _members.members_by_service(snapshot):
+        for members in groups.values():
+            by_node: defaultdict[int, list[int]] = defaultdict(list)
+            for at in by_rank(-priority, np.array(members)):
+                by_node[int(turn.node[at])].append(at)
+            doubled = [at for those in by_node.values() for at in those[1:]]
+            targets = self._targets(turn, doubled)
+            if targets < 2:
+                continue
             most = -(-len(members) // targets)
-            counts = np.bincount(node[members], minlength=nodes)
-            for over in np.flatnonzero((counts > most) & (counts > 1)).tolist():
-                there = _members.evictable_last(snapshot, members[node[members] == over])
-                found += there[max(most, 1) :].tolist()
-        return _members.fitting(snapshot, found, asked=self.node_fit)
+            for node in sorted(by_node):
+                found += by_node[node][max(most, 1) :]
+        return found
+
+    def _key(self, pod: PodText) -> Any:
+        if not pod.owners or pod.owners[0][1] == UNKNOWN or owned_by(pod, self.not_owner_kinds):
+            return None
+        return pod.namespace, pod.owners, pod.images
+
+    def _targets(self, turn: Turn, doubled: list[int]) -> int:
+        """How many listed nodes some duplicate may run on; of those with one alone none counts."""
+        cycle = turn.cycle
+        found = np.zeros(len(cycle.listed), dtype=np.bool_)
+        for text in {int(cycle.text[at]) for at in doubled}:
+            tolerated = cycle.pods.tolerates(text, lambda taint: taint.effect in CLOSING)
+            mine = cycle.listed & cycle.pods.suits(text) & tolerated
+            if mine.sum() > 1:
+                found |= mine
+        return int(found.sum())

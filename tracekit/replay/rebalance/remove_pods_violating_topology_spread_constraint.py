@@ -1,31 +1,47 @@
-"""Topology spread: move containers of a service from full zones to empty ones."""
+"""Topology spread: move containers from domains with many to domains with few."""
 
+import dataclasses
+import functools
 import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
-from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.rebalance._eviction import NodeFit
-from tracekit.replay.rebalance._members import (
-    evictable_last,
-    fitting,
-    members_by_service,
-    nodes_there,
-)
-from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.rebalance._turn import Plugin, Turn
+from tracekit.replay.workload.constraints.among import Rule, Whom
+from tracekit.replay.workload.constraints.labels import CLOSING
+from tracekit.replay.workload.workload import UNKNOWN
+
+
+@dataclass(frozen=True)
+class _Constraint:
+    """A constraint: who counts, by domain; nodes of no domain have -1.
+
+    Parameters
+    ----------
+    counts : bool, shape (placed,)
+    domain : int64, shape (nodes,)
+    eligible : bool, shape (nodes,)
+        Nodes that make domains, and take.
+    """
+
+    counts: BoolArray
+    domain: IntArray
+    eligible: BoolArray
+    skew: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class RemovePodsViolatingTopologySpreadConstraint(RebalancePolicy):
-    """Evict from the domains with most of a service until all are within the skew.
+class RemovePodsViolatingTopologySpreadConstraint(Plugin):
+    """Evict from the domains with most until all are within the skew.
 
-    Workloads state no constraints of pods: every service is held to the one given here. Goes with a
-    placement policy that spreads, for example pod_topology_spread.
+    Goes with a placement policy that spreads, for example pod_topology_spread. Of equals upstream
+    evicts the one of the highest priority, against its own comment; so does this.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
@@ -35,47 +51,112 @@ class RemovePodsViolatingTopologySpreadConstraint(RebalancePolicy):
     )
 
     by: Annotated[
-        Literal["node", "rack", "domain", "zone"], About("What services are spread over.")
-    ] = "zone"
-    max_skew: Annotated[int, About("By how many containers two domains may differ.", minimum=1)] = 1
-    node_fit: NodeFit = True
+        Literal["own", "node", "rack", "domain", "zone"],
+        About(
+            "What containers are spread over: their own constraints, or every service over this;"
+            " own is zone where nothing is written of them."
+        ),
+    ] = "own"
+    max_skew: Annotated[
+        int, About("By how many two domains may differ, but by own constraints.", minimum=1)
+    ] = 1
+    soft: Annotated[bool, About("Hold constraints with ScheduleAnyway, too.")] = False
+    hard: Annotated[bool, About("Hold those with DoNotSchedule.")] = True
+    balance_node_fit: Annotated[
+        bool, About("Evict only what fits a node of a domain with fewer than the mean.")
+    ] = True
+    node_fit: NodeFit = False
 
-    def evict(self, snapshot: Snapshot) -> IntArray:
-        """Containers to evict now, service by service; none where no node states a domain."""
-        nodes = len(snapshot.capacity)
-        known = np.arange(nodes) if self.by == "node" else None
-        if known is None and snapshot.domains is not None:
-            known = snapshot.domains.by(self.by)
-        if known is None:
-            return np.empty(0, dtype=np.int64)
-        numbers = np.unique(known[(known >= 0) & nodes_there(snapshot)])
-        found: list[int] = []
-        for members in members_by_service(snapshot):
-            domain = known[snapshot.placed.node[members]]
-            rows = [
-                evictable_last(snapshot, members[domain == one]).tolist()
-                for one in numbers.tolist()
-            ]
-            found += self._moved(rows)
-        return fitting(snapshot, found, asked=self.node_fit)
+    def chosen(self, turn: Turn) -> list[int]:
+        """Constraint by constraint, each container once."""
+        written = turn.cycle.snapshot.pods is not None
+        own = self.by == "own" and written
+        every = (
+            self._own(turn)
+            if own
+            else self._of_services(turn, "zone" if self.by == "own" else self.by)
+        )
+        return list(dict.fromkeys(at for one in every for at in self._balanced(turn, one)))
 
-    def _moved(self, rows: list[list[int]]) -> list[int]:
-        """Containers that go from full domains to empty ones; the last of a row goes first."""
-        mean = sum(map(len, rows)) / max(len(rows), 1)
-        order = sorted(rows, key=len)
+    def _own(self, turn: Turn) -> list[_Constraint]:
+        """The constraints that those who may go state, each distinct one once."""
+        cycle, found = turn.cycle, {}
+        for text in dict.fromkeys(cycle.text[turn.may].tolist()):
+            pod = cycle.pods.texts[text]
+            hard = [one for one in pod.rules if one.kind == "topologySpread"]
+            for rule in (*(hard if self.hard else ()), *(pod.soft if self.soft else ())):
+                asks, bears = (
+                    pod.asks if rule.selector else None,
+                    pod.bears if rule.taints else None,
+                )
+                key = dataclasses.replace(rule, least=1), asks, bears
+                if key not in found:
+                    found[key] = self._stated(turn, rule, text)
+        return list(found.values())
+
+    def _stated(self, turn: Turn, rule: Rule, text: int) -> _Constraint:
+        cycle = turn.cycle
+        eligible = cycle.listed.copy()
+        if rule.selector:
+            eligible &= cycle.pods.suits(text)
+        if rule.taints:
+            eligible &= cycle.pods.tolerates(text, lambda taint: taint.effect in CLOSING)
+        # the pods of the namespace, whatever a constraint may say of others
+        own = Whom((cycle.pods.texts[text].namespace,), rule.whom.asks)
+        counts = turn.may & cycle.pods.meeting(own)[cycle.text]
+        return _Constraint(counts, cycle.pods.domain(rule.by), eligible, rule.skew)
+
+    def _of_services(self, turn: Turn, by: str) -> list[_Constraint]:
+        """The one constraint for every service; none where no node states a domain."""
+        snapshot = turn.cycle.snapshot
+        domain = np.arange(len(snapshot.allocatable)) if by == "node" else None
+        if domain is None and snapshot.domains is not None:
+            domain = snapshot.domains.by(by)
+        if domain is None:
+            return []
+        services = np.array(snapshot.placed.service, dtype=object)
+        return [
+            _Constraint(turn.may & (services == name), domain, turn.cycle.listed, self.max_skew)
+            for name in dict.fromkeys(services.tolist())
+            if name != UNKNOWN
+        ]
+
+    def _balanced(self, turn: Turn, one: _Constraint) -> list[int]:
+        """Who goes from full domains to empty ones; the last of a domain goes first."""
+        rows = self._rows(turn, one)
+        sizes = sorted(map(len, rows.values()))
+        if not rows or sizes[-1] - sizes[0] <= one.skew:
+            return []
+        mean = sum(sizes) / len(rows)
+        few = [domain for domain, row in rows.items() if len(row) < mean]
+        takers = one.eligible & np.isin(one.domain, few)
+        fits = functools.cache(lambda at: turn.fits_other(at, takers))
+        order = sorted(rows.values(), key=len)
         low, high, found = 0, len(order) - 1, []
         while low < high:
-            skew = len(order[high]) - len(order[low])
             if len(order[high]) <= mean:
                 high -= 1
-                continue
+            skew = len(order[high]) - len(order[low])
             most = min(math.ceil(len(order[high]) - mean), math.ceil(mean - len(order[low])))
-            count = min(most, math.ceil((skew - self.max_skew) / 2))
-            if skew <= self.max_skew or count <= 0:
+            count = min(most, math.ceil((skew - one.skew) / 2))
+            if skew <= one.skew or count <= 0:
                 low += 1
                 continue
+            order[high].sort(key=fits)
             going = order[high][-count:]
-            found += going
+            found += [at for at in going if not self.balance_node_fit or fits(at)]
             del order[high][-count:]
             order[low] += going
-        return list(dict.fromkeys(found))
+        return found
+
+    def _rows(self, turn: Turn, one: _Constraint) -> dict[int, list[int]]:
+        """Who counts by domain: those with a selector first, then by priority."""
+        cycle = turn.cycle
+        at = np.flatnonzero(one.counts & (one.domain[turn.node] >= 0))
+        free = ~cycle.each(lambda pod: pod.selects)
+        rank = np.lexsort((cycle.each(lambda pod: pod.priority, np.float64)[at], free[at]))
+        known = np.unique(one.domain[one.eligible & (one.domain >= 0)])
+        rows: dict[int, list[int]] = {domain: [] for domain in known.tolist()}
+        for index in at[rank].tolist():
+            rows.setdefault(int(one.domain[turn.node[index]]), []).append(index)
+        return rows

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.view.pods import Pods
 from tracekit.replay.view.snapshot import Peers, Placed, Snapshot, read_only
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
@@ -75,6 +76,7 @@ class Cluster:
         peers: Peers | None = None,
         domains: NodeDomains | None = None,
         lost: BoolArray | None = None,
+        pods: Pods | None = None,
     ) -> Snapshot:
         """The policy's view now; read-only views of this state."""
         shown = self._shown
@@ -94,4 +96,5 @@ class Cluster:
             known_peers=peers,
             domains=domains,
             lost=lost,
+            pods=pods,
         )

@@ -25,6 +25,7 @@ from tracekit.replay.workload.resources import column_of
 
 if TYPE_CHECKING:
     from tracekit.replay.view.pod import Pod
+    from tracekit.replay.view.pods import Pods
     from tracekit.replay.view.recorded import Recorded
 
 
@@ -140,6 +141,9 @@ class Placed:
         a placement policy that looks.
     priority : int64, shape (placed,), optional
         None: all have the same, or it is a placement policy that looks.
+    created_ms : int64, shape (placed,), optional
+        When each was asked for: as recorded, and anew where it was evicted. None: when it was
+        placed.
     """
 
     node: IntArray
@@ -151,6 +155,7 @@ class Placed:
     index: IntArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
     daemon: BoolArray | None = None
     priority: IntArray | None = None
+    created_ms: IntArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -177,6 +182,9 @@ class Snapshot:
         Rack, domain and zone of nodes; None where the workload states none.
     lost : bool, shape (nodes,), optional
         Nodes that are lost and take nothing; None where none ever is.
+    pods : Pods, optional
+        What is written of all containers of the workload and of its nodes; None where nothing is,
+        or it is a placement policy that looks.
     """
 
     time_ms: int
@@ -195,6 +203,7 @@ class Snapshot:
     known_peers: Peers | None = None
     domains: NodeDomains | None = None
     lost: BoolArray | None = None
+    pods: Pods | None = None
 
     @property
     def peers(self) -> Peers:

@@ -141,6 +141,7 @@ def in_order_of(
         daemon=None if load.daemon is None else load.daemon[order],
         priority=_taken(load.priority, order),
         budgets=None if load.budgets is None else load.budgets.taken(order),
+        written=None if load.written is None else load.written.taken(order),
         evicts_nobody=None if load.evicts_nobody is None else load.evicts_nobody[order],
         never_evicted=None if load.never_evicted is None else load.never_evicted[order],
     )

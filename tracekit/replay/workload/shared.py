@@ -29,6 +29,7 @@ from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.reasons import Reasons
 from tracekit.replay.workload.constraints.relation import Related, Relation
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
+from tracekit.replay.workload.constraints.written import Written
 from tracekit.replay.workload.declared import Ceiling
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
@@ -61,6 +62,7 @@ _NESTED: dict[str, type[Any]] = {
         SizeDoubt,
         Losses,
         Fact,
+        Written,
     )
 }
 

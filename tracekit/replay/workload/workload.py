@@ -21,6 +21,7 @@ from tracekit.replay.workload.checks import (
     check_usage,
 )
 from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.written import Written
 from tracekit.replay.workload.declared import Ceiling
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
@@ -94,6 +95,8 @@ class Workload:
         Who says that nobody may evict it to take its node away. None: nobody does.
     budgets : Budgets, optional
         Who is under which budget of disruption. None: nobody is.
+    written : Written, optional
+        What is written of containers and nodes for a descheduler to read. None: nothing is.
     preemption : bool, optional
         True: who fits nowhere evicts containers of lower priority. None: nobody is evicted for it.
     gang_wait_ms : int
@@ -170,6 +173,7 @@ class Workload:
     evicts_nobody: BoolArray | None = None
     never_evicted: BoolArray | None = None
     budgets: Budgets | None = None
+    written: Written | None = None
     preemption: bool | None = None
     gang_wait_ms: int = 0
     gang_backoff_ms: int = 0
@@ -217,6 +221,7 @@ class Workload:
             "evicts_nobody",
             "never_evicted",
             "budgets",
+            "written",
         )
         found = {name: getattr(self, name) for name in names}
         return {name: len(values) for name, values in found.items() if values is not None}

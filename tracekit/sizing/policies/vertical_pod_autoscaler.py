@@ -16,6 +16,7 @@ from tracekit.units import (
     BYTES_PER_GIB,
     BYTES_PER_MIB,
     MILLI_PER_CORE,
+    MS_PER_DAY,
     MS_PER_HOUR,
     MS_PER_MINUTE,
 )
@@ -34,7 +35,6 @@ BUMP_RATIO, BUMP_BYTES = 1.2, 100.0 * 2**20
 LOWER, UPPER = (0.001, -2), (1.0, 1)
 #: The largest amount there is, in millicores or bytes.
 MOST = 1e14
-MS_PER_DAY = 24.0 * MS_PER_HOUR
 #: Millicores in a core, bytes in a byte.
 _UNITS = np.array([float(MILLI_PER_CORE), 1.0])
 #: What a sample of single precision may lack of a whole number, as a share of it.

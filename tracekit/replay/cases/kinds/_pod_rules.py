@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.rebalance._descheduler import CRITICAL
 from tracekit.replay.rebalance._eviction import Acceptance
+from tracekit.replay.rebalance._turn import CRITICAL
 from tracekit.replay.workload.constraints.labels import CLOSING
 from tracekit.replay.workload.resources import PODS
 

@@ -18,6 +18,7 @@ from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
 from tracekit.replay.rebalance._eviction import Candidates, View
 from tracekit.replay.rebalance._snapshot_view import METRIC, quality_of_service, turns
 from tracekit.replay.rebalance._thresholds import named
+from tracekit.replay.rebalance._turn import Limits
 from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
 from tracekit.replay.rebalance.low_node_utilization import LowNodeUtilization
 from tracekit.replay.workload.resources import BASE, PODS, full_name
@@ -57,6 +58,7 @@ def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
     evictor = inputs.get("evictor") or {}
     excluded = (inputs.get("args") or {}).get("evictable_namespaces_exclude") or []
     kept = [protection(pod, excluded) for pod in pods]
+    limits = Limits(per_node=evictor.get("max_pods_to_evict_per_node"))
     view = View(
         resources=resources,
         used=used,
@@ -69,8 +71,8 @@ def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
             removable=np.array([not reason for reason in kept], dtype=np.bool_),
             turn=_turns(pods),
             accepted=acceptance(nodes, pods, at, node_fit=bool(evictor.get("node_fit"))),
+            evict=lambda index: limits.take(int(at[index]), ""),
         ),
-        node_limit=evictor.get("max_pods_to_evict_per_node"),
     )
     return CaseView(view=view, nodes=names, pods=[str(pod["name"]) for pod in pods], kept=kept)
 

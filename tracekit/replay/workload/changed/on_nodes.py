@@ -47,6 +47,7 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
         leaves=None if stays.leaves is None else stays.leaves.on(place),
         returns=None if stays.returns is None else stays.returns.on(place),
         domains=None if stays.domains is None else stays.domains.on(nodes),
+        written=None if stays.written is None else stays.written.on(nodes),
     )
 
 

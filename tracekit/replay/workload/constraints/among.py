@@ -75,7 +75,12 @@ def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
     read = documents.parsed(text)
     if not isinstance(read, list):
         raise documents.DocumentError("expected a list of rules")
-    return tuple(_rule(row, namespace) for row in read if not _of_eviction(row))
+    return rules_in(read, namespace)
+
+
+def rules_in(rows: Sequence[object], namespace: str) -> tuple[Rule, ...]:
+    """The rules of a list of rows, likewise."""
+    return tuple(_rule(row, namespace) for row in rows if not _of_eviction(row))
 
 
 def _of_eviction(row: object) -> bool:

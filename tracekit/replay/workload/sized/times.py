@@ -56,6 +56,8 @@ class Lives:
         Containers left out because they had departed before the beginning.
     assumed : bool
         Whether the arrivals are not those that were recorded.
+    moment : bool
+        Whether nothing but a list of what runs at one moment tells when the replay begins.
     remarks : tuple of Fact
         What was assumed of them by default.
     """
@@ -70,7 +72,13 @@ class Lives:
     settled_ms: int
     over: int
     assumed: bool = False
+    moment: bool = False
     remarks: tuple[Fact, ...] = ()
+
+    @property
+    def begins_listed_ms(self) -> int | None:
+        """When the replay begins, where that stands for the moment of the list; else None."""
+        return int(self.times_ms[0]) if self.moment else None
 
     def taken(self, some: IntArray) -> Lives:
         """The lives at these positions alone."""
@@ -112,8 +120,7 @@ def lives(
         assumed=(assumptions.arrival_span_ms, assumptions.step_ms),
     )
     departure = np.where(np.isnan(leaves), int(times[-1]) + step_ms, leaves).astype(np.int64)
-    there = arrival <= start
-    arrival = np.maximum(arrival, start)
+    there, arrival = arrival <= start, np.maximum(arrival, start)
     # a daemon is on its node before anything is placed there, as it is in a cluster
     daemons = left["daemon"].fill_null(0).to_numpy() > 0
     daemon = there & daemons
@@ -142,6 +149,7 @@ def lives(
         settled_ms=settled,
         over=containers.height - len(rows),
         assumed=recorded.assumed,
+        moment=recorded.moment,
         remarks=(remark("from_the_beginning"),)
         if recorded.assumed and assumptions.arrivals == "auto"
         else (),
@@ -155,6 +163,7 @@ class _Recorded(NamedTuple):
     leaves_ms: FloatArray
     start_ms: int
     assumed: bool
+    moment: bool
 
 
 def _recorded(
@@ -172,7 +181,7 @@ def _recorded(
     if measured is not None:
         start = measured.first_ms
         arrival = np.minimum(arrival, start) if before else arrival
-    return _Recorded(arrival, leaves, start, assumed)
+    return _Recorded(arrival, leaves, start, assumed, before and measured is None)
 
 
 def _all_before(

@@ -15,6 +15,7 @@ from tracekit.replay.workload.constraints.allowed import nowhere
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.constraints.ran import barred_now, barred_remark
 from tracekit.replay.workload.constraints.reasons import shut_out_remark
+from tracekit.replay.workload.constraints.written import written_of
 from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.provenance import (
     ASSUMED,
@@ -55,6 +56,12 @@ from tracekit.store.never_ran import gated, waits
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 
+#: Fields of a workload that are those of its lives.
+_OF_LIVES = (
+    *("step_ms", "times_ms", "arrival_ms", "departure_ms"),
+    *("settled_ms", "exchangeable"),
+)
+
 
 def workload_from_sizes(
     store: Store, assumptions: SizedAssumptions, rng: np.random.Generator
@@ -74,15 +81,11 @@ def workload_from_sizes(
     shut_out = _shut_out(who, rules, pinned)
     load = Workload(
         name=name_of(store),
-        step_ms=life.step_ms,
-        times_ms=life.times_ms,
         node_ids=tuple(who.nodes),
         capacity=amounts.capacity,
         container_ids=tuple(rows["container"]),
         services=tuple(rows["service"].fill_null(UNKNOWN)),
         recorded_node=who.recorded,
-        arrival_ms=life.arrival_ms,
-        departure_ms=life.departure_ms,
         request=who.request,
         nonzero_request=nonzero(who.request, amounts.stated[life.order], amounts.resources),
         limit=amounts.limit[life.order],
@@ -93,14 +96,14 @@ def workload_from_sizes(
         further_used=used.further.used,
         further_usage=used.further.by_column(used.column, used.values.shape[2]),
         reserved=used.reserved,
-        settled_ms=life.settled_ms,
         resources=amounts.resources,
-        exchangeable=life.exchangeable,
+        **{name: getattr(life, name) for name in _OF_LIVES},
         pinned=pinned,
         **vars(rules),
         evicts_nobody=evicts_nobody_of(rows["rules"]),
         never_evicted=never_evicted_of(rows["rules"]),
         budgets=budgets,
+        written=written_of(rows, who.found.nodes, life.begins_listed_ms),
         stays=control_plane_of(who.found.nodes),
         cordoned=cordoned_of(who.found.nodes, read(store, "node")),
         quantities=_quantities(store, who, used),

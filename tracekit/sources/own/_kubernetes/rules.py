@@ -231,6 +231,27 @@ def preferred(spec: Mapping[str, Any]) -> list[str]:
     return [f"{PREFERRED} {kind}" for kind in found]
 
 
+def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The node affinity that the pod would rather have: weights and requirements on labels."""
+    wishes = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_PREFERRED) or ()
+    return [
+        {
+            "weight": one.get("weight", 0),
+            "asks": [
+                _requirement(asked, asked.get("key"))
+                for asked in (one.get("preference") or {}).get("matchExpressions") or ()
+            ],
+        }
+        for one in wishes
+    ]
+
+
+def soft_spread(spec: Mapping[str, Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The constraints on spread that say ScheduleAnyway, as ``among`` has the others."""
+    wishes = spec.get("topologySpreadConstraints") or ()
+    return [_spread(one, labels) for one in wishes if one.get("whenUnsatisfiable") == _ANYWAY]
+
+
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Whether a selector of labels selects these; an empty one selects all."""
     for one in _selector(selector) or ():

@@ -88,6 +88,8 @@ _NUMBERS = {
     "line": pl.Int64,
     "position": pl.Float64,
     "departure_ms": pl.Float64,
+    "created_ms": pl.Float64,
+    "listed_ms": pl.Float64,
     "priority": pl.Float64,
     "gang_minimum": pl.Float64,
     "daemon": pl.Float64,

@@ -8,6 +8,7 @@ from typing import Any
 from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes import rules
+from tracekit.sources.own._kubernetes.eviction import said_of
 from tracekit.sources.own._kubernetes.listings import Key, key_of
 from tracekit.sources.own._kubernetes.node_changes import changed, dated, over_lists
 from tracekit.sources.own._kubernetes.objects import (
@@ -266,11 +267,22 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "selector": None if daemon else rules.selector(spec, volumes),
         "tolerations": rules.tolerations(spec),
         "not_held": ", ".join(not_held) or None,
+        **_for_eviction(pod, known, ended=departure is not None),
         "daemon": int(daemon),
         "line": line,
     }
     times = {"time_ms": arrival, "container": container}
     return {"container": [row], **_sizes_of(pod, **times, line=line)}
+
+
+def _for_eviction(pod: Mapping[str, Any], known: Roster, *, ended: bool) -> dict[str, Any]:
+    """What a descheduler reads of a pod, in columns."""
+    created = pod["metadata"].get("creationTimestamp")
+    return {
+        "created_ms": time_ms(created) if created else None,
+        "listed_ms": known.listed_ms or None,
+        "eviction": said_of(pod, ended=ended),
+    }
 
 
 def _sizes_of(pod: Mapping[str, Any], **of: Any) -> Rows:

@@ -55,6 +55,8 @@ class Roster:
         The nodes that have an address, or a host's name.
     together : Together
         What several files of kubectl say of one thing.
+    listed_ms : int
+        The latest time in any list, 0 without one.
     over_by : dict
         The time of the first file, no log of a watch, that has a pod as ended.
     ran_on : dict
@@ -72,6 +74,7 @@ class Roster:
     series: bool = False
     addresses: dict[str, set[str]] = field(default_factory=dict)
     together: Together = field(default_factory=Together)
+    listed_ms: int = 0
     over_by: dict[Key, int] = field(default_factory=dict)
     ran_on: dict[tuple[str, str], str] = field(default_factory=dict)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -195,6 +198,7 @@ def roster_of(files: Files) -> Roster:
         elif word in SERIES:
             known.series = True
             read_state(known.state, one, word)
+    known.listed_ms = max((one.time_ms for one in listings if one.lists), default=0)
     for listing in listings:
         for key, held in listing.held.items():
             if held.over:
