@@ -55,7 +55,7 @@ class Descheduler(RebalancePolicy):
                 if part.balances == balances:
                     part.plugin.run(Turn(cycle, part.evictor, part.scope))
             cycle.settle()
-        return np.array(cycle.evicted, dtype=np.int64)
+        return np.array(list(cycle.evicted), dtype=np.int64)
 
     def metric_samples(self) -> int:
         """As many as any of them looks back on."""

@@ -148,7 +148,8 @@ class Cycle:
         Who was evicted before the plugins began that have their turn now.
     requested : int64, shape (nodes, resources)
         Less what these requested.
-    evicted : list of int
+    evicted : dict of int
+        In the order of their eviction.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class Cycle:
             self.listed = self.listed & ~snapshot.lost
         self.gone = np.zeros(len(placed.node), dtype=np.bool_)
         self.requested = snapshot.requested.copy()
-        self.evicted: list[int] = []
+        self.evicted: dict[int, None] = {}
 
     def each(self, said: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
         """What is said of each pod, shape (placed,)."""
@@ -280,7 +281,7 @@ class Turn:
         space = self.cycle.pods.texts[self.cycle.text[at]].namespace
         refused = self.cycle.limits.take(int(self.node[at]), space)
         if refused is None:
-            self.cycle.evicted.append(at)
+            self.cycle.evicted[at] = None
         return refused
 
 
@@ -307,7 +308,7 @@ class Plugin(RebalancePolicy):
         """The containers that the plugin alone evicts, with the evictor's defaults."""
         cycle = Cycle(snapshot, Limits(per_node=getattr(self, "evictor_limit_node", None)))
         self.run(Turn(cycle, Evictor(node_fit=getattr(self, "node_fit", False))))
-        return np.array(cycle.evicted, dtype=np.int64)
+        return np.array(list(cycle.evicted), dtype=np.int64)
 
 
 def _pods(snapshot: Snapshot) -> tuple[Pods, IntArray]:

@@ -24,13 +24,14 @@ class _Constraint:
 
     Parameters
     ----------
-    counts : bool, shape (placed,)
+    counts : int64, shape (those who count,)
+        Those with a selector first, then by priority: who goes first is last.
     domain : int64, shape (nodes,)
     eligible : bool, shape (nodes,)
         Nodes that make domains, and take.
     """
 
-    counts: BoolArray
+    counts: IntArray
     domain: IntArray
     eligible: BoolArray
     skew: int
@@ -80,7 +81,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
 
     def _own(self, turn: Turn) -> list[_Constraint]:
         """The constraints that those who may go state, each distinct one once."""
-        cycle, found = turn.cycle, {}
+        cycle, found, ranked = turn.cycle, {}, _ranked(turn)
         for text in dict.fromkeys(cycle.text[turn.may].tolist()):
             pod = cycle.pods.texts[text]
             hard = [one for one in pod.rules if one.kind == "topologySpread"]
@@ -91,10 +92,10 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
                 )
                 key = dataclasses.replace(rule, least=1), asks, bears
                 if key not in found:
-                    found[key] = self._stated(turn, rule, text)
+                    found[key] = self._stated(turn, rule, text, ranked)
         return list(found.values())
 
-    def _stated(self, turn: Turn, rule: Rule, text: int) -> _Constraint:
+    def _stated(self, turn: Turn, rule: Rule, text: int, ranked: IntArray) -> _Constraint:
         cycle = turn.cycle
         eligible = cycle.listed.copy()
         if rule.selector:
@@ -103,7 +104,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
             eligible &= cycle.pods.tolerates(text, lambda taint: taint.effect in CLOSING)
         # the pods of the namespace, whatever a constraint may say of others
         own = Whom((cycle.pods.texts[text].namespace,), rule.whom.asks)
-        counts = turn.may & cycle.pods.meeting(own)[cycle.text]
+        counts = ranked[cycle.pods.meeting(own)[cycle.text[ranked]]]
         return _Constraint(counts, cycle.pods.domain(rule.by), eligible, rule.skew)
 
     def _of_services(self, turn: Turn, by: str) -> list[_Constraint]:
@@ -114,10 +115,14 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
             domain = snapshot.domains.by(by)
         if domain is None:
             return []
-        services = np.array(snapshot.placed.service, dtype=object)
+        ranked = _ranked(turn)
+        services = np.array(snapshot.placed.service, dtype=object)[ranked]
+        names, of = np.unique(services, return_inverse=True)
+        order = np.argsort(of, kind="stable")
+        edges = np.searchsorted(of[order], np.arange(1, len(names)))
         return [
-            _Constraint(turn.may & (services == name), domain, turn.cycle.listed, self.max_skew)
-            for name in dict.fromkeys(services.tolist())
+            _Constraint(members, domain, turn.cycle.listed, self.max_skew)
+            for name, members in zip(names, np.split(ranked[order], edges), strict=True)
             if name != UNKNOWN
         ]
 
@@ -150,13 +155,19 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         return found
 
     def _rows(self, turn: Turn, one: _Constraint) -> dict[int, list[int]]:
-        """Who counts by domain: those with a selector first, then by priority."""
-        cycle = turn.cycle
-        at = np.flatnonzero(one.counts & (one.domain[turn.node] >= 0))
-        free = ~cycle.each(lambda pod: pod.selects)
-        rank = np.lexsort((cycle.each(lambda pod: pod.priority, np.float64)[at], free[at]))
+        """Who counts by domain, in order."""
         known = np.unique(one.domain[one.eligible & (one.domain >= 0)])
         rows: dict[int, list[int]] = {domain: [] for domain in known.tolist()}
-        for index in at[rank].tolist():
-            rows.setdefault(int(one.domain[turn.node[index]]), []).append(index)
+        where = one.domain[turn.node[one.counts]]
+        for at, domain in zip(one.counts.tolist(), where.tolist(), strict=True):
+            if domain >= 0:
+                rows.setdefault(domain, []).append(at)
         return rows
+
+
+def _ranked(turn: Turn) -> IntArray:
+    """Those who may go: with a selector first, then by priority."""
+    at = np.flatnonzero(turn.may)
+    free = ~turn.cycle.each(lambda pod: pod.selects)[at]
+    priority = turn.cycle.each(lambda pod: pod.priority, np.float64)[at]
+    return np.asarray(at[np.lexsort((priority, free))])
