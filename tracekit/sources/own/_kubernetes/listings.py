@@ -9,17 +9,18 @@ the latest that any of its objects speaks of. What several files hold is taken f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracekit.sources.own._kubernetes.objects import Thing, arrival_ms, latest_ms
-from tracekit.sources.own._kubernetes.requests import effective
+from tracekit.sources.own._kubernetes.requests import sizes_of
 from tracekit.sources.own._kubernetes.shape import pod_service
 
 Key = tuple[str, str]
-Asked = dict[str, tuple[float | None, float | None]]
+#: Rows of what a pod asks for, by resource.
+Asked = tuple[Mapping[str, Any], ...]
 
 
 def key_of(thing: Thing) -> Key:
@@ -82,13 +83,13 @@ class Listing:
         meta = thing.value["metadata"]
         self.time_ms = max(self.time_ms, latest_ms(thing.value) or 0)
         came, service = 0, ""
-        asked: Asked = {}
+        asked: Asked = ()
         if thing.kind == "Pod":
             # what is wrong with it is said when its rows are made
             with suppress(KeyError, TypeError, AttributeError, ValueError):
                 came = arrival_ms(thing.value)
                 service = pod_service(meta, thing.value["spec"].get("nodeName"))
-                asked = effective(thing.value["spec"], thing.value.get("status"))
+                asked = sizes_of(thing.value["spec"], thing.value.get("status")).asked
         space = str(meta.get("namespace") or "default")
         node = _slim(thing) if thing.kind == "Node" else None
         self.held[key_of(thing)] = _One(
@@ -188,11 +189,12 @@ def _spaces(listing: Listing) -> set[str]:
 
 def _said(before: Asked, after: Asked, name: str) -> str:
     """The first resource of which two files state different amounts."""
-    what = next(one for one in {**before, **after} if before.get(one) != after.get(one))
-    return f"of {what} is {_shown(before.get(what))}, and {_shown(after.get(what))} in {name}"
+    first, later = ({one["resource"]: one for one in some} for some in (before, after))
+    what = next(one for one in {**first, **later} if first.get(one) != later.get(one))
+    return f"of {what} is {_shown(first.get(what))}, and {_shown(later.get(what))} in {name}"
 
 
-def _shown(both: tuple[Any, Any] | None) -> str:
-    request, limit = both or (None, None)
+def _shown(stated: Mapping[str, Any] | None) -> str:
+    request, limit = (stated["request"], stated["limit"]) if stated else (None, None)
     said = "nothing" if request is None else f"{request:,.12g}"
     return said if limit is None or limit == request else f"{said} to {limit:,.12g}"

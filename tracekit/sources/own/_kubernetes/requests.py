@@ -1,9 +1,10 @@
 """What a pod as a whole asks for, out of its containers."""
 
 import functools
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 #: What a quantity's suffix stands for: a power of ten, or one of two.
@@ -13,6 +14,8 @@ _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
     r"(?:[eE](?P<exponent>[+-]?[0-9]{1,4})|(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE]))?"
 )
+#: Where a status says what containers have.
+_STATUSES = ("containerStatuses", "initContainerStatuses")
 #: The condition of a pod that waits to be resized, and why it may do so for good.
 _PENDING, _INFEASIBLE = "PodResizePending", "Infeasible"
 #: Resources that the store calls otherwise than Kubernetes; kube-state-metrics writes ``_``.
@@ -125,18 +128,79 @@ def _limits_of(spec: Mapping[str, Any], added: Amounts) -> Amounts:
     return known | _amounts((spec.get("resources") or {}).get("limits"))
 
 
-def fixed_rows(spec: Mapping[str, Any], status: object = None) -> Iterator[dict[str, Any]]:
-    """The same in columns of the table ``fixed_request``."""
-    for name, one in fixed(spec, status).items():
-        found = resource(name)
-        yield {"resource": found, **one._asdict(), "unit": unit(found)}
+class Sizes(NamedTuple):
+    """What a pod asks for, in columns of ``container_resource`` and of ``fixed_request``.
+
+    ``wrong`` is the first amount that it cannot have, as ``wrong_amount`` tells it.
+    """
+
+    asked: tuple[Mapping[str, Any], ...] = ()
+    fixed: tuple[Mapping[str, Any], ...] = ()
+    wrong: tuple[str, str] | None = None
+
+
+def sizes_of(spec: Mapping[str, Any], status: object = None) -> Sizes:
+    """All of it; pods that state the same, as those of one controller do, are worked out once.
+
+    Raises QuantityError for a quantity of the status that is none.
+    """
+    containers, first = (
+        [
+            {key: one[key] for key in ("name", "resources", "restartPolicy") if key in one}
+            for one in spec.get(part) or ()
+        ]
+        for part in ("containers", "initContainers")
+    )
+    stated = {
+        "containers": containers,
+        "initContainers": first,
+        **{key: spec[key] for key in ("overhead", "resources") if spec.get(key)},
+    }
+    return _sizes(json.dumps([stated, _resized_status(status)]))
+
+
+def _resized_status(status: object) -> dict[str, Any]:
+    """What a status says of sizes; empty where it says nothing."""
+    if not isinstance(status, Mapping):
+        return {}
+    parts = {part: status.get(part) or () for part in _STATUSES}
+    kept = ("name", "resources", "allocatedResources")
+    found: dict[str, Any] = {
+        part: [{key: one[key] for key in kept if key in one} for one in some]
+        for part, some in parts.items()
+        if any("resources" in one for one in some)
+    }
+    pending = [one for one in status.get("conditions") or () if one.get("type") == _PENDING]
+    return {**found, "conditions": pending} if found else {}
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _sizes(stated: str) -> Sizes:
+    spec, status = json.loads(stated)
+    wrong = wrong_amount(spec)
+    if wrong is not None:
+        return Sizes(wrong=wrong)
+    asked = [
+        {
+            "resource": resource(name),
+            "request": request,
+            "limit": limit,
+            "unit": unit(resource(name)),
+        }
+        for name, (request, limit) in effective(spec, status).items()
+    ]
+    kept = [
+        {"resource": resource(name), **one._asdict(), "unit": unit(resource(name))}
+        for name, one in fixed(spec, status).items()
+    ]
+    return Sizes(tuple(asked), tuple(kept))
 
 
 def _with_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
     """The spec with the sizes of containers that are resized in place."""
     known = {
         one.get("name"): one
-        for part in ("containerStatuses", "initContainerStatuses")
+        for part in _STATUSES
         for one in status.get(part) or ()
         if isinstance(one, Mapping) and isinstance(one.get("resources"), Mapping)
     }

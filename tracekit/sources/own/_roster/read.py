@@ -1,7 +1,7 @@
 """Reads nodes and containers out of what kubectl printed."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,11 +21,9 @@ from tracekit.sources.own._kubernetes.objects import (
 from tracekit.sources.own._kubernetes.requests import (
     QuantityError,
     amount,
-    effective,
-    fixed_rows,
     resource,
+    sizes_of,
     unit,
-    wrong_amount,
 )
 from tracekit.sources.own._kubernetes.shape import (
     Rows,
@@ -121,12 +119,12 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[Key, tuple[int, str]]) 
         thing = replace(thing, number=number)
     rows = _rows(thing, known)
     before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
-    if isinstance(rows, Broken):
+    if isinstance(rows, Broken) or thing.kind == "Pod":
         return rows
-    every = [*(replace(one, number=thing.number) for one in before or ()), thing]
-    known_ones = ((one, _rows(one, known)) for one in every)
+    earlier = [replace(one, number=thing.number) for one in before or ()]
+    known_ones = ((one, _rows(one, known)) for one in earlier)
     states = [(one, state) for one, state in known_ones if not isinstance(state, Broken)]
-    (first, begun), *later = states
+    (first, begun), *later = [*states, (thing, rows)]
     # a list tells of the time before it, too
     begun = dated(begun, first) if known.series else begun
     return over_lists([(first, begun), *later]) if later else begun
@@ -219,14 +217,6 @@ def _bad_sizes(thing: Thing) -> Iterable[Broken]:
             )
 
 
-def _asked(pod: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
-    """What a pod asks for; raises _PodError where that cannot be asked for."""
-    wrong = wrong_amount(pod["spec"])
-    if wrong is not None:
-        raise _PodError("container", *wrong)
-    return effective(pod["spec"], pod.get("status"))
-
-
 def _pod(thing: Thing, known: Roster) -> Rows:
     pod, line = thing.value, thing.number
     meta, spec = pod["metadata"], pod["spec"]
@@ -286,15 +276,9 @@ def _for_eviction(pod: Mapping[str, Any], known: Roster, *, ended: bool) -> dict
 
 
 def _sizes_of(pod: Mapping[str, Any], **of: Any) -> Rows:
-    parts = {
-        "container_resource": _resource_rows(pod),
-        "fixed_request": fixed_rows(pod["spec"], pod.get("status")),
-    }
+    """What a pod asks for and may use; raises _PodError where that cannot be asked for."""
+    sizes = sizes_of(pod["spec"], pod.get("status"))
+    if sizes.wrong is not None:
+        raise _PodError("container", *sizes.wrong)
+    parts = {"container_resource": sizes.asked, "fixed_request": sizes.fixed}
     return {table: [{**of, **one} for one in some] for table, some in parts.items()}
-
-
-def _resource_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What a pod asks for and may use, a resource at a time."""
-    for name, (request, limit) in _asked(pod).items():
-        found = resource(name)
-        yield {"resource": found, "request": request, "limit": limit, "unit": unit(found)}
