@@ -1,8 +1,9 @@
-"""The whole loop: every call of every command fails once with each error, and is killed once.
+"""The whole loop: every call of every command fails, is killed, and is where the power goes.
 
 Program: ``python tests/faults/every_call.py [SHARE [NAME ...]]``, or ``make fuzz``. With a SHARE
-from 0 to 1, one call fails of that share of the places in the code that calls are made from; 1 is
-every place. Without names every command is tried.
+from 0 to 1, one call fails of that share of the places in the code that calls are made from, and
+that share of the images of the disk and of the allocations is tried; 1 is every place. Without
+names every command is tried.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +21,9 @@ from forks import Forks
 
 #: What the fetched archive unpacks to: several chunks of a download.
 _ARCHIVE_BYTES = 700_000
+#: Moments of power loss, and allocations, of each command.
+_IMAGES, _ALLOCATIONS = 400, 40
+_PARTS = ("calls", "power", "allocations")
 
 
 def main(share: float | None = None, names: frozenset[str] = frozenset()) -> int:
@@ -29,28 +34,42 @@ def main(share: float | None = None, names: frozenset[str] = frozenset()) -> int
         known = (*SCENARIOS, *FURTHER, fetching(mirror.base_url))
         every = [scenario for scenario in known if not names or scenario.name in names]
         done = list(pool.map(lambda scenario: _through(scenario, folder, share), every))
-    losses = [loss for _, found in done for loss in found]
-    points = sum(tried for tried, _ in done)
-    print(f"{points:,} points, {len(losses)} losses")
-    return 1 if losses else 0
+    lost = sum(losses for each in done for _, losses in each.values())
+    for part in _PARTS:
+        points = sum(each[part][0] for each in done if part in each)
+        losses = sum(each[part][1] for each in done if part in each)
+        print(f"{part}: {points:,} points, {losses} losses")
+    return 1 if lost else 0
 
 
-def _through(scenario: Scenario, folder: Path, share: float | None) -> tuple[int, list[Loss]]:
-    started, found, tried = time.monotonic(), [], 0
+def _through(scenario: Scenario, folder: Path, share: float | None) -> dict[str, tuple[int, int]]:
+    """The points that were tried in each part, and how many losses there were."""
+    started = time.monotonic()
+    found: dict[str, tuple[int, int]] = {}
     with Forks(folder / f"{scenario.name}-said", faults=True) as forks:
         loop = Loop(scenario, folder / scenario.name, forks)
         points = loop.every_point(ERRORS) if share is None else loop.points(ERRORS, share=share)
-        for point in points:
-            tried += 1
-            if loss := loop.try_point(point):
-                print(f"  {loss}", flush=True)
-                found.append(loss)
-    print(
-        f"{scenario.name}: {loop.counted}, {tried} points,"
-        f" {len(found)} losses, {time.monotonic() - started:.0f} s",
-        flush=True,
-    )
-    return tried, found
+        found["calls"] = _tried(loop.try_point(point) for point in points)
+        if not scenario.side_by_side:
+            part = 1.0 if share is None else share
+            power = loop.power_points(max(round(part * _IMAGES), 2))
+            found["power"] = _tried(loop.try_power(power))
+            few = loop.allocation_points(max(round(part * _ALLOCATIONS), 2))
+            found["allocations"] = _tried(loop.try_point(point) for point in few)
+    told = ", ".join(f"{tried} {part} ({lost} losses)" for part, (tried, lost) in found.items())
+    seconds = time.monotonic() - started
+    print(f"{scenario.name}: {loop.counted}; {told}; {seconds:.0f} s", flush=True)
+    return found
+
+
+def _tried(outcomes: Iterator[Loss | None]) -> tuple[int, int]:
+    tried = lost = 0
+    for loss in outcomes:
+        tried += 1
+        if loss is not None:
+            lost += 1
+            print(f"  {loss}", flush=True)
+    return tried, lost
 
 
 if __name__ == "__main__":

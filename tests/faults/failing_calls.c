@@ -4,13 +4,18 @@
    lies in the file that FAULT_MEMORY names, shared with workers: their calls are counted with their
    parent's. Armed by fault_arm(); fault_count() says how many calls were seen since, and
    fault_site() where the n-th of them came from: the library that called, and the place in Python
-   where this thread was, as the function given to fault_tell_place() finds it. */
+   where this thread was, as the function given to fault_tell_place() finds it.
+
+   fault_record() has every call that changes something written to a file, with the bytes of writes:
+   power_loss.py makes of it what a disk holds when the power goes at any of them.
+   fault_allocate() lets the n-th allocation fail. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -43,6 +48,7 @@ struct fault {
     pid_t group;         /* whose processes are killed, besides the one that makes the call */
     char what[PATH_MAX + 32];
     _Atomic long count;
+    _Atomic long allocations;
     struct site sites[SITES];
 };
 
@@ -156,12 +162,70 @@ static int fails_at(int reading, const char *call, int usual, const void *caller
     return 1;
 }
 
+/* The record: a line "KIND INODE OFFSET SIZE PATH<tab>PATH", then SIZE bytes if it is a write. */
+static int record_to = -1;
+static pthread_mutex_t record_turn = PTHREAD_MUTEX_INITIALIZER;
+
+void fault_record(const char *name) {
+    record_to = (int)syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (record_to < 0) abort();
+}
+
+static void put(const void *from, size_t size) {
+    if ((size_t)syscall(SYS_write, record_to, from, size) != size) abort();
+}
+
+static void record(char kind, long inode, long offset, long size, const char *one, const char *two,
+                   const void *bytes) {
+    static char line[2 * PATH_MAX + 128];
+    if (record_to < 0) return;
+    int error = errno;
+    pthread_mutex_lock(&record_turn);
+    put(line, (size_t)snprintf(line, sizeof line, "%c %ld %ld %ld %s\t%s\n", kind, inode, offset, size,
+                               one, two));
+    if (bytes) put(bytes, (size_t)size);
+    pthread_mutex_unlock(&record_turn);
+    errno = error;
+}
+
+/* What was done to an opened file; the bytes that a write left there are read back. */
+static void record_file(char kind, int file, long offset, long size) {
+    char link[64], path[PATH_MAX];
+    struct stat about;
+    if (record_to < 0 || !file_counts(file)) return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0 || fstat(file, &about) != 0) return;
+    path[length] = 0;
+    if (kind == 'C') size = about.st_size;
+    if (kind == 'W' && offset < 0) offset = lseek(file, 0, SEEK_CUR) - size;
+    char *bytes = NULL;
+    if (kind == 'W') {
+        int again = (int)syscall(SYS_openat, AT_FDCWD, link, O_RDONLY);
+        bytes = malloc((size_t)size + 1);
+        if (again < 0 || syscall(SYS_pread64, again, bytes, size, offset) != size) abort();
+        syscall(SYS_close, again);
+    }
+    record(kind, (long)about.st_ino, offset, size, path, "", bytes);
+    free(bytes);
+}
+
 #define CALLER __builtin_return_address(0)
 #define fails_if(reading, call, path, usual) fails_at(reading, call, usual, CALLER)
 #define fails(call, path, usual) fails_at(0, call, usual, CALLER)
 
 static int reads(int flags) {
     return (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT);
+}
+
+static int opened(int file, int flags) {
+    if (file >= 0 && (flags & (O_CREAT | O_TRUNC))) record_file('C', file, 0, 0);
+    return file;
+}
+
+static ssize_t written(int file, ssize_t size, long offset) {
+    if (size > 0) record_file('W', file, offset, size);
+    return size;
 }
 
 #define REAL(type, name, ...) \
@@ -179,7 +243,7 @@ static int reads(int flags) {
         MODE_OF(flags) \
         REAL(int, #name, const char *, int, ...); \
         if (path_counts(AT_FDCWD, path) && fails_if(reads(flags), "open", path, EACCES)) return -1; \
-        return real(path, flags, mode); \
+        return opened(real(path, flags, mode), flags); \
     }
 OPEN(open)
 OPEN(open64)
@@ -189,7 +253,7 @@ OPEN(open64)
         MODE_OF(flags) \
         REAL(int, #name, int, const char *, int, ...); \
         if (path_counts(folder, path) && fails_if(reads(flags), "open", path, EACCES)) return -1; \
-        return real(folder, path, flags, mode); \
+        return opened(real(folder, path, flags, mode), flags); \
     }
 OPENAT(openat)
 OPENAT(openat64)
@@ -199,7 +263,9 @@ OPENAT(openat64)
         REAL(FILE *, #name, const char *, const char *); \
         int reading = how[0] == 'r' && !strchr(how, '+'); \
         if (path_counts(AT_FDCWD, path) && fails_if(reading, "fopen", path, EACCES)) return NULL; \
-        return real(path, how); \
+        FILE *file = real(path, how); \
+        if (file && !reading) opened(fileno(file), O_CREAT); \
+        return file; \
     }
 FOPEN(fopen)
 FOPEN(fopen64)
@@ -207,20 +273,20 @@ FOPEN(fopen64)
 ssize_t write(int file, const void *from, size_t size) {
     REAL(ssize_t, "write", int, const void *, size_t);
     if (file_counts(file) && fails("write", NULL, ENOSPC)) return -1;
-    return real(file, from, size);
+    return written(file, real(file, from, size), -1);
 }
 
 ssize_t writev(int file, const struct iovec *parts, int count) {
     REAL(ssize_t, "writev", int, const struct iovec *, int);
     if (file_counts(file) && fails("writev", NULL, ENOSPC)) return -1;
-    return real(file, parts, count);
+    return written(file, real(file, parts, count), -1);
 }
 
 #define PWRITE(name, offset_type) \
     ssize_t name(int file, const void *from, size_t size, offset_type at) { \
         REAL(ssize_t, #name, int, const void *, size_t, offset_type); \
         if (file_counts(file) && fails("pwrite", NULL, ENOSPC)) return -1; \
-        return real(file, from, size, at); \
+        return written(file, real(file, from, size, at), at); \
     }
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
@@ -228,9 +294,13 @@ PWRITE(pwrite64, off64_t)
 #define ON_FILE(name, usual) \
     int name(int file) { \
         REAL(int, #name, int); \
-        if (file_counts(file) && fails(#name, NULL, usual)) return -1; \
-        return real(file); \
+        int failed = file_counts(file) && fails(#name, NULL, usual), error = errno; \
+        int done = real(file); \
+        if (done == 0 && !failed) record_file('S', file, 0, 0); \
+        errno = failed ? error : errno; \
+        return failed ? -1 : done; \
     }
+/* A sync that fails may have written all the same: this one has. */
 ON_FILE(fsync, EIO)
 ON_FILE(fdatasync, EIO)
 
@@ -238,64 +308,92 @@ ON_FILE(fdatasync, EIO)
     int name(int file, size_type size) { \
         REAL(int, #name, int, size_type); \
         if (file_counts(file) && fails("ftruncate", NULL, EIO)) return -1; \
-        return real(file, size); \
+        int done = real(file, size); \
+        if (done == 0) record_file('T', file, 0, size); \
+        return done; \
     }
 TRUNCATE(ftruncate, off_t)
 TRUNCATE(ftruncate64, off64_t)
 
+/* A name that is made or goes: the record has it in full, whatever folder it is seen from. */
+static int named(char kind, int done, int one_folder, const char *one, int two_folder,
+                 const char *two) {
+    char first[2 * PATH_MAX] = "";
+    if (done != 0 || record_to < 0) return done;
+    if (one) {
+        path_counts(one_folder, one);
+        snprintf(first, sizeof first, "%s", one[0] == '/' ? one : seen);
+    }
+    if (path_counts(two_folder, two)) record(kind, 0, 0, 0, first, two[0] == '/' ? two : seen, NULL);
+    return done;
+}
+
 int rename(const char *from, const char *to) {
     REAL(int, "rename", const char *, const char *);
     if (path_counts(AT_FDCWD, to) && fails("rename", to, EIO)) return -1;
-    return real(from, to);
+    return named('R', real(from, to), AT_FDCWD, from, AT_FDCWD, to);
 }
 
 int renameat(int from_folder, const char *from, int to_folder, const char *to) {
     REAL(int, "renameat", int, const char *, int, const char *);
     if (path_counts(to_folder, to) && fails("renameat", to, EIO)) return -1;
-    return real(from_folder, from, to_folder, to);
+    return named('R', real(from_folder, from, to_folder, to), from_folder, from, to_folder, to);
 }
 
 int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
     REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
     if (path_counts(to_folder, to) && fails("renameat2", to, EIO)) return -1;
-    return real(from_folder, from, to_folder, to, flags);
+    int done = real(from_folder, from, to_folder, to, flags);
+    return named(flags ? 'X' : 'R', done, from_folder, from, to_folder, to);
 }
 
 int link(const char *from, const char *to) {
     REAL(int, "link", const char *, const char *);
     if (path_counts(AT_FDCWD, to) && fails("link", to, EIO)) return -1;
-    return real(from, to);
+    return named('L', real(from, to), AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+    REAL(int, "linkat", int, const char *, int, const char *, int);
+    if (path_counts(to_folder, to) && fails("linkat", to, EIO)) return -1;
+    return named('L', real(from_folder, from, to_folder, to, flags), from_folder, from, to_folder, to);
 }
 
 int unlink(const char *path) {
     REAL(int, "unlink", const char *);
     if (path_counts(AT_FDCWD, path) && fails("unlink", path, EACCES)) return -1;
-    return real(path);
+    return named('U', real(path), 0, NULL, AT_FDCWD, path);
+}
+
+int remove(const char *path) {
+    REAL(int, "remove", const char *);
+    if (path_counts(AT_FDCWD, path) && fails("remove", path, EACCES)) return -1;
+    return named('U', real(path), 0, NULL, AT_FDCWD, path);
 }
 
 int unlinkat(int folder, const char *path, int flags) {
     REAL(int, "unlinkat", int, const char *, int);
     if (path_counts(folder, path) && fails("unlinkat", path, EACCES)) return -1;
-    return real(folder, path, flags);
+    return named('U', real(folder, path, flags), 0, NULL, folder, path);
 }
 
 int rmdir(const char *path) {
     REAL(int, "rmdir", const char *);
     if (path_counts(AT_FDCWD, path) && fails("rmdir", path, EACCES)) return -1;
-    return real(path);
+    return named('U', real(path), 0, NULL, AT_FDCWD, path);
 }
 
 int mkdir(const char *path, mode_t mode) {
     REAL(int, "mkdir", const char *, mode_t);
     if (path_counts(AT_FDCWD, path) && fails("mkdir", path, ENOSPC)) return -1;
-    return real(path, mode);
+    return named('M', real(path, mode), 0, NULL, AT_FDCWD, path);
 }
 
 #define SENDFILE(name, offset_type) \
     ssize_t name(int to, int from, offset_type *at, size_t size) { \
         REAL(ssize_t, #name, int, int, offset_type *, size_t); \
         if (file_counts(to) && fails("sendfile", NULL, ENOSPC)) return -1; \
-        return real(to, from, at, size); \
+        return written(to, real(to, from, at, size), -1); \
     }
 SENDFILE(sendfile, off_t)
 SENDFILE(sendfile64, off64_t)
@@ -304,5 +402,49 @@ ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size
                         unsigned flags) {
     REAL(ssize_t, "copy_file_range", int, off64_t *, int, off64_t *, size_t, unsigned);
     if (file_counts(to) && fails("copy_file_range", NULL, ENOSPC)) return -1;
-    return real(from, from_at, to, to_at, size, flags);
+    ssize_t done = real(from, from_at, to, to_at, size, flags);
+    return written(to, done, to_at ? (long)*to_at - done : -1);
+}
+
+/* Allocations: of at least so many bytes, counted since fault_allocate(); one of them fails. */
+static long allocation_at;
+static size_t allocation_least;
+static int allocating;
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+void fault_allocate(long at, size_t least) {
+    allocation_at = at;
+    allocation_least = least;
+    atomic_store(&fault->allocations, 0);
+    allocating = 1;
+}
+
+long fault_allocations(void) { return atomic_load(&fault->allocations); }
+
+static int lacks(size_t size) {
+    if (!allocating || size < allocation_least) return 0;
+    if (atomic_fetch_add(&fault->allocations, 1) + 1 != allocation_at) return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+void *malloc(size_t size) { return lacks(size) ? NULL : __libc_malloc(size); }
+void *calloc(size_t many, size_t size) {
+    return lacks(many * size) ? NULL : __libc_calloc(many, size);
+}
+void *realloc(void *old, size_t size) { return lacks(size) ? NULL : __libc_realloc(old, size); }
+void *aligned_alloc(size_t to, size_t size) { return lacks(size) ? NULL : __libc_memalign(to, size); }
+int posix_memalign(void **into, size_t to, size_t size) {
+    void *made = lacks(size) ? NULL : __libc_memalign(to, size);
+    if (!made) return ENOMEM;
+    *into = made;
+    return 0;
+}
+
+void *mmap(void *where, size_t size, int access, int how, int file, off_t at) {
+    REAL(void *, "mmap", void *, size_t, int, int, int, off_t);
+    if ((how & MAP_ANONYMOUS) && lacks(size)) return MAP_FAILED;
+    return real(where, size, access, how, file, at);
 }

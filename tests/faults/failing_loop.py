@@ -8,15 +8,19 @@ is; the same command line, run once more, ends in the bytes of the undisturbed r
 
 from __future__ import annotations
 
+import copy
 import errno
 import itertools
 import shutil
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from forks import Done, Fault, Forks
 from kubernetes_support import listed, node, pod, written
+from power_loss import ENDED, Disk, Image, images, put_down
 from sizing_support import written_set
 from store_support import tree
 from tests_support import TraceFolder
@@ -27,6 +31,8 @@ ERRORS = (0, -1, errno.ENOSPC, errno.EIO, errno.EACCES)
 #: Files that may differ between two undisturbed runs: they hold wall-clock times.
 TIMED = ("timing.parquet", "report.html")
 _LOCK = ".lock"
+#: After which call the power goes, and the kind of what is on the disk then.
+PowerPoint = tuple[int, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,16 +134,19 @@ class Loss:
     """A point at which something went wrong."""
 
     scenario: str
-    fault: Fault
-    what: str
+    point: str
     why: str
 
     def __str__(self) -> str:
-        kind = "reading call" if self.fault.reading else "call"
-        error = errno.errorcode.get(
-            self.fault.error, {0: "killed", -1: "usual error"}.get(self.fault.error, "?")
-        )
-        return f"{self.scenario}: {kind} {self.fault.at} ({self.what}; {error}): {self.why}"
+        return f"{self.scenario}: {self.point}: {self.why}"
+
+
+def _named(fault: Fault, what: str) -> str:
+    if fault.allocation:
+        return f"allocation {fault.allocation}"
+    kind = "reading call" if fault.reading else "call"
+    plain = {0: "killed", -1: "usual error"}.get(fault.error, "?")
+    return f"{kind} {fault.at} ({what}; {errno.errorcode.get(fault.error, plain)})"
 
 
 class Loop:
@@ -206,7 +215,49 @@ class Loop:
         self._restore()
         done = self._run(fault)
         why = self._after_failure(fault, done) or self._after_second_run()
-        return None if why is None else Loss(self.scenario.name, fault, done.what, why)
+        return None if why is None else Loss(self.scenario.name, _named(fault, done.what), why)
+
+    def power_points(self, most: int) -> list[PowerPoint]:
+        """Moments at which the power may go, evenly spread, the end among them.
+
+        Each gives another image of the disk.
+        """
+        self._restore()
+        self._disk, self._record = Disk(self._work), self._work.with_name("record")
+        done = self._run(Fault(), record=self._record)
+        assert done.code == 0, done.err
+        every = [(at, kind) for at, kind, _ in self._images(check=True)]
+        few = min(most, len(every))
+        return [every[-1 - at * len(every) // few] for at in range(few)]
+
+    def try_power(self, points: Collection[PowerPoint]) -> Iterator[Loss | None]:
+        """Open what is left of the disk at these moments, run again; what was lost, if anything."""
+        for at, kind, image in self._images(check=False):
+            if (at, kind) not in points:
+                continue
+            shutil.rmtree(self._work)
+            self._work.mkdir()
+            put_down(image, self._work)
+            why = self._after_power(acknowledged=at == ENDED) or self._after_second_run()
+            yield None if why is None else Loss(self.scenario.name, f"power at {at}, {kind}", why)
+
+    def _images(self, *, check: bool) -> Iterator[tuple[int, str, Image]]:
+        work = self._work if check else None
+        return images(copy.deepcopy(self._disk), self._record, work)
+
+    def _after_power(self, *, acknowledged: bool) -> str | None:
+        now = _files(self._work)
+        if acknowledged and (wrong := self._differences(now)):
+            return f"acknowledged, but {wrong}"
+        return self._is_damaged(now)
+
+    def allocation_points(self, count: int) -> list[Fault]:
+        """So many allocations, evenly spread over those that are made."""
+        self._restore()
+        done = self._run(Fault(allocation=sys.maxsize))
+        assert done.code == 0, done.err
+        few = min(count, done.allocations)
+        return [Fault(allocation=1 + at * done.allocations // few) for at in range(few)]
 
     def _prepared(self) -> dict[str, str]:
         for command in self.scenario.before:
@@ -227,13 +278,15 @@ class Loop:
         shutil.rmtree(self._work, ignore_errors=True)
         shutil.copytree(self._start, self._work)
 
-    def _run(self, fault: Fault | None = None, *, sites: bool = False) -> Done:
+    def _run(self, fault: Fault | None = None, **noted: Any) -> Done:
         return self._forks.run(
-            *self.scenario.command, folder=self._work, fault=fault, seconds=120, sites=sites
+            *self.scenario.command, folder=self._work, fault=fault, seconds=120, **noted
         )
 
     def _after_failure(self, fault: Fault, done: Done) -> str | None:
-        if self.scenario.side_by_side and done.calls < fault.at:
+        if fault.allocation and done.code is not None:
+            pass  # some libraries end the process, which is as good as any other end
+        elif self.scenario.side_by_side and done.calls < fault.at:
             pass  # workers make some calls more or fewer, as their turns come
         elif fault.error == 0:
             if done.code != -9:
@@ -250,6 +303,10 @@ class Loop:
             }
             if wrong := self._differences(meant):
                 return f"exit code 0, but {wrong}"
+        return self._is_damaged(now)
+
+    def _is_damaged(self, now: dict[str, str]) -> str | None:
+        """Whether a result is half there, or the store cannot be read."""
         for result in self.scenario.whole:
             if wrong := self._torn(result, now):
                 return wrong

@@ -50,6 +50,9 @@ def _failing_calls() -> ctypes.CDLL | None:
     calls = ctypes.CDLL(None)
     calls.fault_arm.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int]
     calls.fault_count.restype = ctypes.c_long
+    calls.fault_allocations.restype = ctypes.c_long
+    calls.fault_record.argtypes = [ctypes.c_char_p]
+    calls.fault_allocate.argtypes = [ctypes.c_long, ctypes.c_size_t]
     calls.fault_what.restype = ctypes.c_char_p
     calls.fault_site.argtypes = [ctypes.c_long]
     calls.fault_site.restype = ctypes.POINTER(_Site)
@@ -127,6 +130,7 @@ def _answer(request: dict[str, Any], calls: ctypes.CDLL | None) -> dict[str, Any
     return {
         "code": code,
         "calls": calls.fault_count() if calls else 0,
+        "allocations": calls.fault_allocations() if calls else 0,
         "sites": _sites(calls) if calls and request.get("sites") else [],
         "what": calls.fault_what().decode(errors="replace") if calls else "",
         "seconds": time.monotonic() - started,
@@ -155,6 +159,10 @@ def _run(request: dict[str, Any], calls: ctypes.CDLL | None) -> None:
         if calls is not None and request.get("fault"):
             fault = request["fault"]
             root = str(Path(request["root"]).resolve()).encode()
+            if request.get("record"):
+                calls.fault_record(request["record"].encode())
+            if fault["allocation"]:
+                calls.fault_allocate(fault["allocation"], fault["least_bytes"])
             calls.fault_arm(root, fault["at"], fault["error"], int(fault["reading"]))
         code = run(cast("list[str]", request["arguments"]))
         sys.stdout.flush()

@@ -30,11 +30,14 @@ class Fault:
     at : the first, second, ... call of its kind; 0 for none
     error : an errno; 0 kills the process at the call, -1 is the usual errno of such a call
     reading : whether opens for reading are counted, or all calls that change something
+    allocation : the first, second, ... allocation fails, of at least ``least_bytes``; 0 for none
     """
 
     at: int = 0
     error: int = -1
     reading: bool = False
+    allocation: int = 0
+    least_bytes: int = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,7 @@ class Done:
     out: str
     err: str
     calls: int
+    allocations: int
     what: str
     seconds: float
     sites: list[str]
@@ -151,8 +155,12 @@ class Forks:
         seconds: float = 60,
         memory_bytes: int = 0,
         sites: bool = False,
+        record: Path | None = None,
     ) -> Done:
-        """Run a command line in a folder; with ``sites``, note where its calls come from."""
+        """Run a command line in a folder; with ``sites``, note where its calls come from.
+
+        ``record`` is a file that gets every call that changes something, with the bytes of writes.
+        """
         words = [str(word) for word in arguments]
         request: dict[str, Any] = {
             "arguments": words,
@@ -161,6 +169,7 @@ class Forks:
             "seconds": seconds,
             "memory_bytes": memory_bytes,
             "sites": sites,
+            "record": "" if record is None else str(record),
             "stdout": str(self._folder / "stdout"),
             "stderr": str(self._folder / "stderr"),
         }
