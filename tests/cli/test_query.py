@@ -27,3 +27,6 @@ def test_a_value_that_is_nowhere_is_named(
     told = capsys.readouterr()
     assert told.err == said
     assert ("0 rows" in told.out) == bool(said)
+    formulas = "SELECT '=1+1' AS a, '-5' AS b, -1 AS c, '+x' AS d"
+    assert run(["query", str(tmp_path / "store"), formulas, "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "a,b,c,d\n'=1+1,-5,-1,'+x\n"

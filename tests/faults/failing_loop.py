@@ -247,9 +247,7 @@ class Loop:
 
     def _after_power(self, *, acknowledged: bool) -> str | None:
         now = _files(self._work)
-        if acknowledged and (wrong := self._differences(now)):
-            return f"acknowledged, but {wrong}"
-        return self._is_damaged(now)
+        return self._is_not_done(now) if acknowledged else self._is_damaged(now)
 
     def allocation_points(self, count: int) -> list[Fault]:
         """So many allocations, evenly spread over those that are made."""
@@ -294,16 +292,21 @@ class Loop:
         elif done.complaint is not None:
             return done.complaint
         now = _files(self._work)
-        if fault.error != 0 and done.code == 0:
-            # what could not be cleared away is hidden, and the next run clears it
-            meant = {
-                name: digest
-                for name, digest in now.items()
-                if name in self._new or not _is_hidden(name)
-            }
-            if wrong := self._differences(meant):
-                return f"exit code 0, but {wrong}"
-        return self._is_damaged(now)
+        acknowledged = done.code == 0 and bool(fault.error)
+        return self._is_not_done(now) if acknowledged else self._is_damaged(now)
+
+    def _is_not_done(self, now: dict[str, str]) -> str | None:
+        """Whether something else stands there than the command says that it has done.
+
+        What could not be cleared away is hidden, and the next run clears it.
+        """
+        meant = {
+            name: digest
+            for name, digest in now.items()
+            if name in self._new or not _is_hidden(name)
+        }
+        wrong = self._differences(meant)
+        return f"exit code 0, but {wrong}" if wrong else self._is_damaged(now)
 
     def _is_damaged(self, now: dict[str, str]) -> str | None:
         """Whether a result is half there, or the store cannot be read."""

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import itertools
+import time
+from email.message import Message
+
 import numpy as np
 import pytest
 
+from tracekit.fetch.http import Reply
 from tracekit.fetch.retry import FetchError, Retries
 
 BROKEN = FetchError("the line broke")
@@ -39,3 +44,22 @@ def test_refusals_are_given_up_sooner() -> None:
     assert [retries.given_up(failed, BROKEN) for failed in range(1, 6)] == [False] * 4 + [True]
     assert [retries.given_up(failed, REFUSED) for failed in (1, 2)] == [False, True]
     assert Retries(tries=1).given_up(1, REFUSED)
+
+
+class Dripping:
+    """A server that sends a byte at a time, and never ends."""
+
+    status = 200
+    headers = Message()
+
+    def read1(self, _count: int) -> bytes:
+        time.sleep(0.03)
+        return b"x"
+
+
+def test_who_sends_next_to_nothing_is_given_up() -> None:
+    reply = Reply(Dripping(), "http://slow/", timeout_s=1.0)  # type: ignore[arg-type]
+    reads = iter(lambda: reply.read(100), b"")
+    with pytest.raises(FetchError):
+        for _ in itertools.islice(reads, 100):
+            pass

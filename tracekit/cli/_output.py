@@ -131,7 +131,7 @@ def _plain(value: Any) -> Any:
 
 
 def _flat(frame: Any) -> Any:
-    """A frame whose lists, structs and bytes are texts, as CSV has nothing else."""
+    """A frame as CSV can hold it: lists, structs and bytes are texts, and no text is a formula."""
     import polars as pl
 
     made = [
@@ -139,7 +139,16 @@ def _flat(frame: Any) -> Any:
         for name, kind in frame.schema.items()
         if kind.is_nested() or isinstance(kind, pl.Binary | pl.BaseExtension)
     ]
-    return frame.with_columns(made) if made else frame
+    flat = frame.with_columns(made)
+    formula = [
+        pl.when(pl.col(name).str.contains(_FORMULA))
+        .then(pl.concat_str(pl.lit("'"), pl.col(name)))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name, kind in flat.schema.items()
+        if kind == pl.String
+    ]
+    return flat.with_columns(formula)
 
 
 def _text(value: Any) -> str | None:
@@ -191,6 +200,8 @@ def _fits(frame: Any) -> bool:
     return sum(widths) <= WIDTH
 
 
+#: A text that a spreadsheet would compute; a number is none.
+_FORMULA = r"^(?:[=@\t\r]|[+-].*[^\d.eE+-])"
 #: Formats of files, which their endings say; a name with none of its own says nothing.
 _FILE_FORMATS, _SILENT = ("csv", "json", "parquet"), ("", "txt")
 

@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import ssl
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,8 @@ _HINTS = {
     HTTPStatus.FORBIDDEN: "the server refuses this file; another mirror: --base-url URL",
     HTTPStatus.NOT_FOUND: "the base URL may be wrong, or the mirror incomplete: --base-url URL",
 }
+#: Who sends less is as good as silent.
+_SLOWEST_BYTES_PER_S = 64
 #: So much of an answer is read at once.
 CHUNK_BYTES = 1 << 18
 #: So much of an answer is read for its reason.
@@ -78,10 +81,11 @@ class Remote:
 class Reply:
     """A server's answer: bytes from ``start`` on of the content that ``remote`` describes."""
 
-    def __init__(self, response: http.client.HTTPResponse, url: str) -> None:
+    def __init__(self, response: http.client.HTTPResponse, url: str, timeout_s: float) -> None:
         self._response, self._url = response, url
         self.start, self.remote = 0, _remote(response, response.headers.get("Content-Length"))
         self._length, self._read, self._broke = self.remote.length, 0, False
+        self._timeout_s, self._since_s, self._before = timeout_s, time.monotonic(), 0
         if response.status == HTTPStatus.PARTIAL_CONTENT:
             found = re.fullmatch(
                 r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "")
@@ -97,7 +101,23 @@ class Reply:
             except http.client.IncompleteRead as error:
                 found, self._broke = error.partial, True
         self._read += len(found)
+        if found:
+            self._check_pace()
         return found
+
+    def _check_pace(self) -> None:
+        """Raise FetchError where hardly anything came in the time that silence may last."""
+        now_s = time.monotonic()
+        if now_s - self._since_s < self._timeout_s:
+            return
+        came = self._read - self._before
+        if came < _SLOWEST_BYTES_PER_S * self._timeout_s:
+            raise FetchError(
+                f"{urlsplit(self._url).netloc} sent {came:,} bytes in {self._timeout_s:g} s:"
+                f" {self._url}",
+                hint="a longer patience: --timeout 300",
+            )
+        self._since_s, self._before = now_s, self._read
 
     @property
     def cut(self) -> bool:
@@ -140,7 +160,7 @@ def request(
     with _as_fetch_error(url):
         response = _opener(url).open(asked, timeout=timeout_s)
     try:
-        yield Reply(response, url)
+        yield Reply(response, url, timeout_s)
     finally:
         response.close()
 

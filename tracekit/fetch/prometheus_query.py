@@ -1,5 +1,6 @@
 """One query to a Prometheus: how it is asked, slice by slice, and what came of it."""
 
+import codecs
 import json
 import shlex
 from collections.abc import Sequence
@@ -209,7 +210,7 @@ def _write(plan: QueryPlan, start: int, end: int, part: Path, server: Server) ->
     """The answer as it came, with the query's name and text before its own members."""
     asked = {"name": plan.name, "query": plan.promql, "step_s": plan.step_s}
     chunks = server.asked(plan.promql, start, end, plan.step_s)
-    first = next(chunks, b"").lstrip()
+    first = next(chunks, b"").removeprefix(codecs.BOM_UTF8).lstrip()
     if not first.startswith(b"{"):
         raise server.strange(first)
     with packing(part) as out:

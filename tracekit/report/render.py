@@ -43,6 +43,12 @@ class ReportSummary(Shown):
     left_out: tuple[str, ...] = ()
 
 
+#: Characters that turn the direction of a text, so that a name reads as another; and what stands in
+#: their place.
+_TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_UNSHOWN = "\ufffd"
+
+
 def render(
     source: Path,
     out: Path,
@@ -113,6 +119,8 @@ def _rendered(data: Data, progress: Progress, left_out: list[str]) -> tuple[str,
         packed={name: _packed(text) for name, text in libraries.items()},
         script_hashes=[_hash(script) for script in (*scripts.values(), *libraries.values())],
     )
+    for code in _TURNING:
+        html = html.replace(chr(code), _UNSHOWN).replace(f"\\u{code:04x}", _UNSHOWN)
     return html, printer.answer
 
 

@@ -98,7 +98,7 @@ def _broken(line: int, text: str, table: str) -> Broken:
 def _reason(text: str) -> str:
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f"is no JSON: {error}"
     kind = type(found).__name__
     if not isinstance(found, dict):

@@ -8,6 +8,7 @@ VALUE_CUT_OFF = "is cut off: the file ends before the value does"
 LIST_CUT_OFF = "is cut off: the file ends before the list does"
 NESTED = "is nested too deeply"
 TOO_LONG = "holds a number of too many digits"
+TOO_LARGE = "is longer than the 16 MiB that are read of one object"
 NO_OBJECT = "is no object of Kubernetes"
 #: It is whole and of no object: the log lacks what changed until its next event.
 WATCH_ENDED = "is an error of the watch"
@@ -18,7 +19,7 @@ PARTIAL_ANSWER = "is of an answer that came with a warning"
 #: It is of no row: the file has what a table holds by other metrics alone.
 UNREAD = "is of metrics that are not read"
 
-UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, NO_OBJECT)
+UNREADABLE = (NO_JSON, VALUE_CUT_OFF, LIST_CUT_OFF, NESTED, TOO_LONG, TOO_LARGE, NO_OBJECT)
 
 #: The defects that such rejects are counted as.
 UNREADABLE_DEFECT, WATCH_DEFECT = "unreadable_document", "watch_error"

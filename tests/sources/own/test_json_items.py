@@ -8,7 +8,8 @@ import pytest
 from reading_support import opened
 
 from tracekit.errors import TracekitError
-from tracekit.sources.own._json_items import items
+from tracekit.sources.own._json_items import Item, items
+from tracekit.sources.unreadable import TOO_LARGE
 
 LIST = r'{"items": [{"a": true, "b": -1.5e3}, {"c": "x\u00e9\n", "d": null}]}'
 
@@ -38,3 +39,14 @@ def test_what_is_wrong_near_the_end_is_not_cut_off(tmp_path: Path, wrong: str, p
     said = _said(tmp_path, wrong)
     assert "object 2 is no JSON: Expecting" in said
     assert f"before {place}" in said
+
+
+def test_no_object_is_so_long_that_memory_runs_out(tmp_path: Path) -> None:
+    assert TOO_LARGE in _said(tmp_path, '{"items": [{"a": "' + "x" * (18 << 20) + '"}]}')
+
+
+def test_half_of_a_character_loses_no_more_than_itself(tmp_path: Path) -> None:
+    path = tmp_path / "some.json"
+    path.write_text(r'{"items": [{"a\ud800": "p\udfff"}, {"b": "\ud83d\ude00"}]}')
+    found = [item.value for item in items(opened(path)) if isinstance(item, Item)]
+    assert found == [{"a?": "p?"}, {"b": "\U0001f600"}]

@@ -2,17 +2,29 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import SHOWN_CHARACTERS, Head, Opened
-from tracekit.sources.unreadable import LIST_CUT_OFF, NESTED, NO_JSON, TOO_LONG, VALUE_CUT_OFF
+from tracekit.sources.unreadable import (
+    LIST_CUT_OFF,
+    NESTED,
+    NO_JSON,
+    TOO_LARGE,
+    TOO_LONG,
+    VALUE_CUT_OFF,
+)
 
 _CHUNK_CHARS = 1 << 20
+#: A longer value is not read: as objects it takes twenty times the memory of its text.
+_LONGEST_CHARS = 16 << 20
 #: So near to its end a text may be called wrong only because the rest has not been read yet.
 _NEAR_END = 16
+#: How JSON spells half of a character, which is none if the other half is missing.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 #: So much of a text is shown where it is wrong.
 _PLACE = 20
 #: What may stand at the end of a text that is cut off.
@@ -175,6 +187,8 @@ class _Text:
                 raise _WrongError(TOO_LONG) from None
             if end == len(self._buffer) and self._more():
                 continue
+            if _SURROGATE.search(self._buffer, self._at, end):
+                value = _as_text(value)
             self._at = end
             return value
 
@@ -198,10 +212,19 @@ class _Text:
         if self._ended:
             return False
         rest = self._buffer[self._at :]
-        data = self._source.read(max(_CHUNK_CHARS, len(rest)))
+        room = _LONGEST_CHARS - len(rest)
+        if room <= 0:
+            raise _WrongError(TOO_LARGE)
+        data = self._source.read(min(max(_CHUNK_CHARS, len(rest)), room + _CHUNK_CHARS))
         self._ended = not data
         self._buffer, self._at = rest + data, 0
         return bool(data)
+
+
+def _as_text(value: Any) -> Any:
+    """The value, in which halves of a character have become '?': no file can hold them."""
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return json.loads(text)
 
 
 def _ends_early(error: json.JSONDecodeError) -> bool:

@@ -61,7 +61,7 @@ def _trace(opened: Opened) -> Mapping[str, Any]:
 def _unwritten(data: bytes, name: str) -> Any:
     try:
         return json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TracekitError(f"{name} is no whole JSON: {error}") from None
 
 

@@ -53,7 +53,7 @@ def _keys(head: Head) -> set[str]:
     for line in head.lines[:_LOOKED_AT]:
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         found |= row.keys() if isinstance(row, dict) else set()
     return found

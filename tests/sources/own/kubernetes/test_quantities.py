@@ -39,7 +39,9 @@ def test_quantities_are_those_of_kubernetes(text: str, value: str) -> None:
     assert amount(text) == float(Decimal(value))
 
 
-@pytest.mark.parametrize("text", ["", "two", "1 GB", "5%", "$3", "nan", "inf", "1_000", "1c"])
+@pytest.mark.parametrize(
+    "text", ["", "two", "1 GB", "5%", "$3", "nan", "inf", "1_000", "1c", "1e19"]
+)
 def test_other_texts_are_no_quantities(text: str) -> None:
     with pytest.raises(QuantityError, match="expected a quantity"):
         amount(text)

@@ -232,7 +232,7 @@ def _merged(stated: str | None, own: dict[str, str]) -> str | None:
     if stated is not None:
         try:
             found = json.loads(stated)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
     whole = found if isinstance(found, dict) else {"labels": stated}
     return json.dumps({**whole, **own}) if whole or own else None

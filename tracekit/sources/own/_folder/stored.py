@@ -136,7 +136,7 @@ def _agree(now: str, first: str | None, *, merged: bool) -> bool:
     """Whether two documents say the same; of those that are merged, nothing else of one thing."""
     try:
         one, other = json.loads(now), json.loads(first or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     if merged and isinstance(one, dict) and isinstance(other, dict):
         return all(str(other.get(key, value)) == str(value) for key, value in one.items())

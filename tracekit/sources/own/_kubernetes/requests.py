@@ -37,6 +37,10 @@ def resource(name: str) -> str:
     return _NAMES.get(name, name)
 
 
+#: Kubernetes states no larger quantity.
+_LARGEST = 2.0**63
+
+
 def unit(name: str) -> str:
     """The unit of a resource, by the store's name of it."""
     return _UNITS.get(name, "bytes" if name.startswith("hugepages") else "count")
@@ -46,7 +50,8 @@ def unit(name: str) -> str:
 def amount(quantity: str) -> float:
     """A quantity in cores, bytes or pieces; raises QuantityError for another text.
 
-    The suffixes are those of Kubernetes: n, u, m, k, M, G, T, P, E, and Ki to Ei.
+    The suffixes are those of Kubernetes: n, u, m, k, M, G, T, P, E, and Ki to Ei; the largest
+    quantity is Kubernetes' own, 2**63.
     """
     text = quantity.strip()
     value = math.inf
@@ -54,7 +59,7 @@ def amount(quantity: str) -> float:
         exponent = int(read["exponent"] or 0) + _POWERS.get(read["decimal"] or "", 0)
         # a decimal text is rounded once, so that 0.3m is the float nearest to 0.0003
         value = float(f"{read['number']}e{exponent}") * 2.0 ** _BINARY.get(read["binary"] or "", 0)
-    if not math.isfinite(value):
+    if not abs(value) <= _LARGEST:
         raise QuantityError(f"is '{text[:60]}', expected a quantity such as 100m or 2Gi")
     return value
 

@@ -25,6 +25,9 @@ class Distances:
         """Samples of one series."""
         if len(times_ms) > _TOO_FEW:
             steps = np.rint(np.diff(times_ms) / 1000.0)
+            steps = steps[steps >= 0]  # a series that goes backwards is a reject
+            if not len(steps):
+                return
             if steps.min() == steps.max():
                 self._counts[int(steps[0])] += len(steps)
                 return
