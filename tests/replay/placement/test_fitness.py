@@ -95,6 +95,8 @@ def test_what_came_after_the_newest_sample_counts_by_its_request() -> None:
         ("dominance=0.5", "at least 1"),
         ("load_weights=io:1", "must be of one of"),
         ("load_weights=cpu:0", "sum to 0"),
+        ("left_weights=io:1", "must be of one of"),
+        ("critical_loads=cpu:1.1", "at most 1"),
         ("batch_size=0", "at least 1"),
         ("population=1", "at least 2"),
         ("alpha=3", "at most 2"),

@@ -38,7 +38,8 @@ def plain_fitness(
 ) -> float:
     """A batch's fitness, container by container in plain numbers."""
     ground = policy.ground(seen, np.arange(len(seen.capacity)))
-    used = ground.used.copy()
+    used, peak = ground.used.copy(), ground.peak.copy()
+    critical = policy.critical(ground)
     free = (seen.allocatable - seen.requested)[:, ground.columns].astype(float)
     mu, nu, score = policy.mu(ground), policy.nu(ground), 0.0
     for pod, node in zip(pods, nodes, strict=True):
@@ -46,18 +47,19 @@ def plain_fitness(
         kind, parts, room = int(policy.kinds(ground, pod)[node]), 0.0, True
         for r in range(len(want)):
             left = total[r] - used[node, r]
-            load = (want[r] + used[node, r]) / total[r] if total[r] > 0 else 1.0
+            load = (want[r] + peak[node, r]) / total[r] if total[r] > 0 else 1.0
             room &= want[r] == 0 or (want[r] <= left and want[r] <= free[node, r])
-            room &= policy.tcrit_mode != "hard" or load <= policy.tcrit
+            room &= policy.tcrit_mode != "hard" or load <= critical[r]
             share = want[r] / left if want[r] and left > 0 else 0.0
-            parts += mu[kind, r] * (1 - share) + nu[r] * (policy.tcrit - load)
+            parts += mu[kind, r] * (1 - share) + nu[r] * (critical[r] - load)
             if policy.tcrit_mode == "penalty":
-                parts -= 10 * max(load - policy.tcrit, 0.0)
+                parts -= 10 * max(load - critical[r], 0.0)
         if not room:
             score -= 10.0
             continue
         score += parts if objective != "imbalance" else 0.0
         used[node] += want
+        peak[node] += want
         free[node] -= want
     if objective != "score":
         shares = np.divide(used, ground.total, out=np.zeros(used.shape), where=ground.total > 0)
@@ -72,9 +74,12 @@ def plain_fitness(
     some.sampled_from(["score", "imbalance", "score+z"]),
     some.sampled_from(["soft", "hard", "penalty"]),
     some.sampled_from([FOUR, FOUR[:2]]),
+    some.sampled_from(
+        ["", ",critical_loads=cpu:0.3+net:0.6,left_weights=cpu:3+memory:1,left_basis=requests"]
+    ),
 )
 def test_batches_are_judged_as_plain_loops_say(
-    seed: int, objective: str, mode: str, resources: tuple[str, ...]
+    seed: int, objective: str, mode: str, resources: tuple[str, ...], apart: str
 ) -> None:
     rng = np.random.default_rng(seed)
     nodes, size, wide = int(rng.integers(1, 6)), int(rng.integers(1, 6)), len(resources)
@@ -83,7 +88,7 @@ def test_batches_are_judged_as_plain_loops_say(
     used = rng.random((2, nodes, 2))
     seen = cluster(total, taken, used=used, resources=resources)
     pods = [waiting(*rng.integers(0, 30, wide)) for _ in range(size)]
-    policy = fitness_policy(f"tbesk_exact[tcrit_mode={mode},type_ref=mean]")
+    policy = fitness_policy(f"tbesk_exact[tcrit_mode={mode},type_ref=mean{apart}]")
     judged = BatchFitness(policy, seen, Batch(containers=tuple(pods)), objective)
     proposals = rng.integers(0, nodes, (7, size))
     fitness, _ = judged.fitness(proposals)

@@ -33,7 +33,10 @@ UNKNOWN = math.inf
 
 #: What critical loads mean, and what a batch is judged by: places in ``rules``.
 SOFT, HARD, PENALTY = 0.0, 1.0, 2.0
-TCRIT, MODE, EXCESS, OF_SCORE, OF_IMBALANCE = range(5)
+MODE, EXCESS, OF_SCORE, OF_IMBALANCE = range(4)
+#: Places in the first axis of ``ground`` and of ``loads``.
+TOTAL, USED, PEAK = range(3)
+WEIGHT, CRITICAL = range(2)
 
 
 def _suits(
@@ -43,22 +46,22 @@ def _suits(
     free: FloatArray,
     ground: FloatArray,
     mu: FloatArray,
-    nu: FloatArray,
+    loads: FloatArray,
     rules: FloatArray,
 ) -> float:
     """Fitness of one container on one node, NaN where there is no room."""
     score = 0.0
     for column in range(len(asked)):
-        total, used = ground[0, node, column], ground[1, node, column] + extra[column]
-        left = total - used
-        load = load_with(asked[column], used, total)
-        above = excess(load, rules[TCRIT])
+        total = ground[TOTAL, node, column]
+        left = total - (ground[USED, node, column] + extra[column])
+        load = load_with(asked[column], ground[PEAK, node, column] + extra[column], total)
+        above = excess(load, loads[CRITICAL, column])
         if not is_enough(asked[column], min(left, free[node, column] - extra[column])):
             return math.nan
         if rules[MODE] == HARD and above > 0.0:
             return math.nan
         score += suits_left(asked[column], left, mu[column])
-        score += suits_load(load, rules[TCRIT], nu[column])
+        score += suits_load(load, loads[CRITICAL, column], loads[WEIGHT, column])
         if rules[MODE] == PENALTY:
             score -= rules[EXCESS] * above
     return score
@@ -134,11 +137,13 @@ class Case(NamedTuple):
     open_nodes : bool, shape (batch, nodes) or (0, nodes) when all are open
     free : float64, shape (nodes, resources)
         What requests leave of each node.
-    ground : float64, shape (2, nodes, resources)
-        Capacities, and what is used of them.
-    mu, nu : float64, shapes (kinds, resources) and (resources,)
-    rules : float64, shape (5,)
-        By ``TCRIT, MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
+    ground : float64, shape (3, nodes, resources)
+        Capacities, what is used of them now, and at the peak.
+    mu : float64, shape (kinds, resources)
+    loads : float64, shape (2, resources)
+        Weights of loads, and critical loads.
+    rules : float64, shape (4,)
+        By ``MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
     alone : float64, shape (batch, nodes)
         Fitness of each container where none of the batch came before it, NaN where it finds no
         room; ``UNKNOWN`` until it is asked for.
@@ -150,7 +155,7 @@ class Case(NamedTuple):
     free: FloatArray
     ground: FloatArray
     mu: FloatArray
-    nu: FloatArray
+    loads: FloatArray
     rules: FloatArray
     alone: FloatArray
 
@@ -174,7 +179,7 @@ def _judge(nodes: IntArray, case: Case, fitness: FloatArray, placed: BoolArray) 
                 if open_nodes.shape[0] == 0 or open_nodes[at, node]:
                     weights = mu[kinds[at, node]]
                     score = _suits(
-                        node, request[at], extra, case.free, ground, weights, case.nu, rules
+                        node, request[at], extra, case.free, ground, weights, case.loads, rules
                     )
                 if not taken:
                     alone[at, node] = score
@@ -242,7 +247,7 @@ def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
 
 @functools.cache
 def _function() -> Pointer:
-    case = types.NamedTuple((F2, I2, B2, F2, F3, F2, F1, F1, F2), Case)
+    case = types.NamedTuple((F2, I2, B2, F2, F3, F2, F2, F1, F2), Case)
     given = types.NamedTuple((I1, case), Given)
     cost = with_functions(cast("FunctionType", _cost), {"_judge": _COMPILED}, {})
     return Pointer(cost, types.int64(F2, types.int64, given, F1))

@@ -71,14 +71,16 @@ class Ground:
 
     Parameters
     ----------
-    total, used : float64, shape (nodes, resources)
-        ``used`` is the S of the equations, in the amounts of ``total``.
+    total, used, peak : float64, shape (nodes, resources)
+        The S of eqs 17 to 20, by which the rest goes, and of eqs 22 to 25, by which loads go, in
+        the amounts of ``total``.
     """
 
     names: tuple[str, ...]
     columns: tuple[int, ...]
     total: FloatArray
     used: FloatArray
+    peak: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +92,22 @@ class FitnessPolicy(PlacementPolicy):
     wants: ClassVar[tuple[str, ...]] = (NET, DISK)
 
     dominance: Dominance = DOMINANCE
+    left_weights: Annotated[
+        Shares,
+        About(
+            "Weights of what is left, mu of the paper, cpu:1+memory:1+net:1+disk:1, for containers"
+            " of every kind; none: by kind and dominance."
+        ),
+    ] = ()
     load_weights: Annotated[
         Shares, About("Weights of the loads, cpu:1+memory:1+net:1+disk:1; none: all alike.")
     ] = ()
     tcrit: Annotated[
         float, About("Critical load of every resource, as a fraction.", minimum=0, maximum=1)
     ] = 0.9
+    critical_loads: Annotated[
+        Shares, About("Critical loads of single resources, cpu:0.8+net:0.9; tcrit for all others.")
+    ] = ()
     tcrit_mode: Annotated[
         Literal["soft", "hard", "penalty"],
         About("Above the critical load: as printed, no room, or 10 times the excess off."),
@@ -103,6 +115,10 @@ class FitnessPolicy(PlacementPolicy):
     basis: Annotated[
         Basis, About("What counts as used: the measured peak, the newest sample, or requests.")
     ] = "peak"
+    left_basis: Annotated[
+        Literal["basis", "peak", "latest", "requests"],
+        About("What counts as used where the rest is weighed (eqs 17 to 20): as basis, or apart."),
+    ] = "basis"
     samples: Annotated[int, About("Samples that the peak is taken over.", minimum=1)] = 20
     type_ref: Annotated[
         Literal["node", "mean"],
@@ -111,19 +127,23 @@ class FitnessPolicy(PlacementPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, weight in self.load_weights:
-            if name not in FOUR or weight < 0:
-                raise ParameterError(
-                    "load_weights",
-                    f"load weight {name}:{weight:g} must be of one of {', '.join(FOUR)}"
-                    " and at least 0",
-                )
-        if self.load_weights and not sum(weight for _, weight in self.load_weights) > 0:
-            raise ParameterError("load_weights", "the load weights sum to 0, expected above 0")
+        for parameter, most in (("left_weights", np.inf), ("load_weights", np.inf),
+                                ("critical_loads", 1.0)):  # fmt: skip
+            for name, amount in getattr(self, parameter):
+                if name not in FOUR or not 0 <= amount <= most:
+                    raise ParameterError(
+                        parameter,
+                        f"{name}:{amount:g} of {parameter} must be of one of {', '.join(FOUR)}"
+                        f" and at least 0{'' if most == np.inf else ', at most 1'}",
+                    )
+        for parameter in ("left_weights", "load_weights"):
+            given = getattr(self, parameter)
+            if given and not sum(weight for _, weight in given) > 0:
+                raise ParameterError(parameter, f"{parameter} sum to 0, expected above 0")
 
     def metric_samples(self) -> int:
         """How many of the newest samples the peak is taken over."""
-        return self.samples if self.basis == "peak" else 1
+        return self.samples if "peak" in (self.basis, self.left_basis) else 1
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Fitness of the container on each node, -0.1 .. 1.9 on nodes with room."""
@@ -162,8 +182,10 @@ class FitnessPolicy(PlacementPolicy):
         names = tuple(name for name, column in found if column is not None)
         columns = tuple(column for _, column in found if column is not None)
         total = snapshot.capacity[nodes][:, columns].astype(np.float64)
-        used = self._used(snapshot, columns, nodes, total)
-        return Ground(names=names, columns=columns, total=total, used=used)
+        peak = self._used(snapshot, columns, nodes, total, self.basis)
+        apart = self.left_basis not in ("basis", self.basis)
+        used = self._used(snapshot, columns, nodes, total, self.left_basis) if apart else peak
+        return Ground(names=names, columns=columns, total=total, used=used, peak=peak)
 
     def request(self, ground: Ground, container: Container) -> FloatArray:
         """What the container asks for, shape (resources,)."""
@@ -178,6 +200,8 @@ class FitnessPolicy(PlacementPolicy):
 
     def mu(self, ground: Ground) -> FloatArray:
         """Weights of what is left, shape (kinds, resources), of sum 1 per kind."""
+        if self.left_weights:
+            return np.tile(_weights(self.left_weights, ground), (3, 1))
         leading = np.array([name in THROTTLED for name in ground.names])
         rows = np.ones((3, len(leading)))
         rows[COMPRESSIBLE, leading] = self.dominance
@@ -186,28 +210,36 @@ class FitnessPolicy(PlacementPolicy):
 
     def nu(self, ground: Ground) -> FloatArray:
         """Weights of the loads, shape (resources,), of sum 1."""
-        given = {FOUR[name]: weight for name, weight in self.load_weights}
-        weights = np.array([given.get(name, 0.0 if given else 1.0) for name in ground.names])
-        if not weights.sum() > 0:
-            weights = np.ones(len(weights))
-        return np.asarray(weights / weights.sum())
+        return _weights(self.load_weights, ground)
+
+    def critical(self, ground: Ground) -> FloatArray:
+        """Critical loads, shape (resources,)."""
+        given = {FOUR[name]: load for name, load in self.critical_loads}
+        return np.array([given.get(name, self.tcrit) for name in ground.names])
 
     def _parts(self, ground: Ground, container: Container) -> tuple[FloatArray, FloatArray]:
         """The weighed terms of R and of L, each of shape (nodes, resources)."""
         request = self.request(ground, container)
         left = ground.total - ground.used
         mu, load = self.mu(ground)[self.kinds(ground, container)], self._load(ground, request)
-        return suits_left(request, left, mu), suits_load(load, self.tcrit, self.nu(ground))
+        return suits_left(request, left, mu), suits_load(
+            load, self.critical(ground), self.nu(ground)
+        )
 
     def _load(self, ground: Ground, request: FloatArray) -> FloatArray:
-        return np.asarray(load_with(request, ground.used, ground.total))
+        return np.asarray(load_with(request, ground.peak, ground.total))
 
     def _excess(self, ground: Ground, container: Container) -> FloatArray:
         load = self._load(ground, self.request(ground, container))
-        return np.asarray(excess(load, self.tcrit))
+        return np.asarray(excess(load, self.critical(ground)))
 
     def _used(
-        self, snapshot: Snapshot, columns: Sequence[int], nodes: IntArray, total: FloatArray
+        self,
+        snapshot: Snapshot,
+        columns: Sequence[int],
+        nodes: IntArray,
+        total: FloatArray,
+        basis: str,
     ) -> FloatArray:
         """S of resources on some nodes; requests where nothing is measured.
 
@@ -215,7 +247,7 @@ class FitnessPolicy(PlacementPolicy):
         """
         requested: FloatArray = snapshot.requested[nodes][:, columns].astype(np.float64)
         usage = snapshot.usage
-        if self.basis == "requests" or usage.time_ms is None:
+        if basis == "requests" or usage.time_ms is None:
             return requested
         fresh = np.zeros_like(requested)
         if usage.requested is not None:
@@ -223,6 +255,15 @@ class FitnessPolicy(PlacementPolicy):
         measured = np.full_like(requested, np.nan)
         for at, column in enumerate(columns):
             with contextlib.suppress(IndexError):  # a history of cpu and memory alone
-                measured[:, at] = usage.peak(column, self.metric_samples())[nodes]
+                measured[:, at] = usage.peak(column, self.samples if basis == "peak" else 1)[nodes]
         known = measured * total + fresh
         return np.where(np.isnan(known), requested, known)
+
+
+def _weights(given: Shares, ground: Ground) -> FloatArray:
+    """Weights of sum 1 of the resources there are; alike where none of them has any."""
+    known = {FOUR[name]: weight for name, weight in given}
+    weights = np.array([known.get(name, 0.0 if known else 1.0) for name in ground.names])
+    if not weights.sum() > 0:
+        weights = np.ones(len(weights))
+    return np.asarray(weights / weights.sum())

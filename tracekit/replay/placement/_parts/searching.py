@@ -93,15 +93,15 @@ class BatchFitness:
             "penalty": batch_fitness.PENALTY,
         }
         shut = batch.open_nodes
-        rules = [policy.tcrit, modes[policy.tcrit_mode], PENALTY, *self.weights[objective]]
+        rules = [modes[policy.tcrit_mode], PENALTY, *self.weights[objective]]
         case = batch_fitness.Case(
             request=np.stack([policy.request(ground, one) for one in batch.containers]),
             kinds=_kinds(policy, ground, batch),
             open_nodes=np.empty((0, len(nodes)), np.bool_) if shut is None else shut,
             free=free.astype(np.float64),
-            ground=np.stack([ground.total, ground.used]),
+            ground=np.stack([ground.total, ground.used, ground.peak]),
             mu=policy.mu(ground),
-            nu=policy.nu(ground),
+            loads=np.stack([policy.nu(ground), policy.critical(ground)]),
             rules=np.array(rules, dtype=np.float64),
             alone=np.full((len(batch.containers), len(nodes)), batch_fitness.UNKNOWN),
         )
