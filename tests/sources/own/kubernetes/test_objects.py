@@ -202,6 +202,32 @@ def test_a_gang_is_what_a_pod_group_says(tmp_path: Path) -> None:
     assert found.rows("container", "gang", "gang_minimum") == [("default/train", 3)]
 
 
+def test_a_gang_is_what_a_pod_says_of_its_group(tmp_path: Path) -> None:
+    """By the fields of Kubernetes 1.35 and of 1.36; a group that is no gang needs one."""
+
+    def group(kind: str, name: str, spec: Object) -> Object:
+        return {"kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+    found = read_list(
+        tmp_path,
+        pod("a", schedulingGroup={"podGroupName": "train"}),
+        pod("b", schedulingGroup={"podGroupName": "loose"}),
+        pod("c", workloadRef={"name": "job", "podGroup": "workers"}),
+        group("PodGroup", "train", {"schedulingPolicy": {"gang": {"minCount": 4}}}),
+        group("PodGroup", "loose", {"schedulingPolicy": {"basic": {}}}),
+        group(
+            "Workload",
+            "job",
+            {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 2}}}]},
+        ),
+    )
+    assert found.rows("container", "gang", "gang_minimum", "not_held") == [
+        ("default/train", 4, None),
+        ("default/loose", 1, None),
+        ("default/job/workers", 2, None),
+    ]
+
+
 def test_a_watch_log_leaves_each_pod_as_it_was_last_and_keeps_lives_apart(tmp_path: Path) -> None:
     first = pod("db-0", meta={"uid": "one"})
     gone = pod("db-0", meta={"uid": "one", "deletionTimestamp": _at(1)}, nodeName="n1")

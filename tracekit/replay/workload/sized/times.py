@@ -112,13 +112,8 @@ def lives(
     rows = there_from(start, recorded.leaves_ms)
     left = containers[rows]
     arrival, leaves = recorded.arrival_ms[rows], recorded.leaves_ms[rows]
-    step_ms, times, span = axis_from(
-        start,
-        arrival,
-        leaves,
-        measured,
-        assumed=(assumptions.arrival_span_ms, assumptions.step_ms),
-    )
+    assumed = (assumptions.arrival_span_ms, assumptions.step_ms)
+    step_ms, times, span = axis_from(start, arrival, leaves, measured, assumed=assumed)
     departure = np.where(np.isnan(leaves), int(times[-1]) + step_ms, leaves).astype(np.int64)
     there, arrival = arrival <= start, np.maximum(arrival, start)
     # a daemon is on its node before anything is placed there, as it is in a cluster

@@ -14,7 +14,7 @@ from tracekit.sources.unreadable import NO_OBJECT, WATCH_ENDED
 
 _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
-_KINDS = ("Node", "Pod", "PodGroup", "PodDisruptionBudget", VOLUME, CLAIM, DEVICES)
+_KINDS = ("Node", "Pod", "PodGroup", "Workload", "PodDisruptionBudget", VOLUME, CLAIM, DEVICES)
 _METRICS_API = "metrics.k8s.io/"
 #: What kubectl get podmetrics prints is a List whose items say what they are.
 _LISTED_METRICS = re.compile(rb'"items"\s*:\s*\[\s*\{\s*"apiVersion"\s*:\s*"metrics\.k8s\.io/')

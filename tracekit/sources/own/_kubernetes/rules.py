@@ -37,8 +37,8 @@ STAYS: Mapping[str, str | None] = {
 #: pod may run. Any other field is named in ``not_held``.
 _HELD_FIELDS = frozenset((
     "affinity", "containers", "initContainers", "nodeName", "nodeSelector", "os", "overhead",
-    "preemptionPolicy", "priority", "resources", "tolerations", "topologySpreadConstraints",
-    "volumes",
+    "preemptionPolicy", "priority", "resources", "schedulingGroup", "tolerations",
+    "topologySpreadConstraints", "volumes", "workloadRef",
 ))  # fmt: skip
 _IDLE_FIELDS = frozenset((
     "activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig", "dnsPolicy",
@@ -52,13 +52,28 @@ _USUAL_SCHEDULER = "default-scheduler"
 _OS, _SYSTEMS = "kubernetes.io/os", ("linux", "windows")
 
 
-def gang(meta: Mapping[str, Any]) -> str | None:
-    """The group whose pods run all or none, by what a scheduler for gangs puts on them."""
+def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
+    """The group whose pods run all or none, by what a scheduler for gangs puts on them.
+
+    Or by the pod's own field: ``schedulingGroup`` from Kubernetes 1.36 on, ``workloadRef`` of 1.35.
+    """
     labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
-    found = [labels.get(key) for key in _GROUP_LABELS]
+    of = spec.get("workloadRef") or {}
+    parts = (of.get(one) for one in ("name", "podGroup", "podGroupReplicaKey"))
+    found = [(spec.get("schedulingGroup") or {}).get("podGroupName"), "/".join(filter(None, parts))]
+    found += [labels.get(key) for key in _GROUP_LABELS]
     found += [notes.get(key) for key in _GROUP_ANNOTATIONS]
     name = next((one for one in found if one), None)
     return f"{meta.get('namespace') or 'default'}/{name}" if name else None
+
+
+def enough_of_group(spec: Mapping[str, Any]) -> int | None:
+    """How many of a PodGroup are enough, as its spec says; one where it is no gang."""
+    policy = spec.get("schedulingPolicy") or spec.get("policy") or {}
+    stated = spec.get("minMember") or (policy.get("gang") or {}).get("minCount")
+    if isinstance(stated, int):
+        return stated
+    return 1 if "basic" in policy else None
 
 
 def zone(labels: Mapping[str, str]) -> str | None:

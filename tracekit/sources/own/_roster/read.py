@@ -236,7 +236,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     container = known.container(thing.name, thing.uid)
     daemon = owner_of(meta)[0] in ("DaemonSet", "Node")
     labels = meta.get("labels") or {}
-    gang = rules.gang(meta)
+    gang = rules.gang(meta, spec)
     budgets = known.budgets_of(pod)
     volumes, unknown = known.volumes.of(pod)
     not_held = rules.all_not_held(pod, budgets, volumes_unknown=unknown and not daemon)

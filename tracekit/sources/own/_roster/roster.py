@@ -226,10 +226,9 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
             known.sizes[thing.name] = _sizes(thing)
             for address in _addresses(thing):
                 known.addresses.setdefault(address, set()).add(thing.name)
-        elif thing.kind == "PodGroup":
-            least = (thing.value.get("spec") or {}).get("minMember")
-            if isinstance(least, int):
-                known.groups[thing.name] = least
+        elif thing.kind in ("PodGroup", "Workload"):
+            with contextlib.suppress(TypeError, AttributeError):
+                _note_groups(known, thing)
         elif thing.kind in (VOLUME, CLAIM, DEVICES):
             with contextlib.suppress(TypeError, AttributeError):
                 known.volumes.note({**thing.value, "kind": thing.kind})
@@ -237,6 +236,16 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
             known.budgets[thing.name] = thing.value.get("spec") or {}
         else:
             _note_pod(known, thing)
+
+
+def _note_groups(known: Roster, thing: Thing) -> None:
+    """A PodGroup, or the groups that a Workload of Kubernetes 1.35 lists."""
+    spec = thing.value.get("spec") or {}
+    several = {f"{thing.name}/{one.get('name')}": one for one in spec.get("podGroups") or ()}
+    for name, one in (several or {thing.name: spec}).items():
+        enough = rules.enough_of_group(one)
+        if enough is not None:
+            known.groups[name] = enough
 
 
 def _note_pod(known: Roster, pod: Thing) -> None:
