@@ -129,10 +129,16 @@ def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "")
 
 
 def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Values of a dataclass's parameters from texts; raises for an unknown name."""
+    """Values of a dataclass's parameters from texts; raises for an unknown name.
+
+    The text of a default is the default, also where it is infinite.
+    """
     hints = _types(kind)
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
     return {
-        name: from_text(owner, name, _known(owner, hints, name), text)
+        name: defaults[name]
+        if name in defaults and text == spell(defaults[name])
+        else from_text(owner, name, _known(owner, hints, name), text)
         for name, text in given.items()
     }
 

@@ -1,6 +1,7 @@
 """One thing per file in a folder: the file's name is the thing's public name."""
 
 import importlib
+import importlib.metadata
 import pkgutil
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -39,6 +40,39 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
             if isinstance(value, kind) and found.setdefault(key.rstrip("_"), value) is not value:
                 raise TracekitError(f"{package.__name__} defines '{key}' twice")
     return dict(sorted(found.items()))
+
+
+def with_brought(
+    found: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
+) -> dict[str, T]:
+    """What is registered here and what installed packages bring, by name, sorted.
+
+    Parameters
+    ----------
+    group : str
+        The entry points' group, such as ``tracekit.policies``; an entry point's name is the name
+        of the thing.
+    belongs : callable
+        Whether a name and its object are one of the kind.
+
+    Raises TracekitError for an object of another kind or name, and for a name that is taken.
+    """
+    every = dict(found)
+    for point in importlib.metadata.entry_points(group=group):
+        thing: T = point.load()
+        if not belongs(point.name, thing):
+            raise TracekitError(
+                f"entry point {point.name} of {group} is {point.value}, which is no {kind} of that"
+                " name",
+                hint=f"write {point.name} = MODULE:OBJECT, the object a {kind}",
+            )
+        if point.name in every:
+            raise TracekitError(
+                f"entry point {point.name} of {group} brings a {kind} whose name is taken",
+                hint="rename the entry point",
+            )
+        every[point.name] = thing
+    return dict(sorted(every.items()))
 
 
 def pick(known: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:

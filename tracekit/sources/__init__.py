@@ -67,10 +67,15 @@ __all__ = [
 
 @functools.cache
 def all_sources() -> dict[str, Source]:
-    """Every source tracekit reads, by name."""
+    """Every source tracekit reads, by name, and those of installed packages."""
     rooms = (importlib.import_module(f"{__name__}.{room}") for room in ("own", "released"))
     found = [registry.instances(room, Source) for room in rooms]
-    return dict(sorted((name, source) for some in found for name, source in some.items()))
+    own = {name: source for some in found for name, source in some.items()}
+    return registry.with_brought(own, "tracekit.sources", _is_source, "source")
+
+
+def _is_source(name: str, brought: object) -> bool:
+    return isinstance(brought, Source) and brought.name == name
 
 
 def is_published(name: str) -> bool:

@@ -17,42 +17,25 @@ from tracekit.cli import run
 from tracekit.replay import measures
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.fast.sampling import CompiledSampler
-from tracekit.replay.measures import all_measures, compared, declared_measures, part_column
+from tracekit.replay.measures import (
+    Measure,
+    all_measures,
+    compared,
+    declared_measures,
+    part_column,
+)
+from tracekit.testing import MeasureContract
 
 MEASURES = all_measures()
-UNITS = {"_ms": "ms", "_per_hour": "1/h", "_fraction": "0..1", "_share": "0..1"}
-COUNTS = {"nodes", "containers", "moves", "node-steps", "container-steps"}
 
 
-@pytest.mark.parametrize("name", MEASURES)
-def test_says_what_it_is(name: str) -> None:
-    one = MEASURES[name]
-    assert one.title[0].isupper()
-    assert one.meaning
-    assert one.formula
-    assert one.group in {"answer", "resource", "detail"}
-    assert one.because, f"{name}: why is {one.better or 'neither end'} better?"
-    assert one.better in {"low", "high", None}
-    assert not any(
-        "{" in text for text in (one.title, one.meaning, one.because, one.short, one.formula)
-    )
+@pytest.mark.parametrize(("name", "measure"), MEASURES.items(), ids=MEASURES)
+class TestEveryMeasure(MeasureContract):
+    """Of the registry each, of CPU and memory one."""
 
-
-@pytest.mark.parametrize("name", MEASURES)
-def test_its_unit_is_stated_and_agrees_with_its_name(name: str) -> None:
-    unit = MEASURES[name].unit
-    ending = next((unit for end, unit in UNITS.items() if name.endswith(end)), None)
-    assert unit in {*COUNTS, *UNITS.values()}
-    assert ending in {unit, None}
-
-
-@pytest.mark.parametrize("name", MEASURES)
-def test_is_taken_in_one_way(name: str) -> None:
-    one = MEASURES[name]
-    assert (one.step is None) != (one.of_run is None)
-    assert one.spoken <= one.compared
-    if one.step:
-        assert one.step.drawn == "" or one.step.drawn.endswith("]"), "an axis states its unit"
+    def test_has_the_words_of_its_resource(self, name: str, measure: Measure) -> None:
+        texts = (measure.title, measure.meaning, measure.because, measure.short, measure.formula)
+        assert not any("{" in text for text in texts), name
 
 
 def test_places_in_the_order_are_taken_once() -> None:

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import container, snapshot
 
-from tracekit import parameters
 from tracekit.replay.engine.decision import decide
 from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.policy.parse import get_policy, parse_policy
-from tracekit.replay.policy.promises import check_promises
 from tracekit.replay.view.choice import fits
 from tracekit.replay.view.snapshot import Snapshot
+from tracekit.testing import PolicyContract
 
 POLICIES = all_policies()
 every_policy = pytest.mark.parametrize("name", POLICIES)
@@ -37,19 +36,9 @@ def state(seen: Snapshot) -> list[bytes]:
     return [value.tobytes() for value in values if isinstance(value, np.ndarray)]
 
 
-@every_policy
-def test_keeps_what_a_users_own_policy_is_asked_to_keep(name: str) -> None:
-    check_promises(POLICIES[name], np.random.default_rng(1))
-    assert all(field.kw_only for field in dataclasses.fields(POLICIES[name]))
-
-
-@every_policy
-def test_its_text_reads_back_as_the_same_policy(name: str) -> None:
-    policy = POLICIES[name](tie="reservoir")
-    assert parse_policy(str(policy)) == policy
-    assert str(parse_policy(str(policy))) == str(policy)
-    spelled = f"{name}[{parameters.spell_all(policy, defaults=True)}]"
-    assert parse_policy(spelled) == policy
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+class TestEveryPolicy(PolicyContract):
+    """Of the registry each."""
 
 
 @every_policy

@@ -89,9 +89,14 @@ _ALWAYS = "max_fraction"
 
 @functools.cache
 def declared_measures() -> tuple[tuple[str, Measure], ...]:
-    """Every measure with its name in the code, in order."""
-    found = registry.named(sys.modules[__name__], Measure).items()
-    return tuple(sorted(found, key=lambda one: one[1].order))
+    """Every measure with its name in the code, in order; those of installed packages, too."""
+    own = registry.named(sys.modules[__name__], Measure)
+    found = registry.with_brought(own, "tracekit.measures", _is_measure, "measure")
+    return tuple(sorted(found.items(), key=lambda one: one[1].order))
+
+
+def _is_measure(name: str, brought: object) -> bool:
+    return name.isidentifier() and isinstance(brought, Measure)
 
 
 @functools.cache

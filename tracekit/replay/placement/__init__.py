@@ -262,5 +262,15 @@ class PlacementPolicy(Parametrised):
 
 @functools.cache
 def all_policies() -> dict[str, type[PlacementPolicy]]:
-    """Every placement policy, by name."""
-    return registry.subclasses(sys.modules[__name__], PlacementPolicy)
+    """Every placement policy, by name: tracekit's, and those of installed packages."""
+    own = registry.subclasses(sys.modules[__name__], PlacementPolicy)
+    return registry.with_brought(own, "tracekit.policies", _is_policy, "placement policy")
+
+
+def _is_policy(name: str, brought: object) -> bool:
+    """A policy's name is that of its file."""
+    return (
+        isinstance(brought, type)
+        and issubclass(brought, PlacementPolicy)
+        and brought.name() == name
+    )

@@ -1,0 +1,112 @@
+"""Contracts that a package of one's own can hold its policies, measures and sources to.
+
+A test derives a class from a contract and gives the thing by a fixture; pytest collects the rest::
+
+    from tracekit.testing import PolicyContract
+
+    class TestMine(PolicyContract):
+        @pytest.fixture
+        def policy(self):
+            return Mine
+
+tracekit's own registries are held to the same. An installed package brings its things by entry
+points of the groups ``tracekit.policies``, ``tracekit.measures`` and ``tracekit.sources``.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from tracekit import parameters
+from tracekit.replay.measures import Measure
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.parse import build_policy
+from tracekit.replay.policy.promises import check_promises
+from tracekit.sources import ClusterFile, ClusterSource, Source, TableFormat
+from tracekit.tables import all_tables
+
+__all__ = ["MeasureContract", "PolicyContract", "SourceContract"]
+
+#: Units that the end of a measure's name states, and those of plain counts.
+_UNITS = {"_ms": "ms", "_per_hour": "1/h", "_fraction": "0..1", "_share": "0..1"}
+_COUNTS = {"nodes", "containers", "moves", "node-steps", "container-steps"}
+
+
+class PolicyContract:
+    """What every placement policy keeps; ``policy`` is its class."""
+
+    def test_keeps_what_is_promised(self, policy: type[PlacementPolicy]) -> None:
+        """Documented, deterministic, one finite number a node, alone as among others."""
+        check_promises(policy, np.random.default_rng(1))
+
+    def test_parameters_are_given_by_name(self, policy: type[PlacementPolicy]) -> None:
+        """A policy's parameters have names where it is spelled."""
+        assert all(field.kw_only for field in dataclasses.fields(policy))
+
+    def test_text_reads_back(self, policy: type[PlacementPolicy]) -> None:
+        """The text of a policy, all defaults spelled, makes the same policy."""
+        made = policy(tie="reservoir")
+        _, given = parameters.split(f"x[{parameters.spell_all(made, defaults=True)}]")
+        assert build_policy(policy, given) == made
+
+
+class MeasureContract:
+    """What every measure of a replay says of itself; ``name`` is the name of the ``measure``."""
+
+    def test_is_described(self, name: str, measure: Measure) -> None:
+        """Words for tables and pages, and a reason for the better end."""
+        assert measure.title[:1].isupper() or measure.per_resource, name
+        assert measure.meaning
+        assert measure.formula
+        assert measure.because
+        assert measure.group in {"answer", "resource", "detail"}
+        assert measure.better in {"low", "high", None}
+
+    def test_unit_agrees_with_the_name(self, name: str, measure: Measure) -> None:
+        """A name that ends in a unit has that unit."""
+        ending = next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
+        assert measure.unit in {*_COUNTS, *_UNITS.values()}
+        assert ending in {measure.unit, None}
+
+    def test_is_taken_in_one_way(self, name: str, measure: Measure) -> None:
+        """At each step or of the whole run; an axis states its unit."""
+        assert (measure.step is None) != (measure.of_run is None), name
+        assert measure.spoken <= measure.compared
+        drawn = measure.step.drawn if measure.step else ""
+        assert drawn == "" or drawn.endswith("]")
+
+
+class SourceContract:
+    """What every source says of itself; ``source`` is the object."""
+
+    def test_is_described(self, source: Source) -> None:
+        """A title, an address, and either described tables or functions that read."""
+        assert source.name
+        assert source.title
+        assert source.url.startswith("https://")
+        assert "" in source.missing_names
+        by_code = isinstance(source, ClusterSource) and bool(source.files)
+        assert bool(source.formats) != by_code
+
+    def test_formats_fill_base_tables(self, source: Source) -> None:
+        """A described table has each column of its base table, and no other."""
+        for one in source.formats:
+            spread = [one.unpivot.name_column, one.unpivot.value_column] if one.unpivot else []
+            expected = [column.name for column in all_tables()[one.table].columns]
+            assert sorted([*one.columns, *spread]) == sorted(expected), one.file_stem
+
+    def test_files_name_base_tables(self, source: Source) -> None:
+        """A function that reads names its tables, its licence and what its files lack."""
+        if isinstance(source, ClusterSource):
+            assert source.licence
+            assert source.lacks
+            for file in source.files:
+                assert file.title
+                assert set(file.tables) <= set(all_tables())
+                assert file.tables
+
+    def test_words_of_files_differ(self, source: Source) -> None:
+        """Each kind of file has a word of its own, by which it is fetched."""
+        files = source.files if isinstance(source, ClusterSource) else ()
+        kinds: list[TableFormat | ClusterFile] = [*source.formats, *files]
+        assert len({kind.word for kind in kinds}) == len(kinds)
