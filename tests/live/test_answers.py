@@ -138,6 +138,8 @@ def test_whole_nodes_and_names_get_one_answer() -> None:
     by_name = _post(server, args(waiting, sorted(fleet.nodes)))
     whole = _post(server, args(waiting, None, [fleet.nodes[one] for one in sorted(fleet.nodes)]))
     assert by_name.body == whole.body
+    verb = _post(server, args(waiting, sorted(fleet.nodes)), "/v1/most_allocated")
+    assert verb.body == by_name.body
     lower = {key.lower(): value for key, value in args(waiting, sorted(fleet.nodes)).items()}
     assert _post(server, lower).body == by_name.body
     assert json.loads(_post(server, args(waiting, [])).body) == []

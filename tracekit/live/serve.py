@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -92,7 +93,7 @@ class Server:
         took = time.perf_counter() - began
         known = path if answer.status not in (404, 405) else "other"
         self.counts[known, answer.status] += 1
-        if path == "/v1/prioritize":
+        if answer.status == HTTPStatus.OK and request.method == "POST":
             self.seconds[bisect.bisect_left(_SECONDS, took)] += 1
             self.seconds_sum += took
         if self.log_requests or answer.status >= 400:
@@ -101,7 +102,8 @@ class Server:
         return answer
 
     def _answer(self, request: Request, path: str, query: dict[str, list[str]]) -> Response:
-        posts: dict[str, Callable[[bytes], bytes]] = {"/v1/prioritize": self._prioritize}
+        verbs = ("prioritize", self.extender.policy.name())
+        posts = dict.fromkeys((f"/v1/{verb}" for verb in verbs), self._prioritize)
         if self.filters:
             posts["/v1/filter"] = self._filter
         gets: dict[str, Callable[[dict[str, list[str]]], Response]] = {
