@@ -18,7 +18,7 @@ MAKERS = {"remark": "remark", "_doubt": "doubt", "_doubt_of": "doubt", "waiting_
 #: Kinds whose causes stand in code; those of other kinds come from results.
 KINDS = (
     "doubt", "broken_rows", "remark", "distorted", "counted", "growth", "use_assumed", "unjudged",
-    "finding",
+    "finding", "file",
 )  # fmt: skip
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from cluster_support import CLUSTER, cluster, rows, stored
-from facts_support import causes
+from facts_support import causes, the
 from kubernetes_support import CREATED_MS, answer, listed, node, pod, series
 
-from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.query.describe import describe
@@ -138,26 +137,10 @@ def test_a_file_that_is_no_such_thing_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("usage", "told"),
-    [
-        (
-            {"cpu": "1m", "memory": "1Mi"},
-            (
-                "2 samples are of 1 container that no file lists, such as default/ghost: they stay"
-                " in container_amount, and no use is worked out of them"
-            ),
-        ),
-        (
-            {"cpu": "1m"},
-            (
-                "1 sample is of 1 container that no file lists, such as default/ghost: it stays in"
-                " container_amount, and no use is worked out of it"
-            ),
-        ),
-    ],
+    ("usage", "samples"), [({"cpu": "1m", "memory": "1Mi"}, 2), ({"cpu": "1m"}, 1)]
 )
-def test_use_of_a_pod_that_no_file_lists_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], usage: dict[str, str], told: str
+def test_use_of_a_pod_that_no_file_lists_is_a_doubt(
+    tmp_path: Path, usage: dict[str, str], samples: int
 ) -> None:
     (tmp_path / "mine").mkdir()
     objects = listed(node("n1"), pod(nodeName="n1"))
@@ -172,10 +155,8 @@ def test_use_of_a_pod_that_no_file_lists_is_told(
     ]
     metrics = {"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "items": measured}
     (tmp_path / "mine" / "metrics.json").write_text(json.dumps(metrics))
-    assert run(["ingest", str(tmp_path / "mine"), str(tmp_path / "store")]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert told in said
-    assert ingest(cluster(tmp_path / "known"), tmp_path / "other").unknown == ""
+    doubt = the(ingest(tmp_path / "mine", tmp_path / "store").doubts, "use_of_unlisted")
+    assert (doubt.value, doubt.about["of"], doubt.about["example"]) == (samples, 1, "default/ghost")
 
 
 def test_a_gap_is_held_and_what_lacks_use_is_told(tmp_path: Path) -> None:

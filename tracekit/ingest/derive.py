@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.crew.crew import Alone
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact
 from tracekit.ingest import shares
 from tracekit.ingest.coordinate import Coordinator, Events
 from tracekit.ingest.repeated.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
@@ -45,10 +46,10 @@ _READ = ("container", "container_resource", "container_amount", "node_resource",
 
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
-) -> str:
+) -> tuple[Fact, ...]:
     """Compute the fractions again where their inputs have changed, or they are damaged.
 
-    Returns what there is to tell of the amounts that none is worked out of, in a sentence.
+    Returns facts of the amounts that no fraction is worked out of.
 
     Raises
     ------
@@ -57,11 +58,11 @@ def derive(
     """
     if not any(one.rows for table in _AMOUNTS for one in manifest.parts(table)):
         _once(folder, manifest, commit, memory_bytes)
-        return ""
+        return ()
     before = [entry for entry in manifest.sources if entry.release == DERIVED]
     known = {entry.file.split("/")[1] for entry in before}
     if known == {_digest(manifest)} and not any(damaged_parts(folder, before)):
-        return ""
+        return ()
     aside = folder / STAGING / "derive"
     aside.mkdir(parents=True, exist_ok=True)
     manifest = _once(folder, manifest, commit, memory_bytes)
@@ -73,7 +74,7 @@ def derive(
         made_files = list(_written(con, plain, aside, left_out))
         listed = _is_listed(plain, "container")
         count, silent = silent_use(con) if listed else (0, "")
-        told = strangers(con, [name for name in LISTS if _is_listed(plain, name)])
+        unlisted = tuple(strangers(con, [name for name in LISTS if _is_listed(plain, name)]))
     made: list[SourceEntry] = []
 
     def failed(_: str, error: TracekitError) -> None:
@@ -99,7 +100,7 @@ def derive(
     for entry in before:
         for path in (part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)):
             (folder / path).unlink(missing_ok=True)
-    return told
+    return unlisted
 
 
 def _is_listed(manifest: Manifest, entity: str) -> bool:

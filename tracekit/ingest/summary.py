@@ -1,5 +1,6 @@
 """What an ingest did, the line that says it, and the error where files failed."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,12 +16,11 @@ from tracekit.words import counted
 class IngestSummary(Shown):
     """What an ingest did: files taken in, files known already, files passed over or failed.
 
-    ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
-    says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
-    facts of what the tables of the store cannot mean as they stand. ``lacks`` is the use that is
-    not recorded, where files were refused. ``again`` are files of somebody's own tables of which
-    the store had one of the same name with other contents: its rows stay. Those of ``replaced`` are
-    gone.
+    ``mended`` names known files whose stored parts were damaged, and are written again. ``doubts``
+    are facts of what the tables of the store cannot mean as they stand, and of recorded use of
+    names that no file lists. ``lacks`` is the use that is not recorded, where files were refused.
+    ``again`` are files of somebody's own tables of which the store had one of the same name with
+    other contents: its rows stay. Those of ``replaced`` are gone.
     """
 
     store: Path
@@ -29,12 +29,29 @@ class IngestSummary(Shown):
     passed_over: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, TracekitError]] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
-    unknown: str = ""
     doubts: tuple[Fact, ...] = ()
     anew: str = ""
     lacks: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+
+
+def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
+    """What became of single files, a fact each; none of those that came in as usual."""
+    silent = [entry.file for entry in summary.ingested if not entry.rows_read]
+    for because, names in (
+        ("made_anew", [summary.anew] if summary.anew else []),
+        ("other_contents", summary.again),
+        ("replaced", summary.replaced),
+        ("no_rows", silent),
+        ("mended", summary.mended),
+    ):
+        yield from (Fact(kind="file", subject=name, because=because) for name in names)
+    for name, same in summary.known:
+        because = "already_stored" if same == name else "stored_as"
+        yield Fact(kind="file", subject=name, because=because, about={"same_as": same})
+    for name, reason in summary.passed_over:
+        yield Fact(kind="file", subject=name, because="passed_over", about={"reason": reason})
 
 
 def begun(store: Path, found: Discovery) -> IngestSummary:

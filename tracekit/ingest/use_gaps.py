@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tracekit.facts import Fact, remark
 from tracekit.ingest import shares
 from tracekit.store.broken_rows import place_in
 from tracekit.store.doubts import ONE_OF_TWO
 from tracekit.store.manifest import Defect
 from tracekit.store.stored_rows import LISTS
-from tracekit.words import agreeing, counted, percent
+from tracekit.words import counted, percent
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -81,29 +82,25 @@ WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
 """
 
 
-def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> str:
+def strangers(con: DuckDBPyConnection, entities: Sequence[str]) -> Iterator[Fact]:
     """The recorded use of containers, and of nodes, that no file lists, or a broken row alone.
 
     Parameters
     ----------
     entities : those of which some are listed: container, node
     """
-    found = []
     for entity in entities:
         tables = ", ".join(f"'{one}'" for one in LISTS[entity])
         sql = _STRANGERS.format(entity=entity, listed=_LISTED[entity], tables=tables)
         for broken, samples, count, name, file, line in con.sql(sql).fetchall():
-            said = (
-                f"whose own row is a reject, such as {name} ({file}, {place_in(file, line)})"
-                if broken
-                else f"that no file lists, such as {name}"
+            yield remark(
+                "use_of_rejects" if broken else "use_of_unlisted",
+                int(samples),
+                kind="doubt",
+                table=f"{entity}_amount",
+                of=count,
+                example=f"{name} ({file}, {place_in(file, line)})" if broken else name,
             )
-            whole = (
-                f"[sample is|samples are] of {counted(count, entity)} {said}: [it stays|they stay]"
-                f" in {entity}_amount, and no use is worked out of [it|them]"
-            )
-            found.append(agreeing(int(samples), whole))
-    return "; ".join(found)
 
 
 def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:

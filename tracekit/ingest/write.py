@@ -233,7 +233,7 @@ class _Writer:
         summary = self._summary
         for path in gone if summary.ingested else ():
             (folder / path).unlink(missing_ok=True)
-        summary.unknown = derive(folder, self.manifest, self.keep, memory_bytes)
+        unlisted = derive(folder, self.manifest, self.keep, memory_bytes)
         now = {(entry.file, entry.table): entry for entry in self.manifest.sources}
         summary.ingested = [now.get((one.file, one.table), one) for one in summary.ingested]
         refused = refused_now(self.manifest, summary)
@@ -241,7 +241,7 @@ class _Writer:
             self.keep(dataclasses.replace(self.manifest, refused=refused))
         store = Store(folder, self.manifest)
         late = now_listed(store, self.before) if self._lists_more() else ()
-        summary.doubts = (*doubts(store), *late)
+        summary.doubts = (*unlisted, *doubts(store), *late)
         summary.lacks = absent_use(store) if refused else []
 
     def _lists_more(self) -> bool:

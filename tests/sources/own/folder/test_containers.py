@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from cluster_support import workload, written
+from facts_support import causes, the
 from kubernetes_support import container, listed, node, pod
 from kubernetes_support import written as document
 
 from tracekit.errors import TracekitError
+from tracekit.facts import Fact
 from tracekit.ingest import ingest
 from tracekit.query import Database, run
 from tracekit.store import Store, open_store
@@ -37,13 +39,13 @@ WHOLE: Sequence[Mapping[str, Sequence[str]]] = ({**LISTS, **REQUESTS, **USE},)
 
 def _stored(
     tmp_path: Path, turns: Sequence[Mapping[str, Sequence[str]]], *, one: bool
-) -> tuple[Store, str]:
-    """The store of folders that are ingested one after another; of one folder where it is."""
-    told = ""
+) -> tuple[Store, tuple[Fact, ...]]:
+    """The store of folders that are ingested one after another, and the doubts of the last."""
+    doubts: tuple[Fact, ...] = ()
     for at, files in enumerate(turns):
         folder = written(tmp_path / ("traces" if one else str(at)), files)
-        told = ingest(folder, tmp_path / "store").unknown
-    return open_store(tmp_path / "store"), told
+        doubts = ingest(folder, tmp_path / "store").doubts
+    return open_store(tmp_path / "store"), doubts
 
 
 def _rejects(store: Store, name: str) -> list[tuple[object, ...]]:
@@ -82,8 +84,8 @@ def test_all_agree_on_what_is_requested(
 
 
 def test_what_names_it_is_a_reject_that_says_so(tmp_path: Path) -> None:
-    store, told = _stored(tmp_path, WHOLE, one=True)
-    assert told == ""
+    store, doubts = _stored(tmp_path, WHOLE, one=True)
+    assert not {"use_of_rejects", "use_of_unlisted"} & {*causes(doubts)}
     both = f"is 'x', expected a container of the files beside; {ROW}"
     assert _rejects(store, "usage.csv") == [(line, both) for line in (14, 15, 16)]
     stored = f"is 'x', expected a container of the files beside or of the store; {ROW}"
@@ -127,18 +129,13 @@ AMOUNTS = [
 
 
 @pytest.mark.parametrize("strange", [False, True])
-def test_use_of_it_is_told_as_such(tmp_path: Path, *, strange: bool) -> None:
+def test_use_of_it_is_a_doubt_of_its_own(tmp_path: Path, *, strange: bool) -> None:
     lines = [*AMOUNTS, "0,ghost,cpu,0.5,cores"] if strange else AMOUNTS
-    store, told = _stored(tmp_path, ({**LISTS, "container_amount.csv": lines},), one=True)
-    own = (
-        "4 samples are of 1 container whose own row is a reject, such as x (containers.csv, line"
-        " 6): they stay in container_amount, and no use is worked out of them"
-    )
-    other = (
-        "1 sample is of 1 container that no file lists, such as ghost: it stays in"
-        " container_amount, and no use is worked out of it"
-    )
-    assert told == (f"{own}; {other}" if strange else own)
+    store, doubts = _stored(tmp_path, ({**LISTS, "container_amount.csv": lines},), one=True)
+    rejected = ("use_of_rejects", 4, "x (containers.csv, line 6)")
+    unlisted = [("use_of_unlisted", 1, "ghost")] if strange else []
+    of_use = [(one.because, one.value, one.about.get("example")) for one in doubts]
+    assert of_use[: 1 + strange] == [rejected, *unlisted]
     assert set(read(store, "container_usage")["container"]) == {"a"}
 
 
@@ -155,8 +152,8 @@ def test_a_pod_that_kubectl_has_on_an_unknown_node(tmp_path: Path) -> None:
     )
     pods = [pod("p", nodeName="n1", containers=[container("1")]), pod("y", nodeName="typo")]
     document(folder / "cluster.json", listed(node("n1"), *pods))
-    told = ingest(folder, tmp_path / "store").unknown
-    assert "1 container whose own row is a reject, such as default/y (cluster.json, object" in told
+    doubt = the(ingest(folder, tmp_path / "store").doubts, "use_of_rejects")
+    assert str(doubt.about["example"]).startswith("default/y (cluster.json, object")
     (cpu,) = (
         run(open_store(tmp_path / "store"), "usage/requested_capacity")
         .filter(resource="cpu")

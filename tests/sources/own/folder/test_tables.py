@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cluster_support import store_of, workload
 from cluster_support import written as folder_of
+from facts_support import the
 
 from tracekit.ingest import ingest
 from tracekit.query import Database, run
@@ -120,13 +121,11 @@ def test_sizes_of_nodes_are_held_against_nodes(tmp_path: Path, *, later: bool) -
     assert read(store, "node_resource").height == 4
 
 
-def test_use_of_a_node_that_nobody_lists_is_told(tmp_path: Path) -> None:
+def test_use_of_a_node_that_nobody_lists_is_a_doubt(tmp_path: Path) -> None:
     use = ["time_ms,node,resource,amount,unit", "0,n1,cpu,1,cores", "0,n9,cpu,1,cores"]
     folder = folder_of(tmp_path / "traces", {**CLUSTER, "node_amount.csv": use})
-    assert ingest(folder, tmp_path / "store").unknown == (
-        "1 sample is of 1 node that no file lists, such as n9: it stays in node_amount, and no use"
-        " is worked out of it"
-    )
+    doubt = the(ingest(folder, tmp_path / "store").doubts, "use_of_unlisted")
+    assert (doubt.value, doubt.about["table"], doubt.about["example"]) == (1, "node_amount", "n9")
 
 
 TIME = "2026-01-31T08:00:00Z"
