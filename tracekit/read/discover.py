@@ -34,6 +34,8 @@ from tracekit.sources import (
 
 _LONGEST_HEADER = 1 << 16
 _ROWS_SHOWN = 5
+#: How the parts of a table begin.
+_PART = "part-"
 #: What Spark writes beside the parts of a table: summaries that hold no rows.
 _OF_SPARK = ("_metadata", "_common_metadata")
 #: How files of tables end; an empty file of another name is a marker, such as ``_SUCCESS``.
@@ -230,7 +232,8 @@ def identify(path: Path, name: str, release: str) -> TraceFile:
             # a file that is no table by its own name may be a part of the table that its folder is
             heads = (head, *_as_parts(path, head))
             found = [recognise_by_reader(one, release=release) for one in heads]
-            lacks = [lacking(one, release=release) for one in heads]
+            named = heads if path.name.startswith(_PART) else heads[:1]
+            lacks = [lacking(one, release=release) for one in named]
             match = next((one for one in (*found, *lacks) if one is not None), match)
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
