@@ -66,6 +66,8 @@ class Listing:
 
     Attributes
     ----------
+    alone : bool
+        Whether it is the only file, of which it is enough to hold the pods that are over.
     time_ms : int
         The latest time that any of its objects speaks of; 0 where none does.
     lists : bool
@@ -73,6 +75,7 @@ class Listing:
     """
 
     name: str
+    alone: bool = False
     time_ms: int = 0
     lists: bool = True
     held: dict[Key, _One] = field(default_factory=dict)
@@ -82,6 +85,8 @@ class Listing:
         self.lists &= thing.listed
         meta = thing.value["metadata"]
         self.time_ms = max(self.time_ms, latest_ms(thing.value) or 0)
+        if self.alone and not _is_over(thing):
+            return
         came, service = 0, ""
         asked: Asked = ()
         if thing.kind == "Pod":

@@ -189,10 +189,11 @@ class Files:
 def roster_of(files: Files) -> Roster:
     """What some files know together."""
     known = Roster()
-    listings = []
+    listings: list[Listing] = []
+    alone = sum(word == _OBJECTS for word, _ in files.files) == 1
     for word, one in files.files:
         if word == _OBJECTS:
-            listing = Listing(name=one.name)
+            listing = Listing(name=one.name, alone=alone)
             note_things(known, things(one), listing)
             listings.append(listing)
         elif word in SERIES:
