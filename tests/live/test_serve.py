@@ -115,6 +115,8 @@ def test_a_watched_cluster_is_answered_for(tmp_path: Path) -> None:
         _until(lambda: _ask(port, "GET", "/readyz")[0] == 200)
         found = _scores(port, waiting, ["n0", "n1"])
         assert found["n0"] < found["n1"]
+        with (tmp_path / "pod.events").open("a") as out:
+            out.write("strange\n")  # a line that is no object costs no other
         cluster.tell(pod("more", "n1", cpu="7"))
         _until(lambda: (now := _scores(port, waiting, ["n0", "n1"]))["n0"] > now["n1"])
         cluster.tell(pod("more", "n1", cpu="7"), "DELETED")

@@ -272,7 +272,7 @@ class Extender:
         return {
             "name": found.pod.name,
             "kind": "prioritize",
-            "policy": str(self.policy),
+            "policy": self.policy.address(),
             "inputs": inputs,
         }
 

@@ -155,11 +155,12 @@ async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
             yield b""
             continue
         except ValueError:  # a line longer than the limit, which is passed over
-            line = b""
             lines = []
             continue
         if not line:
             return
+        if line.startswith(b"{"):  # only an object begins so: what came before is none
+            lines, size = [], 0
         lines.append(line)
         size += len(line)
         if line.startswith(b"}") or (len(lines) == 1 and line.rstrip().endswith(b"}")):
