@@ -11,7 +11,7 @@ from tracekit.errors import TracekitError
 from tracekit.parameters import ParameterError, about
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.ranking import turned
-from tracekit.replay.optimize.searches import all_searches, get_search
+from tracekit.replay.optimize.searches import all_searches, get_search, parse_search
 
 SEARCHES = sorted(all_searches())
 every_search = pytest.mark.parametrize("name", SEARCHES)
@@ -150,3 +150,15 @@ def test_ranges_of_the_paper(setting: str) -> None:
     kind: Any = get_search("bes")
     with pytest.raises(ParameterError, match=name):
         kind(**{name: float(value)})
+
+
+@pytest.mark.parametrize("name", sorted(all_searches()))
+def test_it_stops_at_its_accuracy_and_not_before(name: str) -> None:
+    bowl = problem(lambda positions: (positions**2).sum(axis=1))
+    whole = get_search(name)(iterations=40, patience=0).minimize(bowl, np.random.default_rng(0))
+    goal = float(whole.curve[20])
+    found = parse_search(f"{name}[iterations=40,patience=0,accuracy={goal!r}]").minimize(
+        bowl, np.random.default_rng(0)
+    )
+    first = int(np.flatnonzero(whole.curve <= goal)[0])
+    assert found.curve.tolist() == whole.curve[: max(first, 1) + 1].tolist()

@@ -60,8 +60,8 @@ class Search(abc.ABC):
         int, About("Iterations without a better cost before it stops; 0: never.", minimum=0)
     ] = 15
     accuracy: Annotated[
-        float, About("The search stops once its cost is as low as this; -inf: never.")
-    ] = -math.inf
+        float | None, About("The search stops once its cost is as low as this; none: never.")
+    ] = None
     start: Start = "uniform"
 
     def __post_init__(self) -> None:
@@ -76,7 +76,8 @@ class Search(abc.ABC):
         from tracekit.replay.optimize import running  # noqa: PLC0415 - numba is slow to import
 
         start = STARTS.index(self.start)
-        limits = running.Limits(self.iterations, self.patience, self.accuracy, start)
+        accuracy = -math.inf if self.accuracy is None else self.accuracy
+        limits = running.Limits(self.iterations, self.patience, accuracy, start)
         numbers = np.array(self.numbers(), dtype=np.float64)
         shape = (self.more, self.population)
         flock, curve = running.run(problem, shape, (self.iterate, numbers, limits), rng)
