@@ -266,30 +266,36 @@ def _blocks(
 def _typed(
     con: DuckDBPyConnection, kind: Kind, faults: Sequence[Fault], raw: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows with values of their kinds; and line and fault of those that break a rule."""
-    # a file may lack columns that are not needed
-    there = {name: f'"{name}"' for name in raw.columns}
+    """The rows with values of their kinds; and those that break a rule, as they stood."""
+    con.register("raw", raw.drop(LINE, strict=False).to_arrow())
+    source = _judged(kind, faults, raw.columns)
+    names = ", ".join(f'"{one.name}"' for one in kind.named)
+    made = pl.DataFrame(con.sql(f"SELECT {names}, line, fault {source}").to_arrow_table())
+    faulty = made["fault"].is_not_null()
+    if not faulty.any():
+        return made.drop("fault"), made.clear()
+    # texts are looked at again where some row breaks a rule, and passed on by none
+    wrong = con.sql(f"SELECT * {source} WHERE fault IS NOT NULL").to_arrow_table()
+    return made.filter(~faulty).drop("fault"), pl.DataFrame(wrong)
+
+
+def _judged(kind: Kind, faults: Sequence[Fault], columns: Sequence[str]) -> str:
+    """Where texts and values stand beside each other, and the number of a broken rule."""
+    there, source = {name: f'"{name}"' for name in columns}, "raw"
     if JSON in there:
-        there = {one.name: f"nullif({JSON} ->> '$.{one.name}', '')" for one in kind.named}
-    stood = ", ".join(f'{there.get(one.name, "NULL")} AS "{one.name}{RAW}"' for one in kind.named)
-    source = "raw"
-    if JSON in raw.columns:
-        stood += f', {JSON} AS "{JSON}{RAW}"'
-        source = (
-            f"(SELECT line, CASE WHEN json_valid({JSON}) THEN"
-            f" CASE WHEN json_type({JSON}) = 'OBJECT' THEN {JSON} END END AS {JSON} FROM raw)"
-        )
+        json = f"CASE WHEN json_valid({JSON}) THEN {JSON} END"
+        source = f"CASE json_type({json}) WHEN 'OBJECT' THEN {JSON} END AS {JSON}"
+        source = f"(SELECT line, {source} FROM raw)"
+        there |= {one.name: f"nullif({JSON} ->> '$.{one.name}', '')" for one in kind.named}
+    # a file may lack columns that are not needed
+    names = [*(one.name for one in kind.named), *({JSON} & there.keys())]
+    stood = ", ".join(f'{there.get(name, "NULL")} AS "{name}{RAW}"' for name in names)
     values = ", ".join(f'{one.value} AS "{one.name}"' for one in kind.named)
     cases = " ".join(f"WHEN {wrong} THEN {at}" for at, (_, wrong, _) in enumerate(faults))
-    con.register("raw", raw.drop(LINE, strict=False).to_arrow())
-    rows = con.sql(
+    return (
         f"FROM (SELECT *, {f'CASE {cases} END' if cases else 'NULL::INT'} AS fault FROM"
         f" (SELECT *, {values} FROM (SELECT {stood}, line FROM {source})))"
-    ).to_arrow_table()
-    made = pl.DataFrame(rows)
-    names = [*(one.name for one in kind.named), "line"]
-    wrong = made.filter(pl.col("fault").is_not_null())
-    return made.filter(pl.col("fault").is_null()).select(names), wrong
+    )
 
 
 def _refusals(
