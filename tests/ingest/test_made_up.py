@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests_support import NODE_HEADER, TraceFolder
 
+from tracekit.constants import SYNTH_SCHEMA
 from tracekit.ingest import ingest
 from tracekit.ingest.made_up import is_made_up
-from tracekit.planted import SCHEMA
 from tracekit.store import open_store
 from tracekit.store.manifest import read_manifest
 
@@ -23,7 +23,7 @@ def _truth(folder: Path, document: str) -> None:
 
 
 CASES = {
-    "written by synth": (json.dumps({"schema": SCHEMA}), True),
+    "written by synth": (json.dumps({"schema": SYNTH_SCHEMA}), True),
     "of another kind": (json.dumps({"schema": "other/1"}), False),
     "no object": ("[]", False),
     "no JSON": ("{", False),
@@ -43,7 +43,7 @@ def test_a_store_keeps_it_and_a_real_trace_is_none(tmp_path: Path) -> None:
     traces = TraceFolder.written(tmp_path / "traces")
     ingest(traces.path, tmp_path / "real")
     assert not read_manifest(tmp_path / "real").made_up
-    _truth(traces.path, json.dumps({"schema": SCHEMA}))
+    _truth(traces.path, json.dumps({"schema": SYNTH_SCHEMA}))
     ingest(traces.path, tmp_path / "drawn")
     assert open_store(tmp_path / "drawn").manifest.made_up
     traces.write("Node_9.csv", NODE_HEADER, ["0,n,0.5,0.5"])
@@ -53,7 +53,7 @@ def test_a_store_keeps_it_and_a_real_trace_is_none(tmp_path: Path) -> None:
 
 
 def test_looking_for_the_truth_loads_no_generator(tmp_path: Path) -> None:
-    _truth(tmp_path, json.dumps({"schema": SCHEMA}))
+    _truth(tmp_path, json.dumps({"schema": SYNTH_SCHEMA}))
     code = (
         "import sys; from pathlib import Path; from tracekit.ingest.made_up import is_made_up;"
         f"assert is_made_up(Path({str(tmp_path)!r}));"

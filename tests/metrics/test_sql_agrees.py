@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from tracekit.constants import ZONE_LIMIT
 from tracekit.metrics import CONSTANT_VARIANCE
 from tracekit.metrics.strength import strength
 from tracekit.sqlfiles import all_queries, default_of
-from tracekit.zones import ZONE_LIMIT
 
 
 def test_the_zone_limit() -> None:

@@ -25,12 +25,12 @@ from tracekit.callgraph.graph import rebuild
 from tracekit.callgraph.names import StoreNames
 from tracekit.callgraph.parts import Part, chunks, open_parts
 from tracekit.callgraph.totals import Tally
+from tracekit.constants import STEP_MS
 from tracekit.errors import TracekitError
 from tracekit.files.places import scan_parquet
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.shown import Shown
-from tracekit.sizes import STEP_MS
 from tracekit.store.folder import Store
 
 #: Usage 1.0 of a container's own size is taken to be this many cores, or GB.

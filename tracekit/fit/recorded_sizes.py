@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from tracekit.constants import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.query.engine import AnyDatabase
-from tracekit.sizes import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.store.folder import Store
 
 _CONTAINERS = """

@@ -8,10 +8,10 @@ is NULL where nobody knows who shares cores (a proxy).
 import numpy as np
 import polars as pl
 
+from tracekit.constants import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import Binding
 from tracekit.fit.recorded_sizes import RecordedSizes
-from tracekit.sizes import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.vcpu.declared import Aggregation
 from tracekit.vcpu.pressure import Bound, pressure, service_profile
 

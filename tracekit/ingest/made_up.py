@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from tracekit.constants import SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
 from tracekit.files.places import is_remote
 from tracekit.opened import read_text
-from tracekit.planted import MANIFEST, SCHEMA, TRUTH
 
 #: A file of a made-up trace lies at most so many folders below the trace's own.
 _BELOW = 2
@@ -14,7 +14,7 @@ _BELOW = 2
 def is_made_up(source: Path) -> bool:
     """Whether a folder of a trace is made up; on this machine also a part of such a folder."""
     above = () if is_remote(source) else source.resolve().parents[:_BELOW]
-    return any(_is_truth(folder.joinpath(TRUTH, MANIFEST)) for folder in (source, *above))
+    return any(_is_truth(folder.joinpath(TRUTH, SYNTH_MANIFEST)) for folder in (source, *above))
 
 
 def _is_truth(about: Path) -> bool:
@@ -24,4 +24,4 @@ def _is_truth(about: Path) -> bool:
         document = json.loads(read_text(about))
     except (OSError, ValueError):
         return False
-    return isinstance(document, dict) and document.get("schema") == SCHEMA
+    return isinstance(document, dict) and document.get("schema") == SYNTH_SCHEMA

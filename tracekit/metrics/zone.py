@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tracekit.constants import ZONE_LIMIT
 from tracekit.metrics import Metric
-from tracekit.zones import ZONE_LIMIT
 
 
 def zone(r: ArrayLike) -> NDArray[np.str_]:

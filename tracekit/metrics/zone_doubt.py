@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from tracekit.arrays import FloatArray
+from tracekit.constants import ZONE_LIMIT
 from tracekit.metrics import Metric
-from tracekit.zones import ZONE_LIMIT
 
 
 def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.sizes import STEP_MS
+from tracekit.constants import STEP_MS
 from tracekit.synth import shapes
 from tracekit.synth.presets import STEPS_PER_HOUR, STEPS_PER_MINUTE
 from tracekit.synth.rates import calls_in_minute

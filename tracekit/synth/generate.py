@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
+from tracekit.constants import TRUTH
 from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
-from tracekit.planted import TRUTH
 from tracekit.progress import SILENT, Progress
 from tracekit.progress import Task as Shown
 from tracekit.synth import layout

@@ -7,12 +7,11 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.sizes import STEP_MS
+from tracekit.constants import STEP_MS, ZONE_LIMIT
 from tracekit.synth import shapes
 from tracekit.synth.presets import STEPS_PER_HOUR, Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World
-from tracekit.zones import ZONE_LIMIT
 
 #: Zones of the correlation r: A below -0.3, B up to 0.3, C from 0.3 on, U without a correlation.
 ZONE_SHARES = {"A": 0.16, "B": 0.35, "C": 0.46, "U": 0.03}

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.constants import SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
 from tracekit.errors import TracekitError, nearest
 from tracekit.files.durable import make_folder, put, sync_tree
 from tracekit.files.links import check_no_link
 from tracekit.files.lock import LOCK, held
 from tracekit.opened import read_text
-from tracekit.planted import MANIFEST, SCHEMA, TRUTH
 from tracekit.shown import Shown
 from tracekit.synth import layout
 from tracekit.synth.archive import empty_folder
@@ -67,10 +67,10 @@ def check_out(out: Path) -> None:
 
 def _is_made_up(out: Path) -> bool:
     try:
-        manifest = json.loads(read_text(out / TRUTH / MANIFEST))
+        manifest = json.loads(read_text(out / TRUTH / SYNTH_MANIFEST))
     except (OSError, ValueError):
         return False
-    return isinstance(manifest, dict) and manifest.get("schema") == SCHEMA
+    return isinstance(manifest, dict) and manifest.get("schema") == SYNTH_SCHEMA
 
 
 LAYOUTS = (layout.NODE, layout.CONTAINER, layout.RATE, layout.CALL)
@@ -169,7 +169,7 @@ def summarise(out: Path, preset: str, seed: int, receipts: list[Receipt]) -> Syn
 def write_manifest(truth: Path, summary: SynthSummary, preset: Preset) -> None:
     """Say what the folder holds; a folder of truth with it is whole."""
     document = {
-        "schema": SCHEMA,
+        "schema": SYNTH_SCHEMA,
         "about": "made-up trace in the shape of CTM21; these tables hold what was planted in it",
         "preset": summary.preset,
         "seed": summary.seed,
@@ -180,4 +180,4 @@ def write_manifest(truth: Path, summary: SynthSummary, preset: Preset) -> None:
         "defects": summary.defects,
         "size_bytes": summary.size_bytes,
     }
-    (truth / MANIFEST).write_text(json.dumps(document, indent=2) + "\n")
+    (truth / SYNTH_MANIFEST).write_text(json.dumps(document, indent=2) + "\n")

@@ -7,9 +7,8 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
-from tracekit.synth.ids import hashes
 from tracekit.synth.presets import Preset
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.seeds import Seeds, hashes
 
 #: What services of a kind report, the first pair being the calls that drive their CPU.
 #: providerMQ_* is in the release's README, but never in its files.

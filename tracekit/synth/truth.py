@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.sizes import STEP_MS
+from tracekit.constants import STEP_MS
 from tracekit.synth.container_usage import UsageHour
 from tracekit.synth.node_usage import NodeBlock, NodePlan
 from tracekit.synth.sizes import CPU, MEMORY

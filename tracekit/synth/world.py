@@ -7,10 +7,9 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
-from tracekit.synth.ids import hashes
 from tracekit.synth.presets import Preset
 from tracekit.synth.room import Planted, make_room
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.seeds import Seeds, hashes
 from tracekit.synth.services import NOISE_SD, Services, make_services
 from tracekit.synth.sizes import NodeSizes, ServiceSizes, node_sizes, service_sizes
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tracekit.analysis import analyze
 from tracekit.callgraph.run import callgraph
+from tracekit.constants import TRUTH
 from tracekit.crew.crew import Crew, OnProgress
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import write_fit
 from tracekit.fit.rows import NothingToFitError
 from tracekit.fit.run import fit_store
-from tracekit.planted import TRUTH
 from tracekit.progress import Progress, Task
 from tracekit.replay.chance.student import FEWEST
 from tracekit.store import open_store

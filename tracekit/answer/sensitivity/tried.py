@@ -1,6 +1,6 @@
 """The changes of assumptions that are tried when none are given, by what a workload states."""
 
-from tracekit.sizes import (
+from tracekit.constants import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
     NODE_CPU_CORES,

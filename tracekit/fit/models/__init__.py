@@ -1,7 +1,7 @@
-"""Models that can stand in place of the line: scikit-learn estimators, one per file.
+"""Models that can stand in place of the line: scikit-learn estimators.
 
 A model sees deviations from the service's means, so that any regressor of scikit-learn fits:
-``MODEL = Model(title=..., build=lambda seed: make_pipeline(...))``.
+``NAME = Model(title=..., build=lambda seed: make_pipeline(...))``; ``MODEL`` in a user's own file.
 """
 
 import functools
@@ -17,7 +17,7 @@ from tracekit.fit.models._own import load_own_model
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A model; its name is its file's name.
+    """A model; its name is that of the object.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Model:
 @functools.cache
 def all_models() -> dict[str, Model]:
     """Every model, by name."""
-    return registry.instances(sys.modules[__name__], Model)
+    return registry.named(sys.modules[__name__], Model)
 
 
 def get_model(name: str) -> Model:

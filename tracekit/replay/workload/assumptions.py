@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from tracekit import parameters
-from tracekit.parameters import About
-from tracekit.replay.workload import declared
-from tracekit.replay.workload.request_choice import AUTO, Requests, shown
-from tracekit.replay.workload.reserved import OF_TRACE, Reserved
-from tracekit.sizes import (
+from tracekit.constants import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
     NODE_CPU_CORES,
@@ -22,6 +18,10 @@ from tracekit.sizes import (
     NODE_MEMORY_BYTES,
     PAPER_ALLOC_FRACTION,
 )
+from tracekit.parameters import About
+from tracekit.replay.workload import declared
+from tracekit.replay.workload.request_choice import AUTO, Requests, shown
+from tracekit.replay.workload.reserved import OF_TRACE, Reserved
 from tracekit.units import BYTES_PER_GIB
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.synth.ids import hashes
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.seeds import Seeds, hashes
 
 RPC_TYPES = ("rpc", "http", "mc", "db", "mq", "userDefined")
 #: Targets of a service per type; a call of type userDefined stays in its service.

@@ -10,9 +10,8 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.calls.directory import INTERFACES, RPC_TYPES, Directory
 from tracekit.synth.calls.trees import SELF, Calls, grow
-from tracekit.synth.ids import trace_ids
 from tracekit.synth.presets import Preset
-from tracekit.synth.seeds import Seeds
+from tracekit.synth.seeds import Seeds, trace_ids
 from tracekit.units import MS_PER_HOUR
 
 

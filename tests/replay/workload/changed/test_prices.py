@@ -12,8 +12,8 @@ import pytest
 from cluster_support import stored, workload
 
 from tracekit.cli import run
+from tracekit.constants import INSTANCE_TYPES
 from tracekit.errors import TracekitError
-from tracekit.node_labels import INSTANCE_TYPES
 from tracekit.replay.runs.kept import fingerprint
 from tracekit.replay.workload.changed.more_nodes import with_more
 from tracekit.replay.workload.changed.on_nodes import on_nodes

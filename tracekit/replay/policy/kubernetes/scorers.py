@@ -8,9 +8,9 @@ apis/config/v1.
 from collections.abc import Callable
 from typing import Any
 
+from tracekit.constants import HOSTNAME, ZONES
 from tracekit.documents.given import Given, milli
 from tracekit.errors import TracekitError
-from tracekit.node_labels import HOSTNAME, ZONES
 from tracekit.replay.placement import PlacementPolicy, all_policies
 
 Pairs = tuple[tuple[str, int], ...]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from tracekit import parameters
+from tracekit.constants import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
 from tracekit.parameters import About
 from tracekit.replay.workload.declared import TargetAllocFraction
-from tracekit.sizes import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
 
 Sets = Annotated[int, About("Data sets drawn.", minimum=1)]
 Containers = Annotated[int, About("Containers of each.", minimum=1)]

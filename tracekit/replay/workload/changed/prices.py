@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
+from tracekit.constants import INSTANCE_TYPES
 from tracekit.errors import TracekitError, nearest
-from tracekit.node_labels import INSTANCE_TYPES
 from tracekit.opened import read_text
 from tracekit.replay.workload.provenance import CHOSEN
 from tracekit.replay.workload.workload import Workload

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.node_labels import HOSTNAME, ZONES
+from tracekit.constants import HOSTNAME, ZONES
 from tracekit.replay.workload.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
 from tracekit.replay.workload.constraints.among import Port, Rule, Whom, ports_of
 from tracekit.replay.workload.constraints.constraint import Constraint

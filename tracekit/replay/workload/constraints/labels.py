@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.node_labels import CORDON_TAINT
+from tracekit.constants import CORDON_TAINT
 from tracekit.replay.workload.constraints import documents
 
 #: Columns of the table of nodes that are labels too, unless a label of that name says otherwise.

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.arrays import FloatArray
+from tracekit.constants import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES, STEP_MS
 from tracekit.parameters import About
 from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, ArrivalSpanMs, TargetAllocFraction
 from tracekit.replay.workload.loaders import WorkloadLoader, values
@@ -15,7 +16,6 @@ from tracekit.replay.workload.provenance import ASSUMED
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
-from tracekit.sizes import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES, STEP_MS
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
 
 _RESOURCES = ("cpu_milli", "memory_bytes", "net_kbit", "disk_bytes")

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.constants import STEP_MS
 from tracekit.replay.workload.series import check_steps, infer_step_ms, over_span
 from tracekit.replay.workload.sized.times import Measured, axis_from, there_from
-from tracekit.sizes import STEP_MS
 
 
 @dataclass(frozen=True, kw_only=True)

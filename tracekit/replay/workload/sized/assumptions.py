@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from tracekit import parameters
-from tracekit.parameters import About
-from tracekit.replay.workload import declared
-from tracekit.replay.workload.request_choice import AUTO, Requests
-from tracekit.replay.workload.reserved import NONE, Reserved
-from tracekit.sizes import (
+from tracekit.constants import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
     NODE_CPU_CORES,
     NODE_DISK_BYTES,
     NODE_MEMORY_BYTES,
 )
+from tracekit.parameters import About
+from tracekit.replay.workload import declared
+from tracekit.replay.workload.request_choice import AUTO, Requests
+from tracekit.replay.workload.reserved import NONE, Reserved
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.node_labels import INSTANCE_TYPES
+from tracekit.constants import INSTANCE_TYPES
 from tracekit.replay.workload.constraints.among import NEVER_EVICTED, NEVER_PREEMPTS
 from tracekit.replay.workload.constraints.build import constraints_of
 from tracekit.replay.workload.constraints.constraints import Constraints

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.constants import STEP_MS
 from tracekit.errors import TracekitError
 from tracekit.facts import Fact, remark
 from tracekit.replay.workload.series import over_span, steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
-from tracekit.sizes import STEP_MS
 
 #: Steps of a replay without recorded use, and as many more where jobs are short: of the time that
 #: containers are there, at most so many percent may fall between two.

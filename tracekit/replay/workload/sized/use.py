@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.constants import STEP_MS
 from tracekit.files.places import parquet_file
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.series import hold, infer_step_ms
 from tracekit.replay.workload.sized.amounts import in_columns
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.times import Measured
-from tracekit.sizes import STEP_MS
 from tracekit.store import Store
 from tracekit.store.silent_nodes import is_moment
 from tracekit.store.views import ids_of

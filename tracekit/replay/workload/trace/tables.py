@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import Float32Array, IntArray
+from tracekit.constants import STEP_MS
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.series import Axis, axis_of, commonest, gaps_of, hold
@@ -25,7 +26,6 @@ from tracekit.replay.workload.trace.rows import (
 )
 from tracekit.replay.workload.trace.survey import Survey, survey
 from tracekit.replay.workload.workload import UNKNOWN
-from tracekit.sizes import STEP_MS
 from tracekit.store import Store
 from tracekit.store.broken_rows import all_rejected
 from tracekit.store.stored_rows import LISTS

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.node_labels import CORDON_TAINT
+from tracekit.constants import CORDON_TAINT
 from tracekit.sources.own._kubernetes.objects import Thing, latest_ms, time_ms
 from tracekit.sources.own._kubernetes.shape import Rows
 

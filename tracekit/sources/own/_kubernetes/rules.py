@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.node_labels import ZONES
+from tracekit.constants import ZONES
 from tracekit.sources.own._kubernetes.requests import is_sidecar
 from tracekit.sources.own._kubernetes.volumes import CLAIM, Terms, reached
 from tracekit.tables.container import PREFERRED

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracekit.node_labels import ZONES
+from tracekit.constants import ZONES
 
 VOLUME, CLAIM, DEVICES = "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"
 #: What sets zones apart in a label of a volume.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.node_labels import CORDON_TAINT
+from tracekit.constants import CORDON_TAINT
 from tracekit.sources._cluster import Broken, Opened
 from tracekit.sources.own._kubernetes.requests import unit
 from tracekit.sources.own._kubernetes.shape import (
