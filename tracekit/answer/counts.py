@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from tracekit.facts import Fact
+from tracekit.facts import Fact, Scalar
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.measures import find_measure
 from tracekit.study import Study
 
 Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size", "twice_size"]
@@ -70,6 +71,8 @@ class Count:
         with all nodes.
     restarted : int, optional
         Containers on the nodes that go.
+    as_random : tuple of (str, int), optional
+        A policy that needs fewer nodes, but no fewer than ``random``, and its count.
     """
 
     case: Case
@@ -85,6 +88,7 @@ class Count:
     fewer: Margin | None = None
     breaks: Margin | None = None
     restarted: int | None = None
+    as_random: tuple[str, int] | None = None
 
     @property
     def requests(self) -> str:
@@ -127,7 +131,7 @@ def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.Data
         cost_per_hour=row.get("cost_kept_per_hour"),
         nearest=_margin(row, "tightest"),
         fewer=None if row["nodes"] is None else _margin(row, "fails"),
-        breaks=_margin(row, "breaks") if row["nodes"] is None else None,
+        breaks=_margin(row, "breaks") if row["nodes"] is None or row["added_nodes"] else None,
         restarted=row.get("restarted"),
     )
 
@@ -222,9 +226,19 @@ def needed_fact(count: Count) -> Fact:
             "case": count.case,
             "requests": count.requests,
             "requests_as": REQUESTS_AS.get(count.case, REQUESTS_AS[count.requests]),
-            "breaks_at_fraction": None if count.breaks is None else count.breaks.value,
+            **_broken_at(count.breaks),
+            "reaches_fraction": next((one.value for one in count.fullest), None),
         },
     )
+
+
+def _broken_at(breaks: Margin | None) -> dict[str, Scalar]:
+    """The value at which a limit breaks on all nodes, named by its unit."""
+    if breaks is None:
+        return {}
+    measure = find_measure(breaks.measure)
+    share = measure is not None and measure.share
+    return {"breaks_at_fraction" if share else "breaks_at": breaks.value}
 
 
 def detail_facts(count: Count) -> Iterator[Fact]:

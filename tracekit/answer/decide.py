@@ -96,6 +96,10 @@ class Evidence:
         Printed behind amounts of money.
     facts : tuple of Fact
         Of others: special nodes, requests, the record.
+    varying : bool
+        Whether orders of arrival differ.
+    assume : tuple of str
+        The assumptions and prices that were given, as ``--assume`` takes them.
     store, run : str
         Folders as commands name them.
     in_use : str
@@ -113,6 +117,8 @@ class Evidence:
     unpriced: tuple[str, ...] = ()
     currency: str = ""
     facts: tuple[Fact, ...] = ()
+    assume: tuple[str, ...] = ()
+    varying: bool = True
     store: str = "STORE"
     run: str = "RUN"
     in_use: str = USUAL
@@ -136,13 +142,7 @@ class Evidence:
     @property
     def requests_first(self) -> tuple[str, str] | None:
         """The resource whose requests come first, and why; None where requests fit."""
-        for resource, share in self.use_over_requested.items():
-            if share > ABOVE:
-                return resource, "above"
-        for resource, share in self.use_over_requested.items():
-            if share < BELOW:
-                return resource, "below_half"
-        return None
+        return requests_first(self.use_over_requested)
 
 
 def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL) -> Choice:
@@ -205,6 +205,17 @@ def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
     if gap is None or not gap.apart or gap.slight:
         return False
     return (gap.mean < 0) == (results.measures[measure].first == "low")
+
+
+def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] | None:
+    """The resource whose requests come first, and why; None where requests fit."""
+    for resource, share in use_over_requested.items():
+        if share > ABOVE:
+            return resource, "above"
+    for resource, share in use_over_requested.items():
+        if share < BELOW:
+            return resource, "below_half"
+    return None
 
 
 def acted_on(e: Evidence) -> tuple[str, Count | None]:

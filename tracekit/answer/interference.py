@@ -28,7 +28,13 @@ def facts_of_binding(differences: pl.DataFrame, summary: pl.DataFrame) -> Iterat
     few = [row["repeats"] for row in rows if row["repeats"] < FEWEST]
     if few:
         about = {"orders": few[0], "needed": FEWEST}
-        yield Fact(kind="binding", subject=rows[0]["policy"], because="few_orders", about=about)
+        yield Fact(
+            kind="binding",
+            subject=rows[0]["policy"],
+            verdict="cannot_tell",
+            because="few_orders",
+            about=about,
+        )
     yield from (_difference(row) for row in rows)
     for row in rows:
         share = differences.filter(measure=_SHARE, against=row["against"]).to_dicts()

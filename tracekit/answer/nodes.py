@@ -14,7 +14,8 @@ from tracekit.answer.counts import (
     fullest_fact,
     needed_fact,
 )
-from tracekit.answer.decide import goes
+from tracekit.answer.decide import goes, requests_first
+from tracekit.answer.fewest.frames import BARRED_BY
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.replay.chance.student import FEWEST
@@ -22,7 +23,10 @@ from tracekit.replay.measures import words_of
 from tracekit.replay.policy.entrant import USUAL
 from tracekit.study import Study
 from tracekit.units import HOURS_PER_MONTH
+from tracekit.words import and_more
 
+#: So many budgets are named, the others are counted.
+_BUDGETS = 3
 #: Reasons of special nodes that are no resource.
 _REASONS = ("tainted", "pinned", "no_use", "control_plane")
 
@@ -37,12 +41,14 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
     """
     case: Case = case_of(study)
     counts = counts_of(study, case)
-    usual = counts_of(study, "no_more_often") if "policies_as_production" in study.frames else []
+    relative = counts_of(study, "no_more_often") if "policies_as_production" in study.frames else []
+    # what production does with all of its nodes is no count of more
+    usual = [one for one in relative if not one.added]
     in_use = str(study.about.get("subject") or USUAL)
     by_cost = study.about.get("least") == "cost"
     chosen = best(counts, in_use, by_cost=by_cost)
-    relative = best(usual, in_use, by_cost=by_cost) if chosen is None else None
-    acted = chosen or relative
+    rarely = best(usual, in_use, by_cost=by_cost)
+    acted = rarely if goes(rarely) and (chosen is None or chosen.added) else chosen
     facts = [
         _verdict(study, acted),
         *_production_facts(study),
@@ -50,8 +56,10 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
         *_of_counts(counts, acted),
         *_of_counts(usual, acted),
         *money_facts(study, acted),
+        *drain_facts(study, acted),
         *special_facts(study),
-        *_sure(acted),
+        *sure_facts(acted, varying=bool(study.about["repeats_cover"])),
+        *anew_facts(acted),
     ]
     return answer_of(facts, _next(study, acted, store, out))
 
@@ -64,7 +72,8 @@ def _production_facts(study: Study) -> Iterator[Fact]:
         return
     today = [Fullest(**one) for one in use["today"]]
     yield from broken_facts(use["broken"], today, use["ceiling"], load["nodes"])
-    yield from facts_of_use(use["use_over_requested"])
+    if case_of(study) != "recommended":
+        yield from facts_of_use(use["use_over_requested"])
 
 
 def case_of(study: Study) -> Case:
@@ -82,7 +91,9 @@ def _verdict(study: Study, count: Count | None) -> Fact:
     elif count.case == "no_more_often":
         because = "above_ceiling_fewer"
     elif goes(count):
-        because = "fewer_nodes" if production else "needs_fewest"
+        after = count.case == "recommended"
+        fewer = "fewer_nodes_after_requests" if after else "fewer_nodes"
+        because = fewer if production else "needs_fewest"
     else:
         because = "all_stay"
     return Fact(
@@ -150,27 +161,77 @@ def special_facts(study: Study) -> Iterator[Fact]:
         )
 
 
-def _sure(count: Count | None) -> Iterator[Fact]:
+def sure_facts(count: Count | None, *, varying: bool, assumed: bool = False) -> Iterator[Fact]:
+    """How sure a count is.
+
+    Parameters
+    ----------
+    varying : bool
+        Whether orders of arrival differ: where all arrivals are recorded there is one.
+    assumed : bool
+        Whether sizes are assumed.
+    """
     if count is None or count.nodes is None:
         return
     orders = len(count.by_order)
+    enough = "" if orders >= FEWEST else "few_orders" if varying else "one_order"
     yield Fact(
         kind="confidence",
         subject=count.policy,
         value=count.nodes,
         unit="nodes",
-        because="one_order" if orders == 1 else "few_orders" if orders < FEWEST else "",
+        because="assumed" if assumed else enough,
         about={"held": orders, "orders": orders, "needed": FEWEST},
     )
+
+
+def drain_facts(study: Study, count: Count | None) -> Iterator[Fact]:
+    """The nodes that go and that a budget of disruption keeps from being drained."""
+    nodes = study.frames["nodes"]
+    if count is None or BARRED_BY not in nodes.columns:
+        return
+    barred = nodes.filter(pl.col("policy") == count.policy, ~pl.col("kept")).drop_nulls(BARRED_BY)
+    if barred.height:
+        budgets = barred[BARRED_BY].unique().sort().to_list()
+        yield Fact(
+            kind="drain_barred",
+            subject=barred["node"][0],
+            value=barred.height,
+            unit="nodes",
+            about={
+                "of": count.of - (count.nodes or 0),
+                "budgets": and_more(budgets[:3], len(budgets)),
+            },
+        )
+
+
+def anew_facts(count: Count | None) -> Iterator[Fact]:
+    """That a count places every container anew, where nodes go."""
+    if goes(count):
+        yield Fact(kind="not_covered", subject="trace", because="placed_anew")
 
 
 def _next(study: Study, count: Count | None, store: str, out: str) -> Iterator[Followup]:
     if out:
         page = {"SOURCE": out, "out": f"{out}.html"}
         yield Followup(question="report", command="report", arguments=page)
-    if count is None or study.about["workload"].get("loader"):
+    load = study.about["workload"]
+    if count is None or load.get("loader"):
         return
-    if count.case == "recorded":
-        yield Followup(question="requests", command="requests", arguments={"STORE": store})
-    more: dict[str, Scalar] = {"STORE": store, "policy": count.policy, "scale": 1.2}
-    yield Followup(question="nodes", command="nodes", arguments=more)
+    given: dict[str, Scalar | list[str]] = {
+        "STORE": store,
+        "policy": count.policy,
+        **({"limit": study.about["limits"]} if study.about["limits_given"] else {}),
+        **({"assume": load["assume"]} if load["assume"] else {}),
+    }
+    use = load.get("production")
+    far = use is not None and requests_first(use["use_over_requested"]) is not None
+    if count.case != "recommended" and far:
+        sized = {"STORE": store, "out": "sized"}
+        yield Followup(question="requests", command="requests", arguments=sized)
+        assumed = [*load["assume"], "requests=sized:sized"]
+        yield Followup(
+            question="nodes_recommended", command="nodes", arguments={**given, "assume": assumed}
+        )
+    if study.about["scale"] == 1:
+        yield Followup(question="nodes", command="nodes", arguments={**given, "scale": 1.2})

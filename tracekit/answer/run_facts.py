@@ -24,6 +24,7 @@ from tracekit.answer.decide import (
     mean_of,
 )
 from tracekit.answer.intervals import COMPARED
+from tracekit.answer.nodes import anew_facts, sure_facts
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
 from tracekit.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
@@ -61,7 +62,7 @@ def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Ans
         measure=choice.measure,
         value=choice.value,
         unit=unit_of(results.measures.get(choice.measure)),
-        because=because or ("keep" if kept else "other_policy"),
+        because=because or ("keep_policy" if kept else "other_policy"),
         about={
             "of": int(results.manifest.get("workload", {}).get("nodes") or 0),
             "gain": _gain(choice),
@@ -221,6 +222,9 @@ def _scheduler(choice: Choice, in_use: str, count: Count | None = None) -> Fact:
             about=about,
         )
     because = "alike" if count is not None and choice.because == "no_production" else choice.because
+    if count is not None and count.as_random is not None and because in ("in_use", "alike"):
+        because, (other, nodes) = "as_random", count.as_random
+        about |= {"other": other, "other_nodes": nodes, "requests_as": REQUESTS_AS[count.requests]}
     return Fact(
         kind="recommended_policy",
         subject=choice.policy,
@@ -233,19 +237,10 @@ def _scheduler(choice: Choice, in_use: str, count: Count | None = None) -> Fact:
 
 
 def _sure(e: Evidence) -> Iterator[Fact]:
-    count = acted_on(e)[1]
-    if count is not None and count.nodes is not None:
-        orders = len(count.by_order)
-        because = "assumed" if e.assumed else "few_orders" if 1 < orders < FEWEST else ""
-        yield Fact(
-            kind="confidence",
-            subject=count.policy,
-            value=count.nodes,
-            unit="nodes",
-            because="one_order" if orders == 1 and not e.assumed else because,
-            about={"held": orders, "orders": orders, "needed": FEWEST},
-        )
-    span_ms = _span_ms(e.load)
+    count, load = acted_on(e)[1], e.load
+    yield from sure_facts(count, varying=e.varying, assumed=e.assumed)
+    yield from anew_facts(count)
+    span_ms = _span_ms(load)
     yield Fact(
         kind="not_covered",
         subject="trace",
@@ -337,11 +332,12 @@ def _next(e: Evidence) -> Iterator[Followup]:
             Followup(question="requests", command="requests", arguments={"STORE": e.store})
         )
     if count is not None and goes(count):
-        sized = {"assume": f"requests=sized:{e.run}/studies/requests"}
-        arguments: dict[str, Scalar] = {
+        sized = [f"requests=sized:{e.run}/studies/requests"]
+        assume = [*e.assume, *(sized if count.case == "recommended" else [])]
+        arguments: dict[str, Scalar | list[str]] = {
             "STORE": e.store,
             "policy": count.policy,
-            **(sized if count.case == "recommended" else {}),
+            **({"assume": assume} if assume else {}),
         }
         steps.append(Followup(question="drain", command="nodes", arguments=arguments))
     if e.few_orders:
@@ -361,10 +357,15 @@ def _next(e: Evidence) -> Iterator[Followup]:
             Followup(
                 question="prices",
                 command="run",
-                arguments={"SRC": e.store, "out": e.run, "price": "TYPE=AMOUNT"},
+                arguments={"SRC": e.store, "out": e.run, "price": f"{_a_type(e)}=AMOUNT"},
             )
         )
     yield from steps[:3]
+
+
+def _a_type(e: Evidence) -> str:
+    """An instance type that has no price."""
+    return next(iter(e.unpriced), "TYPE")
 
 
 def _gain(choice: Choice) -> float | None:

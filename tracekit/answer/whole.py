@@ -18,7 +18,7 @@ from tracekit.answer.decide import Choice, Evidence, choose, to_count
 from tracekit.answer.fewest.study import shrink_cluster
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.intervals import RANDOM
-from tracekit.answer.nodes import special_facts
+from tracekit.answer.nodes import drain_facts, special_facts
 from tracekit.answer.production import ProductionUse, production_use
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
@@ -115,17 +115,19 @@ def answer(asked: Question, crew: Crew, progress: Progress = SILENT) -> Answer:
         cost_per_hour=use.cost_per_hour,
         unpriced=use.unpriced,
         currency=use.currency,
+        assume=asked.source.assume,
         store=asked.called,
         run=str(asked.studies.parent),
         in_use=asked.in_use,
     )
     made_up = open_store(str(asked.source.store)).manifest.made_up
     facts = [Fact(kind="made_up", subject="trace")] if made_up else []
-    counts: dict[str, Count] = {}
     if not _too_large(found):
-        counts, more = _Counting(asked, found, choice, use, crew, progress).all(evidence)
+        counting = _Counting(asked, found, choice, use, crew, progress)
+        counts, more = counting.all(evidence)
         facts += more
-    return answer_run(dataclasses.replace(evidence, counts=counts, facts=tuple(facts)))
+        evidence = dataclasses.replace(evidence, counts=counts, varying=counting.varying)
+    return answer_run(dataclasses.replace(evidence, facts=tuple(facts)))
 
 
 def _size(found: Results) -> int:
@@ -147,6 +149,7 @@ class _Counting:
     use: ProductionUse
     crew: Crew
     progress: Progress
+    varying: bool = True
 
     def all(self, evidence: Evidence) -> tuple[dict[str, Count], list[Fact]]:
         """The count to act on in each case, and facts of what stays and what to request."""
@@ -154,6 +157,8 @@ class _Counting:
         facts: list[Fact] = []
         source = self.asked.source
         recorded = self._counted("recorded", source)
+        acted = recorded
+        self.varying = bool(recorded.about["repeats_cover"])
         facts += list(special_facts(recorded))
         self._take(counts, recorded, "recorded", source)
         if "policies_as_production" in recorded.frames:
@@ -170,7 +175,8 @@ class _Counting:
                 self._write(study, REQUESTS)
                 chosen = f"requests=sized:{self.asked.studies / REQUESTS}"
                 changed = dataclasses.replace(source, assume=(*source.assume, chosen))
-                self._take(counts, self._counted("recommended", changed), "recommended", changed)
+                acted = self._counted("recommended", changed)
+                self._take(counts, acted, "recommended", changed)
                 self._restarts(counts, changed)
         if evidence.assumed:
             given = self.found.manifest["workload"]["assumptions"]
@@ -181,6 +187,8 @@ class _Counting:
                 sizes = [f"{n}={int(v) if v == int(v) else v}" for n, v in assumed.items()]
                 changed = dataclasses.replace(source, assume=(*source.assume, *sizes))
                 self._take(counts, self._counted(case, changed, repeats=1), case, changed)
+        case = "recommended" if counts.get("recommended") else "recorded"
+        facts += drain_facts(acted, counts.get(case))
         return counts, facts
 
     def _take(
@@ -193,9 +201,9 @@ class _Counting:
         usual = next((each for each in found if each.policy == in_use), None)
         if one is not None and one.policy != in_use and usual is not None:
             again = self._search(case, source, [RANDOM], repeats=len(one.by_order))
-            drawn = counts_of(again, case)[0]
-            if drawn.nodes is not None and not fewer_than(drawn, [one], by_cost=by_cost):
-                one = usual
+            drawn = next(iter(counts_of(again, case)), None)
+            if drawn is not None and drawn.nodes and not fewer_than(drawn, [one], by_cost=by_cost):
+                one = dataclasses.replace(usual, as_random=(one.policy, one.nodes or 0))
         # what production does with all of its nodes is no count of more
         if one is not None and (case != "no_more_often" or not one.added):
             counts[case] = one
@@ -227,7 +235,7 @@ class _Counting:
     def _search(
         self, case: Case, source: WorkloadSource, names: Sequence[str], *, repeats: int | None
     ) -> Study:
-        folder = self.asked.studies / FOLDERS[case]
+        folder = self.asked.studies / FOLDERS.get(case, FOLDERS["recorded"])
         kept = kept_folder(folder)
         try:
             return shrink_cluster(
@@ -238,7 +246,6 @@ class _Counting:
                 seed=self.asked.seed,
                 crew=self.crew,
                 kept=kept,
-                anyway=True,
                 called=self.asked.called,
                 progress=self.progress,
             )

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 def nodes(
     store: ReplayedStore = None,
-    policies: Annotated[
-        Policies, Option("A policy, or POLICY+REBALANCER; repeatable. Without it, three.")
-    ] = (),
+    policies: Annotated[Policies, Option("A policy, or POLICY+REBALANCER; repeatable.")] = (),
     *,
     limits: Annotated[
         Sequence[str],
@@ -53,7 +51,7 @@ def nodes(
         Literal["nodes", "cost"] | None,
         Option(
             "What is to be least: the number of nodes, or what they cost per hour. Without it the"
-            " number, or the cost where a limit is on cost_per_hour.",
+            " cost where the price of every node is known, else the number.",
             metavar="nodes|cost",
         ),
     ] = None,

@@ -126,7 +126,7 @@ def test_the_ceiling_limits_where_no_limit_is_given() -> None:
     fails = [found[f"fails_{part}"] for part in ("measure", "value", "allowed")]
     assert fails == [CPU, pytest.approx(1.0), 0.8]
     # requests let a policy that packs put four on a node of the eight, too, and no fewer help
-    packed = row(shrunk(EVEN, policies=["best_fit"], anyway=True), "best_fit")
+    packed = row(shrunk(EVEN, policies=["best_fit"]), "best_fit")
     assert packed["nodes"] is None
     assert (packed["breaks_measure"], packed["breaks_value"]) == (CPU, pytest.approx(1.0))
 

@@ -35,6 +35,8 @@ from tracekit.replay.policy.entrant import Entrant
 LESS = 1 - 1e-9
 #: So many counts of nodes are replayed for the curve.
 GRID = 8
+#: So many counts that would be less are tried in another order of nodes.
+_TRIED = 5
 #: These shares of the nodes that may go are left out where a limit breaks on all.
 _WITHOUT = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1)
 #: So many pools of nodes shrink by themselves, those with most nodes.
@@ -88,11 +90,23 @@ class Search:
         for ordering in orderings:
             place = placed(self.nodes, ordering)
             most = int((self._each[place].cumsum() < self._paid(best) * LESS).sum())
-            if most < self.low or not self._hold_all(place, most):
+            if not self._promising(place, most):
                 continue
-            found = self.found(ordering.__name__, place, *self.joint(place, most))
+            found = self.found(ordering.__name__, place, *self.joint(place, len(place)))
             best = found if self._paid(found) < self._paid(best) else best
         return best
+
+    def _promising(self, place: IntArray, most: int) -> bool:
+        """Whether one of a few counts up to ``most`` holds in one order of arrival.
+
+        What holds is not monotone: another order of arrival may break at one count and hold at a
+        smaller one.
+        """
+        if most < self.low:
+            return False
+        counts = np.unique(np.linspace(self.low, most, _TRIED).round().astype(np.int64))
+        given = self.tried.orders[0]
+        return any(self._holds(place, given, int(nodes)) for nodes in counts[::-1])
 
     def _by_pool(self, found: Found) -> Found:
         """The answer where pools shrink one after the other, if that is less; else as found.

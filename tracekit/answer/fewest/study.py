@@ -14,7 +14,7 @@ import numpy as np
 from tracekit.answer.admissible import placed_all
 from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.facts import given_again, of_production, orders_of
-from tracekit.answer.fewest.found import COST, NODES, Found, TooFewError
+from tracekit.answer.fewest.found import COST, NODES, Found
 from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
 from tracekit.answer.fewest.searches import Asked, Known, begun, ended, forget
@@ -194,7 +194,6 @@ def shrink_cluster(
     seed: int = 0,
     crew: Crew | None = None,
     kept: Path | None = None,
-    anyway: bool = False,
     called: str | None = None,
     subject: str = "",
     progress: Progress = SILENT,
@@ -225,8 +224,6 @@ def shrink_cluster(
         Special nodes of these classes may go; see ``tracekit.answer.fewest.special``.
     kept : path, optional
         A folder for the replays that are done; called again, it goes on from there.
-    anyway : bool
-        Whether the study is made, too, where no policy keeps the limits.
     called : str, optional
         What the store is called in commands, if not by its path.
     subject : str, optional
@@ -267,7 +264,7 @@ def shrink_cluster(
     Raises
     ------
     TracekitError
-        For unknown names or values, and where no policy keeps the limits.
+        For unknown names or values.
     """
     entrants = chosen(policies)
     counts = count_nodes(
@@ -284,8 +281,6 @@ def shrink_cluster(
         subject=subject,
         progress=progress,
     )
-    if not counts.at_ceiling and not counts.as_production and not anyway:
-        raise _no_answer(counts.problems)
     within = counts.limits
     return Study(
         name=NAME,
@@ -326,17 +321,6 @@ def _frames(counts: Counts) -> dict[str, Any]:
         )
         frames |= {f"{name}_as_{AS_PRODUCTION}": one for name, one in usual.items()}
     return frames
-
-
-def _no_answer(problems: Mapping[str, TracekitError]) -> TracekitError:
-    """The error where no policy has an answer: of the one that came nearest, with all others."""
-    room = {
-        name: -(one.margin.room or 0.0) if isinstance(one, TooFewError) else float("inf")
-        for name, one in problems.items()
-    }
-    first = problems[min(room, key=lambda name: room[name])]
-    details = [f"{name}: {one.what}" for name, one in problems.items()]
-    return TracekitError(first.what, hint=first.hint, details=details if len(details) > 1 else ())
 
 
 def chosen(policies: Sequence[str]) -> dict[str, Entrant]:

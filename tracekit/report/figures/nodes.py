@@ -195,7 +195,7 @@ nodes_curve = Figure(
         _point("today", "observed", "x"),
     ),
     x=Axis(title="Nodes kept", unit="nodes"),
-    y=Axis(title="Fullest node", unit="% of it", percent=True, zero=True, span=(0, 1)),
+    y=Axis(title="Use of the fullest node", unit="%", percent=True, zero=True, span=(0, 1)),
     second=Axis(title="Cost", unit="per hour", zero=True),
     label="requests",
     beside="name",
