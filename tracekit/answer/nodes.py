@@ -84,7 +84,11 @@ def case_of(study: Study) -> Case:
 
 def _verdict(study: Study, count: Count | None) -> Fact:
     production = bool(study.about.get("observed"))
-    if count is None:
+    use = study.about["workload"].get("production")
+    broken = len(use["broken"]) if use is not None and study.about["scale"] == 1 else 0
+    if broken and (count is None or count.added):
+        because, count = "above_ceiling", None
+    elif count is None:
         because = "none_holds"
     elif count.added:
         because = "more_nodes"
@@ -107,6 +111,7 @@ def _verdict(study: Study, count: Count | None) -> Fact:
             "added": None if count is None else count.added or None,
             "requests": "recorded" if count is None else count.requests,
             "case": None if count is None else count.case,
+            "broken": broken or None,
         },
     )
 
