@@ -43,7 +43,7 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
     counts = counts_of(study, case)
     relative = counts_of(study, "no_more_often") if "policies_as_production" in study.frames else []
     # what production does with all of its nodes is no count of more
-    usual = [one for one in relative if not one.added]
+    usual = [one for one in relative if one.nodes is not None and not one.added]
     in_use = str(study.about.get("subject") or USUAL)
     by_cost = study.about.get("least") == "cost"
     chosen = best(counts, in_use, by_cost=by_cost)

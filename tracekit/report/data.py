@@ -135,7 +135,8 @@ class Data:
 def open_source(source: Path) -> tuple[Path | None, Path | None]:
     """The store and the run that a path means; raises TracekitError when it is neither.
 
-    A run's own store is used when it is still there. A sizing run may name a store, a study folder
+    The folder of ``tracekit run --out`` means the run in it. A run's own store is used when it is
+    still there. A sizing run may name a store, a study folder
     has neither.
     """
     if STUDY_FOLDER.holds(source):
@@ -143,7 +144,8 @@ def open_source(source: Path) -> tuple[Path | None, Path | None]:
     if SIZING_FOLDER.holds(source):
         return _named_store(source, SIZING_FOLDER.read(source)), None
     if not RUN_FOLDER.holds(source):
-        return _store_of(source), None
+        nested = run_within(source)
+        return (_store_of(source), None) if nested is None else open_source(nested)
     for name in (RUN_FOLDER.document, *(f"{frame}.parquet" for frame in RUN_FRAMES)):
         if not (source / name).is_file():
             raise TracekitError(
@@ -157,14 +159,11 @@ def _store_of(source: Path) -> Path:
     try:
         open_store(source)
     except TracekitError as error:
-        nested = run_within(source)
-        if nested:
-            hint = f"did you mean {nested}?"
-        else:
-            hint = error.hint or "make a store: tracekit ingest SRC STORE"
-        what = error.what.replace("no such store", "no such store or run folder")
+        if (source / "manifest.json").exists():
+            raise
         raise TracekitError(
-            what.replace("not a store", "neither a store nor a run folder"), hint=hint
+            f"{source} is neither a store nor a run folder",
+            hint=error.hint or "make a store: tracekit ingest SRC STORE",
         ) from error
     return source
 

@@ -1,22 +1,15 @@
 """Facts of what a report is made of where no run concluded them: a store, a binding, a study."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tracekit.answer.claims.every import claim_facts
-from tracekit.answer.comparison.facts import answer_of_comparison
 from tracekit.answer.interference import facts_of_binding
-from tracekit.answer.requests import answer_of_requests
 from tracekit.answer.trace import facts_of_ledger, facts_of_tables
 from tracekit.facts import Answer, Fact, Followup, answer_of
 from tracekit.report.data import Data
-from tracekit.study import Study
+from tracekit.report.notebook import conclusion_of
 
-#: What a study that is shown alone comes to, by its name.
-_STUDIES: Mapping[str, Callable[[Study], Answer]] = {
-    "comparison": answer_of_comparison,
-    "requests_to_change": answer_of_requests,
-}
 #: Zones that have a correlation.
 _ZONES = ("A", "B", "C")
 
@@ -65,8 +58,8 @@ def _bound(data: Data) -> Iterator[Fact]:
 def _answer_of_study(data: Data) -> Answer | None:
     if data.run is not None or data.has_store:
         return None
-    known = [one for one in data.studies.values() if one.name in _STUDIES]
-    return _STUDIES[known[0].name](known[0]) if known else None
+    answers = (conclusion_of(one) for one in data.studies.values())
+    return next((one for one in answers if one is not None), None)
 
 
 def _next_of_store(data: Data) -> Iterator[Followup]:

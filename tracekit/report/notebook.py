@@ -41,7 +41,7 @@ _RANK = 2
 
 def text_of(result: Any) -> str:
     """The result in a few lines: its facts, and where the rest is."""
-    answer, title = _answer(result), _title(result)
+    answer, title = conclusion_of(result), _title(result)
     facts = () if answer is None else answer.facts
     said = [short(one) for one in facts if one.weight < _RANK] or [
         f"{name}: {_cell(value)}" for name, value in _plain(result)
@@ -66,7 +66,7 @@ def html_of_frame(title: str, frame: pl.DataFrame) -> str:
 
 
 def _parts(result: Any) -> Iterator[str]:
-    answer = _answer(result)
+    answer = conclusion_of(result)
     yield f"<div class='tracekit'><p><b>{escape(_title(result))}</b></p>"
     if answer is None:
         yield _table((), list(_plain(result)))
@@ -85,7 +85,7 @@ def _parts(result: Any) -> Iterator[str]:
     )
 
 
-def _answer(result: Any) -> Answer | None:
+def conclusion_of(result: Any) -> Answer | None:
     """The facts of a result; None where nothing is concluded from it."""
     own = getattr(result, "answer", None)
     if isinstance(own, Answer):
