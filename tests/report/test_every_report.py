@@ -248,7 +248,7 @@ def _empty(folder: Path) -> Path:
 
 
 ERRORS = {
-    "no such folder": (_nothing, "no such store or run folder"),
+    "no such folder": (_nothing, "no such store"),
     "neither store nor run": (_empty, "neither a store nor a run folder"),
 }
 

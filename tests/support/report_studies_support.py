@@ -124,6 +124,7 @@ def fewest() -> Study:
                 *(f"ip-192-168-123-{at}.eu-west-1.compute.internal" for at in range(231, 240)),
             ],
             "place": range(1, 11),
+            "special": pl.Series([None] * 10, dtype=pl.String),
             "requested_fraction": [0.5] * 10,
             "kept": [at < 6 for at in range(10)],
             "cpu_p99_over_time_fraction": [0.74, 0.7, 0.6, 0.5, 0.4, 0.3, *[None] * 4],

@@ -131,7 +131,7 @@ def _count(row: dict[str, Any], case: Case, orders: pl.DataFrame, nodes: pl.Data
         cost_per_hour=row.get("cost_kept_per_hour"),
         nearest=_margin(row, "tightest"),
         fewer=None if row["nodes"] is None else _margin(row, "fails"),
-        breaks=_margin(row, "breaks") if row["nodes"] is None or row["added_nodes"] else None,
+        breaks=_margin(row, "breaks") if row["nodes"] is None or row.get("added_nodes") else None,
         restarted=row.get("restarted"),
     )
 

@@ -161,6 +161,8 @@ def _store_of(source: Path) -> Path:
     except TracekitError as error:
         if (source / "manifest.json").exists():
             raise
+        if not source.exists():
+            raise
         raise TracekitError(
             f"{source} is neither a store nor a run folder",
             hint=error.hint or "make a store: tracekit ingest SRC STORE",
