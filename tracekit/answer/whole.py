@@ -62,6 +62,10 @@ class Question:
         The policy that stands for production's scheduler.
     called : str
         The store as commands name it.
+    repeats : int, optional
+        Orders of arrival that nodes are counted in; without it as many as ``nodes`` takes.
+    keep : bool
+        Whether the replays of searches stay for the next call, which goes on from them.
     """
 
     run: Path
@@ -73,6 +77,8 @@ class Question:
     called: str
     fit: Path | None = None
     seed: int = 0
+    repeats: int | None = None
+    keep: bool = False
 
     def address(self, policy: str) -> str:
         """A policy as another process finds it: with its file and its fit."""
@@ -214,6 +220,8 @@ class _Counting:
         large = _size(self.found) > LARGEST
         if large or repeats == 1:
             names, repeats = names[:1], 1
+        elif self.asked.repeats is not None:
+            names, repeats = names[:1], self.asked.repeats
         elif len(names) > 1:
             first = self._search(case, source, names, repeats=1)
             names = self._shortlist(counts_of(first, case))
@@ -250,7 +258,8 @@ class _Counting:
                 progress=self.progress,
             )
         finally:
-            shutil.rmtree(kept, ignore_errors=True)
+            if not self.asked.keep:
+                shutil.rmtree(kept, ignore_errors=True)
 
     def _write(self, study: Study, name: str) -> None:
         self.asked.studies.mkdir(parents=True, exist_ok=True)

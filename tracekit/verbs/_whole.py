@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,8 @@ def run_all(
             traces = _synthesize(str(source), out, seed, crew, progress)
             store = _stored(traces, out, memory_limit_bytes, crew, progress)
             lacking = _nothing_to_replay(store, assume)
+            if not lacking and repeats != 1 and not (out / "report.html").exists():
+                _first_answer(asked, store, crew, progress)
             stages = _stages(store, traces, out, crew, alone=bool(lacking))
             with under_way(stages, crew, progress) as begun:
                 fit = _fitted(begun, store.path, traces, out, progress)
@@ -206,6 +208,36 @@ def _replayed(
     return _decided(asked, store, fit, crew, progress)
 
 
+def _first_answer(asked: _Asked, store: Store, crew: Crew, progress: Progress) -> None:
+    """Write an answer and a report of one order of arrival, to be read while the run goes on.
+
+    The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
+    """
+    from tracekit.report.render import render  # the crew is not kept waiting
+    from tracekit.report.sentences import headline  # the same
+    from tracekit.verbs._replaying import replay_by  # the same
+
+    every = list(asked.policies) == ["all"]
+    first = replace(asked, repeats=1, policies=["common"] if every else asked.policies)
+    progress.stage("first answer", then=_AFTER_INGEST)
+    replay_by(
+        None if crew.size == 1 else crew,
+        store.path,
+        _with_reference(first.policies),
+        out=first.out / "replay",
+        seed=first.seed,
+        assume=first.assume,
+        repeats=1,
+        keep=True,
+        progress=progress,
+    )
+    answer = _decided(first, store, None, crew, progress, first=True)
+    answer = answer_of([*answer.facts, Fact(kind="first_answer", value=1)], answer.next)
+    write_document(first.out, document(answer))
+    report = render(first.out / "replay", first.out / "report.html", progress=progress)
+    progress.told(f"first answer: {headline(answer)}; {report.path} can be read")
+
+
 def _with_reference(policies: Sequence[str]) -> list[str]:
     """The policies with those that every decision needs: the one in use, and ``random``."""
     from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
@@ -215,9 +247,18 @@ def _with_reference(policies: Sequence[str]) -> list[str]:
 
 
 def _decided(
-    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
+    asked: _Asked,
+    store: Store,
+    fit: Path | None,
+    crew: Crew,
+    progress: Progress,
+    *,
+    first: bool = False,
 ) -> Answer:
-    """Count nodes for the policies that could be recommended, and decide."""
+    """Count nodes for the policies that could be recommended, and decide.
+
+    ``first`` counts in one order of arrival, for the policy in use.
+    """
     from tracekit.answer.whole import Question, answer  # the crew is not kept waiting
     from tracekit.replay.policy.entrant import in_use_of, named_in, parse_entrant
     from tracekit.replay.policy.nearness import PARAMETER
@@ -236,6 +277,8 @@ def _decided(
         called=str(store.path),
         fit=fit,
         seed=asked.seed,
+        repeats=1 if first else None,
+        keep=first,
     )
     return answer(question, crew, progress)
 
