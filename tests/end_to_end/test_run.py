@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,7 +13,8 @@ from store_support import tree
 
 import tracekit
 from tracekit.cli import run as command_line
-from tracekit.facts import read_answer
+from tracekit.facts import read_answer, write_document
+from tracekit.verbs import _whole
 from tracekit.verbs._whole import RunSummary
 
 pytestmark = pytest.mark.slow
@@ -47,6 +49,28 @@ def test_everything_is_there(done: RunSummary) -> None:
         one.document() for one in done.answer.facts
     ]
     assert written.facts[0].kind == "verdict"
+
+
+def test_a_first_answer_can_be_read_while_the_run_goes_on(
+    done: RunSummary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[dict[str, Any]] = []
+
+    def write(folder: Path, document: dict[str, Any]) -> None:
+        pages = (folder / "report.html").exists()
+        written.append({**document, "pages": pages})
+        write_document(folder, document)
+
+    monkeypatch.setattr(_whole, "write_document", write)
+    policies = ("first_fit", "least_allocated")
+    whole = tracekit.run(done.store, tmp_path / "out", policies=policies, repeats=6, seed=3, jobs=2)
+    first, last = written
+    (early,) = (one for one in first["facts"] if one["kind"] == "first_answer")
+    assert early["value"] == 1
+    assert not any(one["kind"] == "first_answer" for one in last["facts"])
+    assert (first["pages"], last["pages"]) == (False, True)
+    left = [path.name for path in whole.out.rglob(".*")]
+    assert left == []
 
 
 def test_a_store_is_taken_as_it_is(done: RunSummary, tmp_path: Path) -> None:

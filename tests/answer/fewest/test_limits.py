@@ -18,6 +18,7 @@ from shrink_support import EVEN, limits, row, shrunk, thresholds
 from tracekit.answer.fewest.bound import least_nodes
 from tracekit.answer.fewest.limits import limits_at
 from tracekit.answer.fewest.study import count_nodes
+from tracekit.answer.nodes import answer_of_nodes
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.parse import parse_policy
@@ -33,8 +34,6 @@ ERRORS: list[tuple[Sequence[str], dict[str, Any], str | None]] = [
     (["cpu_max_fraction <= observed"], {}, "base"),
     (["cpu_max_fraction <= 18"], {}, None),
     (["cpu_max_fraction"], {}, None),
-    (["cpu_max_fraction <= 0.2"], {}, None),
-    ([], {"scale": 40}, None),
     ([], {"scale": 0}, None),
     ([], {"repeats": 0}, None),
     ([], {"policies": ["bestfit"]}, "best_fit"),
@@ -48,6 +47,17 @@ def test_what_cannot_be_is_refused(
     with pytest.raises(TracekitError) as raised:
         shrunk(EVEN, *texts, **more)
     assert proposed is None or proposed in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("texts", "more"), [(["cpu_max_fraction <= 0.2"], {}), ([], {"scale": 40})]
+)
+def test_what_no_count_keeps_is_an_answer(texts: Sequence[str], more: dict[str, Any]) -> None:
+    study = shrunk(EVEN, *texts, **more)
+    assert study.frames["policies"]["nodes"].to_list() == [None]
+    answer = answer_of_nodes(study)
+    assert answer.facts[0].because == "none_holds"
+    assert [one.value for one in answer.of("nodes_needed")] == [None]
 
 
 def test_limits_are_checked_before_the_first_replay(monkeypatch: pytest.MonkeyPatch) -> None:
