@@ -16,6 +16,7 @@ from tracekit.replay.view.pods import pods_of
 from tracekit.replay.view.snapshot import Placed, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
 from tracekit.replay.workload.constraints.written import OF_CONTAINERS, OF_NODES, written_of
+from tracekit.sources._cluster import Batch
 from tracekit.sources.own._kubernetes.listings import Listing
 from tracekit.sources.own._kubernetes.objects import Thing
 from tracekit.sources.own._kubernetes.requests import amount
@@ -39,7 +40,8 @@ def tables_of(objects: Sequence[Object]) -> dict[str, pl.DataFrame]:
     known.settle()
     found: dict[str, pl.DataFrame] = {}
     for batch in rows_of_things(things, known):
-        found[batch.table] = batch.rows  # type: ignore[union-attr] - nothing is broken
+        assert isinstance(batch, Batch)  # nothing is broken
+        found[batch.table] = batch.rows
     return found
 
 

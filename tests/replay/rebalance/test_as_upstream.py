@@ -28,7 +28,7 @@ def test_evicts_the_pods_that_the_real_one_does(tmp_path: Path) -> None:
     differ = []
     for case in cases:
         metrics = [case.get(name) for name in ("node_metrics", "pod_metrics")]
-        seen = snapshot_of([*case["nodes"], *case["pods"]], metrics if all(metrics) else ())  # type: ignore[arg-type]
+        seen = snapshot_of([*case["nodes"], *case["pods"]], metrics if all(metrics) else ())
         found = evicted_by(case["policy"], seen, named(case["pods"]), tmp_path)
         if _what(case, found) not in [_what(case, one) for one in case["real"]]:
             differ.append(case["name"])
