@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TESTERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-serve bench-size bench-callgraph bench-growth bench-full bench-sources claims docs reference check lint types fmt wheel-check clean
+.PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-serve bench-size bench-callgraph bench-growth bench-full bench-sources claims train docs reference check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ bench-growth: $(VENV)/.dev ## how time and memory of every verb grow; fails out 
 
 claims: $(VENV)/.dev demo/report.html ## run the experiments that claims are judged by, and record the verdicts
 	$(BIN)/python tests/support/claims_support.py
+
+train: $(VENV)/.dev demo/report.html ## train the network that comes with tracekit, as it was: seeded, some ten minutes
+	$(BIN)/python tests/support/train_support.py
 
 reference: $(VENV)/.dev ## write docs/reference anew from the code and from documents that it writes
 	$(BIN)/python tests/support/schema_support.py && $(BIN)/python tests/support/docs_support.py

@@ -18,9 +18,11 @@ from tracekit.answer.chains import answer_of_chains
 from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.report.render import render
+from tracekit.sizing.inputs import shipped_model
 from tracekit.sizing.measures import MEASURES
 from tracekit.sizing.read import CALLS, MEMBERS, STATES
 from tracekit.sizing.study import Study
+from tracekit.sizing.world.settings import Settings
 
 BASELINES = ["minimum_selection", "random_selection", "percentile_request", "oracle"]
 TORCH = importlib.util.find_spec("torch") is not None
@@ -142,7 +144,7 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracekit.sizing.agent.need_torch.importlib.import_module", missing)
 
 
-def test_without_torch_the_others_work_and_the_message_says_what_to_install(
+def test_without_torch_the_agent_has_the_network_that_comes_with_tracekit(
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -151,14 +153,16 @@ def test_without_torch_the_others_work_and_the_message_says_what_to_install(
     without_torch(monkeypatch)
     study = tracekit.requests(folder, ["all"], out=tmp_path / "run")
     assert isinstance(study, Study)
-    assert "ddqn" not in {policy.name() for policy in study.policies}
-    assert len(study.policies) >= 6
-    with pytest.raises(TracekitError, match="needs torch, which is not installed") as caught:
-        tracekit.requests(folder, ["ddqn"], out=tmp_path / "other")
-    assert "tracekit[rl]" in str(caught.value.hint)
-    (left_out,) = answer_of_chains(study).of("skipped")
-    assert (left_out.subject, left_out.because) == ("ddqn", "no_torch")
+    assert "ddqn" in {policy.name() for policy in study.policies}
+    (network,) = answer_of_chains(study).of("agent_network")
+    shipped = shipped_model(Settings())
+    assert network.value == shipped.about["epochs"] == len(shipped.about["rewards"])
     capsys.readouterr()
+    for trained in (["--policy", AGENT], ["--epochs", "1"], ["--assume", "alpha0=0.3"]):
+        assert run(["requests", str(folder), "--out", str(tmp_path / "other"), *trained]) == 2
+        said = capsys.readouterr().err
+        assert "needs torch, which is not installed" in said
+        assert "tracekit[rl]" in said
 
 
 BAD = {

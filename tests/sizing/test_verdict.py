@@ -63,6 +63,7 @@ def test_who_beats_whom(case: str) -> None:
         policies=(),
         table=frame,
         training=None,
+        network={},
     )
     (found,) = duels(study.summary, study.differences)
     assert found.beats == beats

@@ -6,8 +6,6 @@ import polars as pl
 
 from tracekit.answer.claims.every import Frame, claim_facts
 from tracekit.facts import Answer, Fact, Verdict, answer_of
-from tracekit.sizing.inputs import lacks_torch
-from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.study import Study
 from tracekit.sizing.verdict import Duel, duels
 
@@ -20,7 +18,7 @@ def answer_of_chains(study: Study) -> Answer:
             *map(_duel, found),
             *_measures(found),
             *claim_facts(_frames(study), ("sizing",)),
-            *_left_out(study),
+            *_network(study),
         ]
     )
 
@@ -66,6 +64,11 @@ def _measures(found: list[Duel]) -> Iterator[Fact]:
             )
 
 
-def _left_out(study: Study) -> Iterator[Fact]:
-    if lacks_torch(study.policies):
-        yield Fact(kind="skipped", subject=Ddqn.name(), because="no_torch")
+def _network(study: Study) -> Iterator[Fact]:
+    """Where the network of the agent is from, where it was not trained in this study."""
+    if study.network:
+        yield Fact(
+            kind="agent_network",
+            subject=str(study.network.get("set", "")),
+            value=study.network.get("epochs"),
+        )

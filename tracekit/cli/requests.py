@@ -40,8 +40,8 @@ def command(
     recorded time. The rest judges it: how often a service uses more than its request.
 
     With --by calls, call chains are simulated instead. The double-DQN agent and policies of
-    practice set limits in each cycle. The training needs the extra rl. An interrupted training
-    goes on from its last checkpoint, one every 50 epochs.
+    practice set limits in each cycle. The agent has a trained network; --epochs 1000 trains one on
+    this trace, which needs the extra rl. An interrupted training goes on from its last checkpoint.
 
     Example: tracekit requests mystore
     """

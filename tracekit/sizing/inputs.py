@@ -1,7 +1,7 @@
 """Inputs of a sizing study: settings, a trained network, policies."""
 
-import importlib.util
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.world.arrays import CYCLES_SEEN
 from tracekit.sizing.world.kernels import CHANNELS
 from tracekit.sizing.world.settings import Settings
+
+#: The network that comes with tracekit.
+SHIPPED = Path(__file__).parent / "network" / "trained.npz"
 
 
 def read_settings(assume: Sequence[str]) -> Settings:
@@ -33,27 +36,39 @@ def read_model(path: Path | str | None, settings: Settings) -> Model | None:
     return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
 
 
-def choose(texts: Sequence[str], model: Model | None) -> list[SizingPolicy]:
-    """The policies of these texts, each once; 'all' are those that can run here."""
-    can_train = model is not None or importlib.util.find_spec("torch") is not None
-    found: dict[str, SizingPolicy] = {}
-    for text in texts:
-        if text == "all":
-            known = all_sizing_policies()
-            every = [known[name]() for name in known if can_train or name != Ddqn.name()]
-        else:
-            every = [parse_sizing_policy(text)]
-        found |= {str(policy): policy for policy in every}
-    if not found:
+def choose(texts: Sequence[str]) -> list[SizingPolicy]:
+    """The policies of these texts, each once; ``all`` are all there are."""
+    known = all_sizing_policies()
+    each = [
+        policy
+        for text in texts
+        for policy in (
+            [kind() for kind in known.values()] if text == "all" else [parse_sizing_policy(text)]
+        )
+    ]
+    if not each:
         raise TracekitError(
             "no policy given", hint="--policy all, or tracekit list sizing_policies"
         )
-    if not can_train and any(isinstance(policy, Ddqn) for policy in found.values()):
+    return list({str(policy): policy for policy in each}.values())
+
+
+def shipped_model(settings: Settings) -> Model:
+    """The network that comes with tracekit; ``make train`` trained it on the made-up demo."""
+    return load_model(SHIPPED, channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
+
+
+def is_shipped(policies: Sequence[SizingPolicy], settings: Settings) -> bool:
+    """Whether the network that comes with tracekit is of these settings and agents.
+
+    An agent whose training is set otherwise, or under other assumptions, is to be trained.
+    """
+    agents = [one for one in policies if isinstance(one, Ddqn)]
+    plain = (replace(one, mask=Ddqn.mask) == Ddqn() for one in agents)
+    return bool(agents) and settings == Settings() and all(plain)
+
+
+def check_training(policies: Sequence[SizingPolicy]) -> None:
+    """Raise TracekitError where an agent is to be trained and torch is not installed."""
+    if any(isinstance(one, Ddqn) for one in policies):
         require("torch", "training the ddqn policy")
-    return list(found.values())
-
-
-def lacks_torch(policies: Sequence[SizingPolicy]) -> bool:
-    """Whether the agent is not among the policies because torch is not installed."""
-    has_agent = any(isinstance(policy, Ddqn) for policy in policies)
-    return not has_agent and importlib.util.find_spec("torch") is None

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,7 +30,13 @@ from tracekit.sizing.world.simulation import Simulation
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Study(Shown):
-    """The result of a comparison; frames are described in ``run_folder``."""
+    """The result of a comparison; frames are described in ``run_folder``.
+
+    Parameters
+    ----------
+    network : mapping
+        How the network of the agent was trained, where it was given.
+    """
 
     whole: SimulationSet
     settings: Settings
@@ -44,6 +51,7 @@ class Study(Shown):
     models: Mapping[str, Model] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
     sensitivity: pl.DataFrame | None = None
+    network: Mapping[str, Any] = field(default_factory=dict)
 
 
 def run_study(
@@ -103,6 +111,7 @@ def run_study(
         training=training_frame(logs) if logs else None,
         models=models,
         facts=facts,
+        network={} if model is None else model.about,
     )
 
 

@@ -43,9 +43,9 @@ def requests(
     out: StudyFolder = None,
     model: Annotated[
         Path | str | None,
-        Option("A trained network, RUN/models/seed-0.npz: train none.", metavar="FILE"),
+        Option("A trained network, RUN/models/seed-0.npz.", metavar="FILE"),
     ] = None,
-    epochs: Annotated[int | None, Option("Epochs of training.", minimum=1, shown="1000")] = None,
+    epochs: Annotated[int | None, Option("Train the agent for so many epochs.", minimum=1)] = None,
     seeds: Annotated[int, Option("Splits and trainings; several give intervals.", minimum=1)] = 1,
     seed: Seed = 0,
     chains: Annotated[Chains, Option(minimum=2)] = CHAINS,
@@ -75,8 +75,8 @@ def requests(
     Parameters
     ----------
     policies : sequence of str
-        ``NAME[param=value,...]``, or ``all``; without torch or a model ``all`` leaves the agent
-        out, and the study's policies say so.
+        ``NAME[param=value,...]``, or ``all``. The agent has the network that comes with tracekit,
+        unless a model is given, or epochs, other assumptions or parameters of its training.
     seeds : int
         How many splits and trainings, from ``seed`` on.
     assume : sequence of str
@@ -175,7 +175,14 @@ def _by_calls(
     progress: Progress,
 ) -> by_calls.Study:
     """Limits cycle by cycle on call chains."""
-    from tracekit.sizing.inputs import choose, read_model, read_settings
+    from tracekit.sizing.inputs import (
+        check_training,
+        choose,
+        is_shipped,
+        read_model,
+        read_settings,
+        shipped_model,
+    )
     from tracekit.sizing.read import load_set
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
     from tracekit.sizing.sensitivity import sensitivity
@@ -184,7 +191,12 @@ def _by_calls(
     SIZING_FOLDER.check_free(out)
     settings = read_settings(assume)
     used = read_model(model, settings)
-    chosen = [with_epochs(policy, epochs) for policy in choose(policies, used)]
+    chosen = choose(policies)
+    if used is None and not epochs and not sensitivity_epochs and is_shipped(chosen, settings):
+        used = shipped_model(settings)
+    elif used is None:
+        check_training(chosen)
+    chosen = [with_epochs(policy, epochs) for policy in chosen]
     whole = load_set(store, chains=chains, progress=progress)
     kept = out.parent / f".{out.name}.training"
     study = run_study(
