@@ -263,8 +263,8 @@ def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Par
 
     def found(at: int, column: str) -> str:
         value = rows[column][at] if column in rows.columns else None
-        if stood is not None:
-            value = line_of(at).get(column + STOOD, value)
+        if stood is not None and column + STOOD in stood.columns:
+            value = line_of(at)[column + STOOD]
         return "" if value is None else str(value)
 
     def shown(at: int) -> str:
