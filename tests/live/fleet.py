@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 Document = dict[str, Any]
+_MOST_PODS = 40
 
 
 def node(name: str, cpu: str = "8", memory: str = "32Gi") -> Document:
@@ -70,7 +71,7 @@ class Fleet:
                 return "DELETED", self.nodes.pop(name)
             self.nodes[name] = node(name, str(int(self.rng.integers(4, 17))))
             return "MODIFIED", self.nodes[name]
-        if drawn < 0.3 and self.pods:
+        if (drawn < 0.3 and self.pods) or len(self.pods) > _MOST_PODS:
             name = str(self.rng.choice(sorted(self.pods)))
             return "DELETED", self.pods.pop(name)
         one = self.waiting()

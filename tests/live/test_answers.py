@@ -89,7 +89,8 @@ def test_every_policy_answers_as_score_does(
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["default_scheduler", "target_load_packing[window_samples=5]"])
 def test_five_thousand_recorded_requests_each(policy: str, tmp_path: Path) -> None:
-    _compare(policy, tmp_path, 5_000, seed=1)
+    for seed in range(10):
+        _compare(policy, tmp_path, 500, seed)
 
 
 #: What TestCompatibility of k8s.io/kube-scheduler extender/v1 encodes (types_test.go).

@@ -67,6 +67,11 @@ def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
 
     if fail_if:
         raise TracekitError("--fail-if is of two runs", hint="leave it away, or name NEW too")
+    if not (folder / "tables").is_dir():
+        raise TracekitError(
+            f"{folder} is no store with a shadow's record, and no second run is named",
+            hint="tracekit compare BASE NEW",
+        )
     return compare_shadow(open_store(folder))
 
 

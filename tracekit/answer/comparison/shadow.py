@@ -44,6 +44,11 @@ def compare_shadow(store: Store) -> Study:
     """
     with open_database(store, None) as database:
         rows = database.frame(f"SELECT * FROM {TABLE} ORDER BY time_ms, container, policy", {})
+    if rows.is_empty():
+        raise TracekitError(
+            f"{store.path} holds no record of a shadow",
+            hint="make one: tracekit serve --shadow FOLDER; two runs: tracekit compare BASE NEW",
+        )
     pairs = _pairs(rows)
     policies = sorted(set(pairs["policy"]))
     if not policies:
