@@ -94,3 +94,17 @@ def test_many_row_groups_are_handed_on_in_the_order_of_the_file(tmp_path: Path) 
     assert found.height == nodes * steps
     assert found["step_ms"].null_count() == nodes
     assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_a_column_that_a_part_is_too_old_to_have_is_null(tmp_path: Path) -> None:
+    source = tmp_path / "containers.csv"
+    source.write_text(
+        "container,arrival_ms,cpu_milli,memory_bytes\na,0,1000,1073741824\nb,5,1000,1073741824\n"
+    )
+    ingest(source, tmp_path / "store")
+    store = open_store(tmp_path / "store")
+    [part] = store.table_files("container")
+    pl.read_parquet(part).drop("eviction", "created_ms").write_parquet(part)
+    with Database(store) as database:
+        rows = database.rows("SELECT container, eviction, created_ms FROM container ORDER BY 1")
+    assert [tuple(row.values()) for row in rows] == [("a", None, None), ("b", None, None)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.files.places import scan_parquet
+from tracekit.files.places import parquet_file, scan_parquet
 from tracekit.opened import check_file
 from tracekit.sqlfiles import all_queries, in_reading_order
 from tracekit.store.folder import Store
@@ -119,7 +119,11 @@ def _table_views(store: Store, table: Table, root: Path, scan: Scan) -> Iterator
         yield _empty_view(f"{table.name}_keyed", table, keyed=True)
         yield _empty_view(table.name, table, keyed=False)
         return
-    yield f"CREATE VIEW {table.name}_keyed AS SELECT * FROM {scan(files)}"
+    newer = "".join(
+        f", CAST(NULL AS {one.sql_type}) AS {one.name}"
+        for one in _newer_than(store.table_files(table.name)[0], table)
+    )
+    yield f"CREATE VIEW {table.name}_keyed AS SELECT *{newer} FROM {scan(files)}"
     columns = ", ".join(_view_column(column) for column in table.columns)
     joins = " ".join(
         f"LEFT JOIN {column.entity}_id AS d_{column.name}"
@@ -127,6 +131,19 @@ def _table_views(store: Store, table: Table, root: Path, scan: Scan) -> Iterator
         for column in table.ids
     )
     yield f"CREATE VIEW {table.name} AS SELECT {columns} FROM {table.name}_keyed AS t {joins}"
+
+
+def _newer_than(part: Path, table: Table) -> list[Column]:
+    """The columns that a table got after a part was written; none of a part that is damaged."""
+    absent = [one for one in table.columns if one.often_absent and one.kind != "id"]
+    if not absent:
+        return []
+    try:
+        with parquet_file(part) as file:
+            known = set(file.schema_arrow.names)
+    except (OSError, ValueError, TracekitError):  # whoever reads it says what is wrong with it
+        return []
+    return [one for one in absent if one.name not in known]
 
 
 def _empty_view(name: str, table: Table, *, keyed: bool) -> str:
