@@ -80,6 +80,7 @@ def test_the_service_of_most_and_the_sum_of_requests_are_a_doubt(tmp_path: Path)
         "since": "2026-01-01 00:00 UTC",
         "requested_cores": 7,
         "requested_bytes": 4e9,
+        "requested_further": "1 gpu",
     }
     assert doubt.document() in describe(store)["doubts"]
 

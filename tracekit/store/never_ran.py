@@ -64,6 +64,11 @@ def waiting_fact(because: str, rows: pl.DataFrame, resources: pl.DataFrame) -> F
         .agg(pl.col("request").sum())
         .rows()
     }
+    further = [
+        f"{amount:g} {resource}" if unit == "count" else f"{amount:g} {unit} of {resource}"
+        for (resource, unit), amount in sorted(totals.items())
+        if resource not in ("cpu", "memory")
+    ]
     services = rows.with_columns(service=pl.coalesce("service", "container"))
     most = services.group_by("service", maintain_order=True).agg(
         pl.len().alias("pods"), pl.col("time_ms").min()
@@ -82,4 +87,5 @@ def waiting_fact(because: str, rows: pl.DataFrame, resources: pl.DataFrame) -> F
         since=since,
         requested_cores=totals.get(("cpu", "cores")),
         requested_bytes=totals.get(("memory", "bytes")),
+        requested_further=", ".join(further) or None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -75,13 +75,11 @@ def bind(
     TracekitError
         For a workload, fit, truth or policy that cannot be used.
     """
-    from tracekit.answer.caveats import counted
-    from tracekit.binding.drawn import RECORDED, unlike_recorded
+    from tracekit.binding.drawn import RECORDED
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.model import model_of_fit, model_of_truth
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
     from tracekit.binding.run import USUAL, replay_vcpus
-    from tracekit.facts import remark
     from tracekit.files.places import place
     from tracekit.replay.workload.source import source_of
     from tracekit.store import open_store
@@ -111,20 +109,31 @@ def bind(
         recorded_use=recorded_use,
         progress=progress,
     )
-    bound = dict(run.summary.select("policy", "bound_vcpus").iter_rows())
-    doubted = remark("fit_unusable", verdict=model.verdict, reason=model.reason)
-    remarks = (
-        *([doubted] if model.verdict else []),
-        *unlike_recorded(bound),
-        *run.held.facts(),
-        *assumed,
-        *load.remarks,
-        *counted(load.facts),
-    )
-    run = replace(run, remarks=remarks)
+    run = replace(run, remarks=(*_doubts(run), *assumed, *_of_load(load)))
     if out is not None:
         write_vcpus(run, Path(out))
     return run
+
+
+def _doubts(run: VcpuRun) -> Iterator[Fact]:
+    """Why the fit, or the load of recorded sets, is to be doubted, and what recorded use holds."""
+    from tracekit.binding.drawn import unlike_recorded
+    from tracekit.facts import remark
+
+    if run.model.verdict:
+        yield remark("fit_unusable", verdict=run.model.verdict, reason=run.model.reason)
+    yield from unlike_recorded(dict(run.summary.select("policy", "bound_vcpus").iter_rows()))
+    yield from run.held.facts()
+
+
+def _of_load(load: Workload) -> Iterator[Fact]:
+    """What to know of the replayed workload."""
+    from tracekit.answer.caveats import counted
+    from tracekit.replay.runs.remarks import use_assumed
+
+    yield from load.remarks
+    yield from use_assumed(load.facts, load.containers, load.quantities)
+    yield from counted(load.facts)
 
 
 def _room(
