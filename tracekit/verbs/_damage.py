@@ -91,7 +91,7 @@ def _checks(store: Store) -> Iterator[Callable[[], TracekitError | None]]:
         wanted = {one.stored_name for one in table.columns if not one.often_absent}
         files = store.table_files(table.name)
         for path, entry in zip(files, store.manifest.parts(table.name), strict=True):
-            again = f"it holds the rows of {entry.file}: {ANEW}"
+            again = f"it holds the rows of {entry.file}: an ingest of that file mends the store"
             yield _part(path, wanted, entry.rows, again)
         for path in store.reject_files(table.name):
             yield _part(path, {"source_file", "line", "reason"}, None, ANEW)

@@ -2,9 +2,10 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from tracekit.answer.decide import choose
 from tracekit.answer.repeat import repeat_replay
@@ -30,7 +31,7 @@ from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.kept import Kept, forget, kept_folder
 from tracekit.replay.runs.replayer import Replayer
-from tracekit.replay.runs.results import results
+from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
@@ -107,18 +108,18 @@ def replay_by(
     run = dataclasses.replace(run, alone=ALIKE if alone else run.alone)
     stored = None if store is None else place(store)
     loader = None if workload is None else str(workload)
-    write_run(run, Path(out), store=stored, loader=loader, gangs=gangs)
-    _answered(Path(out), policies)
+    answer = functools.partial(_answered, run, policies)
+    write_run(run, Path(out), store=stored, loader=loader, gangs=gangs, beside=answer)
     if not keep:
         forget(Path(out))
     return run
 
 
-def _answered(out: Path, policies: Sequence[str]) -> None:
-    """Write what the replays alone lets one decide."""
-    found = results(out)
+def _answered(run: Run, policies: Sequence[str], manifest: dict[str, Any], made: Path) -> None:
+    """Write what the replays alone let one decide."""
+    found = Results(manifest, run.summary, run.repeats)
     choice = choose(found, named=named_in(policies), in_use=in_use_of(policies))
-    write_document(out, document(answer_replays(found, choice)))
+    write_document(made, document(answer_replays(found, choice)))
 
 
 class _Asked(NamedTuple):

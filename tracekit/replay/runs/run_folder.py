@@ -1,5 +1,7 @@
 """The run folder: a manifest and Parquet files, written whole or not at all."""
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,13 +159,15 @@ def write_run(
     store: Path | None = None,
     loader: str | None = None,
     gangs: bool = False,
+    beside: Callable[[dict[str, Any], Path], None] | None = None,
 ) -> None:
     """Write the run folder; an existing one is replaced but for what others put there.
 
     ``store`` is the store the trace came from, ``loader`` another workload as ``--workload`` spells
     it. The manifest names it relative to the run, so that a report finds it and both can be moved
     together. ``gangs`` says that the containers of a service were admitted together because
-    somebody asked for it.
+    somebody asked for it. ``beside`` is called with the manifest and the folder, before that takes
+    its place: what it writes there is a part of the run.
 
     Raises
     ------
@@ -177,4 +181,6 @@ def write_run(
         document["workload"]["loader"] = respelled(loader, lambda path: named_from(folder, path))
     if gangs:
         document["workload"]["admitted"] = "gangs"
-    RUN_FOLDER.write(Path(folder), document, {name: getattr(run, name) for name in FRAMES})
+    frames = {name: getattr(run, name) for name in FRAMES}
+    more = None if beside is None else functools.partial(beside, document)
+    RUN_FOLDER.write(Path(folder), document, frames, more=more)
