@@ -6,6 +6,7 @@ run is killed at, the store holds the first files and nothing of the others.
 """
 
 import shutil
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -86,6 +87,8 @@ def _duplicates(defect: str, rows: int, line: int | None) -> Defect:
     )
 
 
+#: Finished files are named together: each naming waits for the disk a few times.
+_NAMED_EVERY_S = 1.0
 #: Told how much of a file is done.
 Advance = Callable[[float, str], None]
 
@@ -96,7 +99,7 @@ class Events:
 
     Attributes
     ----------
-    committed : a file is in: its entries, one per table, and the manifest with them, to be
+    committed : files are in: their entries, one per table, and the manifest with them, to be
         written now
     known : a file is in the store already: its name and what it is the same as
     failed : a file could not be read
@@ -121,6 +124,24 @@ class _Flight:
     sorting: list[Future[Written]] = field(default_factory=list)
 
 
+@dataclass
+class _Due:
+    """What is finished and not named in the manifest yet.
+
+    Attributes
+    ----------
+    moves : from where to where files go
+    ids : entities and files of their new ids
+    since_s : when the last files were named
+    """
+
+    moves: dict[Path, Path] = field(default_factory=dict)
+    ids: list[tuple[str, Path]] = field(default_factory=list)
+    entries: list[SourceEntry] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    since_s: float = field(default_factory=time.monotonic)
+
+
 class Coordinator:
     """Takes files into the store in ``folder``, which the caller has locked."""
 
@@ -141,6 +162,7 @@ class Coordinator:
         self._sort_memory_bytes = sort_memory_bytes
         self._events = events
         self._taken = taken
+        self._due = _Due()
         self._dimensions: dict[str, Dimension] = {}
         self._contents = {entry.content: entry.file for entry in manifest.sources}
         self._reading: deque[_Flight] = deque()
@@ -158,14 +180,17 @@ class Coordinator:
         most = self._crew.size + (self._crew.size > 1)
         waiting = iter(files)
         more = True
-        while more or self._reading or self._sorting:
-            while more and len(self._reading) + len(self._sorting) < most:
-                file = next(waiting, None)
-                more = file is not None
-                if file is not None:
-                    self._start(file, advance)
-            if self._reading or self._sorting:
-                self._go_on()
+        try:
+            while more or self._reading or self._sorting:
+                while more and len(self._reading) + len(self._sorting) < most:
+                    file = next(waiting, None)
+                    more = file is not None
+                    if file is not None:
+                        self._start(file, advance)
+                if self._reading or self._sorting:
+                    self._go_on()
+        finally:
+            self._name()
 
     def _start(self, file: TraceFile, advance: Advance) -> None:
         folder = self._folder / STAGING / f"{self._started:06d}"
@@ -249,7 +274,7 @@ class Coordinator:
             self._commit(self._sorting.popleft())
 
     def _commit(self, flight: _Flight) -> None:
-        """Move all that the file gave into place, and name it in the manifest at once."""
+        """Have all that the file gave put into place and named, now or with the next files."""
         staged = flight.staging.result()
         written = [one.result() for one in flight.sorting]
         parts = [self._next_part(one.table) for one in staged]
@@ -257,14 +282,10 @@ class Coordinator:
         for entity, aside, first_key, _ in flight.longer:
             owner = next(at for at, one in enumerate(staged) if one.folder == aside.parent)
             moves[owner][aside] = dimension_path(entity, first_key)
-            place = self._folder / moves[owner][aside]
-            self._dimensions[entity] = self._dimensions[entity].moved(aside, place)
+            self._due.ids.append((entity, aside))
         checksums = [{t: checksum(source) for source, t in some.items()} for some in moves]
-        # everything is written; moving it takes no room on the disk and next to no time
-        put(
-            {source: self._folder / to for some in moves for source, to in some.items()},
-            self._folder,
-        )
+        for some in moves:
+            self._due.moves |= {source: self._folder / target for source, target in some.items()}
         counts = {entity: count for entity, _, _, count in flight.longer}
         entries = tuple(
             make_entry(flight.file, *each)
@@ -275,8 +296,23 @@ class Coordinator:
             sources=(*self._manifest.sources, *entries),
             dimensions=dict(sorted({**self._manifest.dimensions, **counts}.items())),
         )
-        self._events.committed(entries, self._manifest)
-        shutil.rmtree(flight.folder)
+        self._due.entries += entries
+        self._due.folders.append(flight.folder)
+        if time.monotonic() - self._due.since_s >= _NAMED_EVERY_S:
+            self._name()
+
+    def _name(self) -> None:
+        """Put into place what is due, and name it in the manifest at once."""
+        due, self._due = self._due, _Due()
+        if not due.entries:
+            return
+        # everything is written; moving it takes no room on the disk and next to no time
+        put(due.moves, self._folder)
+        for entity, aside in due.ids:
+            self._dimensions[entity] = self._dimensions[entity].moved(aside, due.moves[aside])
+        self._events.committed(tuple(due.entries), self._manifest)
+        for folder in due.folders:
+            shutil.rmtree(folder)
 
     def _next_part(self, table: str) -> int:
         taken = {entry.part for entry in self._taken if entry.table == table}

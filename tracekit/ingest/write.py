@@ -250,10 +250,9 @@ class _Writer:
         return any(one.rows and one.table in listing for one in self._summary.ingested)
 
     def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
-        name = entries[0].file
-        own = entries[0].release == OWN and name not in self._summary.replaced
-        if own and any(one.file == name for one in self.manifest.sources):
-            self._summary.again.append(name)
+        before = {one.file for one in self.manifest.sources} - set(self._summary.replaced)
+        own = dict.fromkeys(one.file for one in entries if one.release == OWN)
+        self._summary.again += [name for name in own if name in before]
         self.keep(manifest)
         self._summary.ingested += entries
 
