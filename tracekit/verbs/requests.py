@@ -175,27 +175,21 @@ def _by_calls(
     progress: Progress,
 ) -> by_calls.Study:
     """Limits cycle by cycle on call chains."""
-    from tracekit.sizing.inputs import (
-        check_training,
-        choose,
-        is_shipped,
-        read_model,
-        read_settings,
-        shipped_model,
-    )
+    from tracekit.sizing import inputs
     from tracekit.sizing.read import load_set
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
     from tracekit.sizing.sensitivity import sensitivity
     from tracekit.sizing.study import run_study, with_epochs
 
     SIZING_FOLDER.check_free(out)
-    settings = read_settings(assume)
-    used = read_model(model, settings)
-    chosen = choose(policies)
-    if used is None and not epochs and not sensitivity_epochs and is_shipped(chosen, settings):
-        used = shipped_model(settings)
+    settings = inputs.read_settings(assume)
+    used = inputs.read_model(model, settings)
+    chosen = inputs.choose(policies)
+    untrained = used is None and not epochs and not sensitivity_epochs
+    if untrained and inputs.is_shipped(chosen, settings):
+        used = inputs.shipped_model(settings)
     elif used is None:
-        check_training(chosen)
+        inputs.check_training(chosen)
     chosen = [with_epochs(policy, epochs) for policy in chosen]
     whole = load_set(store, chains=chains, progress=progress)
     kept = out.parent / f".{out.name}.training"
