@@ -119,9 +119,7 @@ def ingest(
                 crew=crew,
                 progress=progress,
             )
-            summary = replaced_by(folder, again)
-            finish()
-            return dataclasses.replace(summary, store=target, anew=late.name)
+            return dataclasses.replace(_anew(folder, again, finish), store=target, anew=late.name)
         with (
             _finished(finish),
             _readers(crew, jobs, found.files, memory_limit_bytes) as readers,
@@ -151,6 +149,15 @@ def _found(where: Path, release: str, progress: Progress) -> Discovery:
         found = discover(where, release=release)
     progress.told(f"{counted(len(found.files), 'file')} of {size(found.size_bytes)}")
     return found
+
+
+def _anew(
+    folder: Path, make: Callable[[Path], IngestSummary], finish: Callable[[], None]
+) -> IngestSummary:
+    """The summary of a store that takes this one's place."""
+    summary = replaced_by(folder, make)
+    finish()
+    return summary
 
 
 def _mended(
