@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import json
+import os
 import shlex
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 from tracekit.errors import TracekitError
 from tracekit.fetch.server import Server
@@ -22,6 +24,8 @@ _WATCHED = {"Node": "nodes", "Pod": "pods --all-namespaces"}
 _QUIET_S, _SETTLED_S = 0.5, 60.0
 #: So long it waits before it starts a program again, at first and at most.
 _AGAIN_S = (1.0, 30.0)
+#: So much of what it said last is logged.
+_SAID_BYTES = 300
 #: No object is longer.
 _LONGEST_BYTES = 8 << 20
 #: After so many objects others get their turn.
@@ -87,13 +91,24 @@ class Watch:
             wait_s = min(2 * wait_s, _AGAIN_S[1])
 
     async def _once(self) -> None:
-        """One run of the program, to its end."""
+        """One run of the program, to its end; what it says on stderr is logged then."""
+        with tempfile.TemporaryFile() as said:
+            try:
+                await self._printed(said)
+            finally:
+                said.seek(max(said.seek(0, os.SEEK_END) - _SAID_BYTES, 0))
+                text = said.read().decode(errors="replace").strip()
+                self.log("watch_ended", kind=self.kind, said=text)
+
+    async def _printed(self, said: IO[bytes]) -> None:
+        """Take what the program prints."""
         words = f"get {_WATCHED[self.kind]} --watch --output-watch-events --output json"
         command = [*shlex.split(self.kubectl), *words.split()]
         program = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
+            stderr=said,
             limit=_LONGEST_BYTES,
         )
         self.starts += 1
@@ -113,8 +128,7 @@ class Watch:
         finally:
             with contextlib.suppress(ProcessLookupError):
                 program.terminate()
-            code = await program.wait()
-        self.log("watch_ended", kind=self.kind, exit_code=code)
+            await program.wait()
 
     def _take(self, text: bytes) -> None:
         try:
