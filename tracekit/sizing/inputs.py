@@ -58,17 +58,28 @@ def shipped_model(settings: Settings) -> Model:
     return load_model(SHIPPED, channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
 
 
-def is_shipped(policies: Sequence[SizingPolicy], settings: Settings) -> bool:
-    """Whether the network that comes with tracekit is of these settings and agents.
+def network_for(
+    policies: Sequence[SizingPolicy], settings: Settings, path: Path | str | None, *, trained: bool
+) -> Model | None:
+    """The network of the agents: of a file, else the one that comes with tracekit; None to train.
 
     An agent whose training is set otherwise, or under other assumptions, is to be trained.
+
+    Parameters
+    ----------
+    trained : bool
+        Whether agents are to be trained in any case.
+
+    Raises
+    ------
+    TracekitError
+        For a file that is no network, and where an agent is to be trained without torch.
     """
     agents = [one for one in policies if isinstance(one, Ddqn)]
-    plain = (replace(one, mask=Ddqn.mask) == Ddqn() for one in agents)
-    return bool(agents) and settings == Settings() and all(plain)
-
-
-def check_training(policies: Sequence[SizingPolicy]) -> None:
-    """Raise TracekitError where an agent is to be trained and torch is not installed."""
-    if any(isinstance(one, Ddqn) for one in policies):
-        require("torch", "training the ddqn policy")
+    if path is not None or not agents:
+        return read_model(path, settings)
+    plain = all(replace(one, mask=Ddqn.mask) == Ddqn() for one in agents)
+    if plain and settings == Settings() and not trained:
+        return shipped_model(settings)
+    require("torch", "training the ddqn policy")
+    return None

@@ -175,21 +175,16 @@ def _by_calls(
     progress: Progress,
 ) -> by_calls.Study:
     """Limits cycle by cycle on call chains."""
-    from tracekit.sizing import inputs
+    from tracekit.sizing.inputs import choose, network_for, read_settings
     from tracekit.sizing.read import load_set
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
     from tracekit.sizing.sensitivity import sensitivity
     from tracekit.sizing.study import run_study, with_epochs
 
     SIZING_FOLDER.check_free(out)
-    settings = inputs.read_settings(assume)
-    used = inputs.read_model(model, settings)
-    chosen = inputs.choose(policies)
-    untrained = used is None and not epochs and not sensitivity_epochs
-    if untrained and inputs.is_shipped(chosen, settings):
-        used = inputs.shipped_model(settings)
-    elif used is None:
-        inputs.check_training(chosen)
+    settings = read_settings(assume)
+    chosen = choose(policies)
+    used = network_for(chosen, settings, model, trained=bool(epochs or sensitivity_epochs))
     chosen = [with_epochs(policy, epochs) for policy in chosen]
     whole = load_set(store, chains=chains, progress=progress)
     kept = out.parent / f".{out.name}.training"
