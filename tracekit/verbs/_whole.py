@@ -236,7 +236,7 @@ def _first_answer(asked: _Asked, store: Store, crew: Crew, progress: Progress) -
     answer = answer_of([*answer.facts, Fact(kind="first_answer", value=1)], answer.next)
     write_document(first.out, document(answer))
     report = render(first.out / "replay", first.out / "report.html", progress=progress)
-    progress.told(f"first answer: {headline(answer)}; {report.path} can be read")
+    progress.told(f"{report.path} can be read. {headline(answer)}")
 
 
 def _without_fit(names: Sequence[str]) -> list[str]:

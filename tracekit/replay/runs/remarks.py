@@ -87,6 +87,7 @@ def unjudged(load: Workload) -> Iterator[Fact]:
                 against=float(after[at]),
                 unit="fraction",
                 because="early_peak",
+                rank=2,
                 about={
                     "resource": words,
                     "first_ms": int(load.settled_ms - load.times_ms[0]),
