@@ -42,7 +42,7 @@ def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
     )
     commands = [command for _, command in advice(found)]
     assert "tracekit report out/replay --out out-replay.html" in commands
-    assert "tracekit replay out/store --out out-store-run" in commands
+    assert "tracekit nodes out/store" in commands
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_no_two_commands_write_to_one_place_and_none_over_what_is_there(tmp_path
     told = dict(advice(look_around(tmp_path)))
     assert told["b is a replay; its report is b.html"] == ""
     assert told["what changed between two of them"] == "tracekit compare a a-b"
-    assert "tracekit replay one/store --out one-store-run-2" in told.values()
+    assert "tracekit run one/store --out one-store-run-2" in told.values()
     outs = [command.rpartition(" ")[2] for command in told.values() if "--out" in command]
     assert len(outs) >= 6
     assert len(set(outs)) == len(outs)
@@ -101,7 +101,7 @@ def test_what_a_whole_run_leaves_is_known_to_belong_together(tmp_path: Path) -> 
 
 def test_what_is_made_of_this_folder_goes_beside_it(tmp_path: Path) -> None:
     told = dict(advice(look_around(manifest(tmp_path / "s", STORE))))
-    assert told["this folder is a store"] == "tracekit replay . --out ../run"
+    assert told["this folder is a store"] == "tracekit run . --out ../run"
 
 
 def test_inside_a_store_it_is_named_by_a_dot(tmp_path: Path) -> None:

@@ -83,19 +83,22 @@ def advice(found: Found) -> list[tuple[str, str]]:
         lines.append((agreeing(len(found.pages) - _SHOWN, "more [page is|pages are] here"), ""))
     for run in found.runs[:_SHOWN]:
         page = _reported_in(run, found.pages)
-        told = f"; its report is {page}" if page else ""
+        tail = f"; its report is {page}" if page else ""
         command = "" if page else f"tracekit report {run} --out {_free(run, '.html', taken)}"
-        lines.append((f"{_here(run)} is a replay{told}", command))
+        lines.append((f"{_here(run)} is a replay{tail}", command))
     if len(found.runs) > 1:
         lines.append(("what changed between two of them", f"tracekit compare {_two(found.runs)}"))
     for name, kind in found.others[: 2 * _SHOWN]:
-        told, command = _OTHERS[kind]
+        tail, command = _OTHERS[kind]
         if "{store}" in command and not found.stores:
             command = ""
-        lines.append((f"{_here(name)} {told}", _filled(command, name, found, taken)))
+        lines.append((f"{_here(name)} {tail}", _filled(command, name, found, taken)))
     for store in found.stores[:_SHOWN]:
-        out = _free(store, "-run", taken)
-        lines.append((f"{_here(store)} is a store", f"tracekit replay {store} --out {out}"))
+        whole = str(Path(store).parent / "replay") in found.runs
+        command = f"tracekit nodes {store}"
+        if not whole:
+            command = f"tracekit run {store} --out {_free(store, '-run', taken)}"
+        lines.append((f"{_here(store)} is a store", command))
     if not found.stores:
         lines += [
             (f"{_here(traces)} holds trace files", f"tracekit run {traces} --out out")
@@ -170,8 +173,9 @@ def _trace_folders(folder: Path, entries: Sequence[Path]) -> list[str]:
 
 
 def _has_archives(folder: Path) -> bool:
-    """Whether archives lie in the folder, or one level down, as a fetched release has them."""
-    found = (*folder.glob("*.tar.gz"), *folder.glob("*.csv"), *folder.glob("*/*.tar.gz"))
+    """Whether archives or lists of kubectl lie there, or archives of a release one level down."""
+    names = ("*.tar.gz", "*.csv", "*/*.tar.gz", "kubernetes*.json*")
+    found = (path for name in names for path in folder.glob(name))
     return any(path.is_file() for path in found)
 
 
