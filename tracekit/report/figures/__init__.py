@@ -12,6 +12,7 @@ from typing import Literal
 import polars as pl
 
 from tracekit import registry
+from tracekit.replay.workload.declared import Ceiling
 
 #: Points and lines are placed by two columns. Stems stand on the axis across, levels lie over it.
 Mark = Literal["points", "lines", "steps", "bars", "stems", "levels"]
@@ -142,3 +143,11 @@ def all_figures() -> dict[str, Figure]:
 def get_figure(name: str) -> Figure:
     """The figure of that name; raises TracekitError for an unknown one."""
     return registry.pick(all_figures(), name, "figure", listing="tracekit list figures")
+
+
+def ceiling_of(facts: pl.DataFrame, measure: str) -> float:
+    """From which share on a node is full: of the answer, else the usual one."""
+    own = facts.filter(kind="ceiling", measure=measure)["value"].to_list()
+    usual = Ceiling()
+    of_cpu = measure.startswith("cpu_")
+    return float(own[0]) if own else usual.cpu_fraction if of_cpu else usual.memory_fraction

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from tracekit.report.figures import FACTS, Axis, Figure, Layer
+from tracekit.report.figures import FACTS, Axis, Figure, Layer, ceiling_of
 
 CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
 #: The lines of the curve: the case, the measure, what the legend says, and its look.
@@ -12,7 +12,7 @@ _COUNTED = {"recorded": "recorded", "no_more_often": "recorded", "recommended": 
 _MEASURES = (CPU, MEMORY)
 _LOOKS = {"recorded": "policy-1", "recommended": "policy-3"}
 #: Shares that are marked; the ceiling itself is among the facts.
-_MARKED, _CEILING = (0.7, 0.8, 0.9), 0.8
+_MARKED = (0.7, 0.8, 0.9)
 #: The curve ends at so many times the nodes there are, or that are needed, and at this use.
 BEYOND, HIGHEST = 1.15, 1.5
 _COST, _KEPT = "cost_per_hour", "cost_kept_per_hour"
@@ -79,7 +79,14 @@ def _stay(
     ours = [case for case in facts.filter(kind="verdict")["case"] if case in there] or there
     requests = "recommended" if ours[0] == "recommended" else "recorded"
     kept = _counted(cases[ours[0]], requests, facts).filter("kept").sort("place")
-    return kept.select("node", "place", CPU, MEMORY, ceiling=pl.lit(_CEILING))
+    return kept.select(
+        "node",
+        "place",
+        CPU,
+        MEMORY,
+        cpu_ceiling=pl.lit(ceiling_of(facts, CPU)),
+        memory_ceiling=pl.lit(ceiling_of(facts, MEMORY)),
+    )
 
 
 def _fitted(frame: pl.DataFrame) -> pl.DataFrame:
@@ -88,8 +95,7 @@ def _fitted(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ceilings(facts: pl.DataFrame) -> pl.DataFrame:
-    own = facts.filter(kind="ceiling", measure=CPU)["value"].to_list()
-    ceiling = own[0] if own else _CEILING
+    ceiling = ceiling_of(facts, CPU)
     marks = {one: "ceiling" if one == ceiling else "marked" for one in (*_MARKED, ceiling)}
     return _fitted(pl.DataFrame({"mark": list(marks.values()), "value": list(marks)}))
 
@@ -228,12 +234,13 @@ nodes_that_stay = Figure(
     question="Which of the nodes that stay come near the ceiling?",
     how_to_read="Each place across is one node, those that would go next on the right. Its dots are"
     " the CPU that it stays below for 99 % of the time, and its highest memory, in the worst order"
-    " of arrival. The dashed line is 80 %.",
+    " of arrival. The dashed lines are the ceilings of CPU and of memory.",
     absent="Nodes were not counted: tracekit nodes counts them.",
     reads=_read("nodes"),
     rows=_stay,
     layers=(
-        Layer(mark="levels", x="place", y="ceiling", color="warn", dash="dash"),
+        Layer(mark="levels", x="place", y="cpu_ceiling", color="cpu", dash="dash"),
+        Layer(mark="levels", x="place", y="memory_ceiling", color="memory", dash="dash"),
         Layer(mark="points", x="place", y=CPU, name="CPU", color="cpu"),
         Layer(mark="points", x="place", y=MEMORY, name="memory", color="memory", symbol="square"),
     ),

@@ -5,7 +5,7 @@ import polars as pl
 from tracekit.replay.policy.titles import title_of_policy
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.drawing.plot import highest
-from tracekit.report.figures import FACTS, Axis, Figure, Layer
+from tracekit.report.figures import FACTS, Axis, Figure, Layer, ceiling_of
 from tracekit.report.figures.nodes import CPU
 
 _PRODUCTION = "production"
@@ -77,7 +77,12 @@ def _peaks(steps: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     times = shown["time_ms"] - int(shown["time_ms"].min() or 0)  # type: ignore[arg-type]
     thinned = shown.with_columns(time_h=times / 3_600_000)
     peaks = highest(thinned, "policy", "cpu_max_fraction", _POINTS)
-    return peaks.select("policy", "time_h", "cpu_max_fraction", ceiling=pl.lit(0.8))
+    return peaks.select(
+        "policy",
+        "time_h",
+        "cpu_max_fraction",
+        ceiling=pl.lit(ceiling_of(facts, "cpu_p99_over_time_fraction")),
+    )
 
 
 policy_tradeoff = Figure(
