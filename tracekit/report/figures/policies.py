@@ -128,7 +128,7 @@ peak_over_time = Figure(
     title="CPU of the fullest node over time",
     question="When does the fullest node come near its ceiling?",
     how_to_read="The highest of each stretch of time, in the first order of arrival, once the"
-    " cluster is filled. The dashed line is 80 %; above 100 % containers slow down.",
+    " cluster is filled. The dashed line is the ceiling; above 100 % containers slow down.",
     absent="The run holds no samples over time.",
     reads=("replay/steps", FACTS),
     rows=_peaks,
