@@ -12,9 +12,9 @@
 -- column: container VARCHAR The container.
 -- column: rate DOUBLE Calls per second that it answers, mean over time [1/s].
 -- column: cpu_mean DOUBLE Mean CPU in use / CPU it may use [0..1].
--- column: cpu_apart DOUBLE That over the mean of the service's containers kept, less 1 [ratio].
+-- column: cpu_apart DOUBLE That over the mean of its service's containers, less 1 [ratio].
 -- column: response_mean_ms DOUBLE Mean response time [ms].
--- column: response_apart DOUBLE That over the mean of the service's containers kept, less 1 [ratio].
+-- column: response_apart DOUBLE That over the mean of its service's containers, less 1 [ratio].
 -- order: service, container
 -- run: duckdb catalog.duckdb -f queries/services/at_equal_rate.sql
 WITH rates AS (
