@@ -12,7 +12,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,8 +131,14 @@ def test_what_ends_while_nodes_are_counted_replays_nothing_again(
     def ended(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
+    counted = whole.answer
+    turns: Iterator[Callable[..., Any]] = iter([counted, ended])
+
+    def ended_after_the_first_answer(*given: Any, **more: Any) -> Any:
+        return next(turns)(*given, **more)
+
     with monkeypatch.context() as patched:
-        patched.setattr(whole, "answer", ended)
+        patched.setattr(whole, "answer", ended_after_the_first_answer)
         with pytest.raises(KeyboardInterrupt):
             begin()
     with monkeypatch.context() as patched:
