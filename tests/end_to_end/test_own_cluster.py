@@ -55,7 +55,7 @@ def test_two_fetches_and_a_run_end_in_a_report(tmp_path: Path) -> None:
     policies = ["--policy", "first_fit", "--policy", "target_load_packing", "--repeat", "1"]
     said, passed_s, memory_kb = _timed(["run", str(mine), "--out", str(out), *policies])
     assert "report.html" in said
-    assert passed_s < 60
+    assert passed_s < 120  # some 45 s of a processor; tests run side by side
     assert memory_kb < GIB_KB
     assert (out / "report.html").stat().st_size > 100_000
     with Database(open_store(out / "store")) as database:
