@@ -143,7 +143,7 @@ def test_the_same_statement_is_no_matter_and_more_is_taken(tmp_path: Path, order
             f"default/p1,,n1,{CREATED},,500.0,,",
         ],
         "nodes.csv": [
-            f"{NODES},pool,disk,price_per_hour",
+            f"{NODES},pool,drive,price_per_hour",
             f"n0,8000,{32 * GIB},a,ssd,0.4",
             f"n1,8000,{32 * GIB},,hdd,0.5",
         ],
@@ -159,7 +159,7 @@ def test_the_same_statement_is_no_matter_and_more_is_taken(tmp_path: Path, order
     assert load.price_per_hour.tolist() == [0.4, 0.5]
     nodes, _ = nodes_of(read(store, "node"), read(store, "node_resource"))
     labels = [json.loads(str(one)) for one in nodes.sort("node")["labels"]]
-    assert labels == [{"pool": "a", "disk": "ssd"}, {"pool": "b", "disk": "hdd"}]
+    assert labels == [{"pool": "a", "drive": "ssd"}, {"pool": "b", "drive": "hdd"}]
 
 
 def test_a_label_that_kubectl_states_otherwise_is_a_reject(tmp_path: Path) -> None:
