@@ -86,23 +86,3 @@ def test_every_command_of_a_report_names_the_file(
     assert all(set(asked) >= {"mine.py"} for one in commands if "common" in _policies(one))
     # as printed, from where it is printed
     assert run([*again[1:-1], "again"]) == 0
-
-
-@pytest.mark.slow
-def test_a_run_that_notes_no_files_is_shown_as_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(OWN)
-    TraceFolder.written(tmp_path / "trace")
-    ingest(tmp_path / "trace", tmp_path / "store")
-    assert run(["replay", "store", "--policy", "./mine.py", "--repeat", "1", "--out", "run"]) == 0
-    path = tmp_path / "run/manifest.json"
-    document = json.loads(path.read_text())
-    for one in document["policies"]:
-        one.pop("files", None)
-    path.write_text(json.dumps(document))
-    assert run(["report", "run", "--out", "page.html"]) == 0
-    page = (tmp_path / "page.html").read_text()
-    assert "--policy mine" in page
-    assert "Policies of your own" not in page
