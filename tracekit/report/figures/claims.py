@@ -26,7 +26,7 @@ extender_load = Figure(
     rows=_spreads,
     layers=(Layer(mark="lines", x="containers", y="spread_fraction", by="policy"),),
     x=Axis(title="Containers placed", unit="count"),
-    y=Axis(title="{panel}, most less least used node", unit="% of node", percent=True, zero=True),
+    y=Axis(title="{panel}, spread over nodes", unit="% of node", percent=True, zero=True),
     label="policy",
     panel="resource",
     height_px=220,
