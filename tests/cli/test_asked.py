@@ -46,7 +46,7 @@ def test_the_defaults_are_those_of_the_verb(name: str) -> None:
 def test_whatever_a_verb_offers_with_a_help_is_asked_for(name: str) -> None:
     declared = _asked._declared(name)
     left = set(inspect.signature(_asked._function(name)).parameters) - set(declared)
-    assert left <= {"progress", "further"}
+    assert left <= {"progress", "further", "started"}
     for key, (_, _, option) in declared.items():
         assert option.doc.endswith((".", "...")) or ":" in option.doc, key
 
@@ -59,9 +59,9 @@ CALLS: list[tuple[list[str], tuple[object, ...], dict[str, object]]] = [
     (["query", "s", "q", "-p", "a=1", "-p", "b=2"], (Path("s"), "q"),
      {"params": {"a": "1", "b": "2"}}),
     (["ingest", "t", "s", "--memory-limit", "2kB"], (Path("t"), Path("s")),
-     {"release": "auto", "memory_limit_bytes": 2000}),
+     {"release": "auto", "memory_limit_bytes": 2000, "replace": False}),
     (["ingest", "t", "s"], (Path("t"), Path("s")),
-     {"release": "auto", "memory_limit_bytes": 2**30}),
+     {"release": "auto", "memory_limit_bytes": 2**30, "replace": False}),
     (["fetch", "ctm21", "d", "--tables", "node, rate"], ("ctm21", Path("d")),
      {"tables": ["node", "rate"], "jobs": 4, "timeout_s": 60.0}),
     (["synth", "d", "--parts", "0-2"], (Path("d"),),

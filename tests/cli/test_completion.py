@@ -18,7 +18,7 @@ from tracekit.replay.workload import circumstances
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 
-KINDS = ["queries", "sources", "measures", *_completion._FILES]
+KINDS = ["queries", "sources", *_completion._FILES]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,11 +72,9 @@ def test_a_rebalancer_goes_on_from_a_policy() -> None:
         ("tracekit rep", "replay report"),
         ("tracekit replay --policy least_al", "least_allocated"),
         ("tracekit query mystore usage/zone_s", "usage/zone_summary"),
-        ("tracekit sensitivity s --measure imb", "imbalance_mean"),
         ("tracekit fetch ctm", "ctm21 ctm22"),
         ("tracekit fetch prometheus --fro", "--from"),
         ("tracekit nodes s --assume used", "used_share="),
-        ("tracekit run synth:sm", "synth:small"),
         ("tracekit list pol", "policies"),
         ("tracekit info --js", "--json"),
     ],

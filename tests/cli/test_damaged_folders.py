@@ -24,6 +24,7 @@ OF_A_STORE = {
     "bind": ["{}/store", "--fit", "{}/fit", "--out", "{}/out"],
     "callgraph": ["{}/store", "--out", "{}/out"],
     "check": ["{}/store"],
+    "claims": ["{}/store"],
     "fit": ["{}/store", "--out", "{}/out"],
     "info": ["{}/store"],
     "ingest": ["{}/more", "{}/store"],
@@ -44,6 +45,7 @@ OF_A_RUN = {
 #: duckdb CLI takes the place of this process.
 OF_NEITHER = {
     "duckdb",
+    "extender-bench",
     "fetch",
     "fetch kubernetes",
     "fetch prometheus",
@@ -51,6 +53,7 @@ OF_NEITHER = {
     "optimize-bench",
     "placement-bench",
     "run",
+    "serve",
     "synth",
 }
 

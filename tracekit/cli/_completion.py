@@ -1,7 +1,7 @@
 """What the shell completes: names of policies, queries, measures, ..., and folders of results.
 
-Every Tab starts the program again, so nothing is imported for it: a name is a file's name, and the
-files are looked at in their folders. A test holds each list to the registry.
+Every Tab starts the program again, so little is imported for it: most names are those of files,
+which are looked at in their folders. A test holds each list to the registry.
 """
 
 import itertools
@@ -17,12 +17,11 @@ _FILES = {
     "policies": "replay/placement",
     "rebalancers": "replay/rebalance",
     "sizing_policies": "sizing/policies",
-    "presets": "synth/presets",
-    "models": "fit/models",
     "searches": "replay/optimize/searches",
-    "functions": "replay/optimize/functions",
     "workloads": "replay/workload/loaders",
 }
+#: Kinds of which several stand in one file: they are imported.
+_IMPORTED = ("measures", "presets", "models", "functions")
 #: What a word that names a folder may be, as ``tracekit.cli._next.kind_of`` calls it.
 _FOLDER_KINDS = {
     "stores": frozenset({"store"}),
@@ -82,8 +81,8 @@ def names(kind: str) -> list[str]:
         return sorted(_queries())
     if kind == "sources":
         return sorted({*_stems("sources/released"), *_stems("sources/own")})
-    if kind == "measures":
-        return sorted(_measures())
+    if kind in _IMPORTED:
+        return sorted(str(one["name"]) for one in catalogue.listing(kind))
     if kind == "assumptions":
         return sorted(
             {name for file, what in _ASSUMED for name in _declared(_PACKAGE / file, what)}
@@ -106,14 +105,6 @@ def _queries() -> Iterator[str]:
         return
     for path in folder.rglob("*.sql"):
         yield path.relative_to(folder).with_suffix("").as_posix()
-
-
-def _measures() -> Iterator[str]:
-    for path in _files("replay/measures"):
-        if "per_resource=True" in path.read_text(encoding="utf-8"):
-            yield from (f"{resource}_{path.stem}" for resource in ("cpu", "memory"))
-        else:
-            yield path.stem
 
 
 def _declared(file: Path, what: str) -> Iterator[str]:

@@ -164,7 +164,7 @@ def _store_of(source: Path) -> Path:
         if not source.exists():
             raise
         raise TracekitError(
-            f"{source} is neither a store nor a run folder",
+            f"{source} is {'a file, ' * source.is_file()}neither a store nor a run folder",
             hint=error.hint or "make a store: tracekit ingest SRC STORE",
         ) from error
     return source

@@ -45,7 +45,8 @@ def test_the_mean_of_each_day_is_that_of_its_samples() -> None:
 def test_growth_and_its_end() -> None:
     cpu, memory = growth_facts(_load(28, 0.02))
     assert (cpu.because, cpu.about["days"]) == ("grew", 28)
-    assert cpu.low <= cpu.value == pytest.approx(0.02, abs=0.001) <= cpu.high  # type: ignore[operator]
+    assert cpu.value == pytest.approx(0.02, abs=0.001)
+    assert cpu.low <= cpu.value <= cpu.high  # type: ignore[operator]
     # 0.4 + 3.5 weeks x 0.02 of it in use at the last week's middle
     assert cpu.about["full_weeks"] == pytest.approx(26, abs=1)
     assert 20 <= cpu.about["soonest_weeks"] <= cpu.about["latest_weeks"] < 30  # type: ignore[operator]

@@ -139,8 +139,11 @@ def test_a_limit_on_network_is_on_what_is_used(
 ) -> None:
     path = str(folder(tmp_path / "cluster"))
     asked = ("--workload", path, "--policy", "worst_fit", "--repeat", "1")
-    assert run(["nodes", *asked, "--limit", "network_max_fraction <= 0.9"]) == 2
-    assert "network_max_fraction is 2.275" in capsys.readouterr().err
+    assert run(["nodes", *asked, "--limit", "network_max_fraction <= 0.9", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    (needed,) = (one for one in facts if one["kind"] == "nodes_needed")
+    assert (needed["because"], needed["measure"]) == ("none_holds", "network_max_fraction")
+    assert needed["about"]["breaks_at_fraction"] == pytest.approx(2.275, abs=1e-3)
 
 
 def test_containers_without_cpu_or_memory_keep_their_network(tmp_path: Path) -> None:
