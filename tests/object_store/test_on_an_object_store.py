@@ -39,9 +39,11 @@ TRACES, STORE = f"s3://{BUCKET}/traces", f"s3://{BUCKET}/mine"
 #: An ingest that is killed when it puts its n-th object.
 KILLED_AT = """
 import os, sys
-from tracekit.ingest import ingest
+from tracekit.ingest import coordinate, ingest
 from tracekit.ingest.remote import workbench
 
+# each file is named in the manifest by itself, so that the calls are counted alike every time
+coordinate._NAMED_EVERY_S = 0.0
 real, calls = workbench.put_file, 0
 
 def killing(*args):
@@ -210,7 +212,7 @@ def test_ingested_again_nothing_changes(there: str) -> None:
     assert objects(place(there)) == before
 
 
-@pytest.mark.parametrize("at", [7, 40])
+@pytest.mark.parametrize("at", [7, 19])
 def test_a_killed_ingest_goes_on_to_the_same_bytes(
     server: ObjectStore, traces: Path, here: Path, at: int
 ) -> None:
