@@ -18,7 +18,13 @@ from tracekit.replay.workload import circumstances
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 
-KINDS = ["queries", "sources", *_completion._FILES]
+KINDS = [
+    "queries",
+    "sources",
+    *_completion._FILES,
+    *_completion._KEYS,
+    *_completion._OBJECTS,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,6 +75,8 @@ def test_a_rebalancer_goes_on_from_a_policy() -> None:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
+        ("tracekit sensitivity s --measure imb", "imbalance_mean"),
+        ("tracekit run synth:sm", "synth:small"),
         ("tracekit rep", "replay report"),
         ("tracekit replay --policy least_al", "least_allocated"),
         ("tracekit query mystore usage/zone_s", "usage/zone_summary"),

@@ -1,7 +1,7 @@
 """What the shell completes: names of policies, queries, measures, ..., and folders of results.
 
-Every Tab starts the program again, so little is imported for it: most names are those of files,
-which are looked at in their folders. A test holds each list to the registry.
+Every Tab starts the program again, so nothing is imported for it: a name is that of a file, or of
+what a file declares. A test holds each list to the registry.
 """
 
 import itertools
@@ -20,8 +20,12 @@ _FILES = {
     "searches": "replay/optimize/searches",
     "workloads": "replay/workload/loaders",
 }
-#: Kinds of which several stand in one file: they are imported.
-_IMPORTED = ("measures", "presets", "models", "functions")
+#: Kinds of which several stand in one file: as keys of a dictionary, or as objects of a class.
+_KEYS = {
+    "presets": ("synth/presets.py", "_PRESETS"),
+    "functions": ("replay/optimize/functions.py", "_FUNCTIONS"),
+}
+_OBJECTS = {"measures": "replay/measures", "models": "fit/models"}
 #: What a word that names a folder may be, as ``tracekit.cli._next.kind_of`` calls it.
 _FOLDER_KINDS = {
     "stores": frozenset({"store"}),
@@ -81,8 +85,8 @@ def names(kind: str) -> list[str]:
         return sorted(_queries())
     if kind == "sources":
         return sorted({*_stems("sources/released"), *_stems("sources/own")})
-    if kind in _IMPORTED:
-        return sorted(str(one["name"]) for one in catalogue.listing(kind))
+    if kind in _KEYS or kind in _OBJECTS:
+        return sorted(_in_files(kind))
     if kind == "assumptions":
         return sorted(
             {name for file, what in _ASSUMED for name in _declared(_PACKAGE / file, what)}
@@ -105,6 +109,27 @@ def _queries() -> Iterator[str]:
         return
     for path in folder.rglob("*.sql"):
         yield path.relative_to(folder).with_suffix("").as_posix()
+
+
+def _in_files(kind: str) -> Iterator[str]:
+    if kind in _OBJECTS:
+        return _objects(_OBJECTS[kind])
+    file, what = _KEYS[kind]
+    return _declared(_PACKAGE / file, what)
+
+
+def _objects(folder: str) -> Iterator[str]:
+    """The public names that a folder's files give to what they make; one per resource has two."""
+    import ast
+
+    for file in _files(folder):
+        for one in ast.parse(file.read_text(encoding="utf-8")).body:
+            if not (isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)):
+                continue
+            name = ast.unparse(one.targets[0])
+            if name.islower() and not name.startswith("_"):
+                each = any(given.arg == "per_resource" for given in one.value.keywords)
+                yield from (f"{part}{name}" for part in (("cpu_", "memory_") if each else ("",)))
 
 
 def _declared(file: Path, what: str) -> Iterator[str]:
