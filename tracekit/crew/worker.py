@@ -15,8 +15,6 @@ import sys
 import threading
 from typing import IO, Any
 
-from tracekit.loading import nothing_collected
-
 
 def main() -> None:
     """Answer tasks until the input ends; arguments are modules that these tasks do without."""
@@ -33,12 +31,16 @@ def main() -> None:
 
 
 def _receive(requests: IO[bytes], tasks: queue.Queue[Any]) -> None:
+    known = 0
     with contextlib.suppress(Exception):
         while True:
             # the first task loads most of what this process will ever hold
-            with nothing_collected():
-                task = pickle.load(requests)  # noqa: S301 - from the process that started this one
+            gc.disable()
+            task = pickle.load(requests)  # noqa: S301 - from the process that started this one
+            if len(sys.modules) > known:
+                known = len(sys.modules)
                 gc.freeze()
+            gc.enable()
             tasks.put(task)
     os._exit(0)
 
