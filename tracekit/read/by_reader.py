@@ -274,7 +274,10 @@ def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Par
         text = ", ".join(f"{k}={v}" for k, v in row.items() if v is not None and k != "line")
         return text[:_LONGEST_TEXT]
 
-    return Parsed(frame, no_rejects(), found, shown)
+    texts = {name for name, kind in rows.schema.items() if kind == pl.String or stood is not None}
+    return Parsed(
+        frame, no_rejects(), found, shown, frozenset(one.name for one in table.columns) - texts
+    )
 
 
 @contextmanager

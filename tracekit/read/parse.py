@@ -35,12 +35,14 @@ class Parsed:
     rejects : ``line, column, reason, text`` of the lines that are no rows at all
     found : the text of a column's value in a line, as it stands in the file
     shown : the text of a line, as the rejects keep it
+    numbers : the columns that the file has as numbers, so that NULL is no text that is none
     """
 
     frame: pl.DataFrame
     rejects: pl.DataFrame
     found: Callable[[int, str], str]
     shown: Callable[[int], str]
+    numbers: frozenset[str] = frozenset()
 
 
 #: What a line may not hold, and the CSV reader does not mind.

@@ -65,7 +65,9 @@ def _unnamed(column: Column, missing_names: frozenset[str]) -> pl.Expr:
 
 def _unparsed(column: Column, parsed: Parsed) -> list[int]:
     """Lines in which an optional number is there but is no number; an absent one is no fault."""
-    if column.required or column.kind != "number" or not parsed.frame[column.name].null_count():
+    if column.required or column.kind != "number" or column.name in parsed.numbers:
+        return []
+    if not parsed.frame[column.name].null_count():
         return []
     lines = parsed.frame.filter(pl.col(column.name).is_null())["line"].to_list()
     return [line for line in lines if parsed.found(line, column.name)]

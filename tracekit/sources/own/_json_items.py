@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
+import msgspec
+
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import SHOWN_CHARACTERS, Head, Opened
 from tracekit.sources.unreadable import (
@@ -19,6 +21,9 @@ from tracekit.sources.unreadable import (
 )
 
 _CHUNK_CHARS = 1 << 20
+#: A longer file is read piece by piece: a list that is decoded at once is in memory as a whole.
+_AT_ONCE_BYTES = 512 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: A longer value is not read: as objects it takes twenty times the memory of its text.
 _LONGEST_CHARS = 16 << 20
 #: So near to its end a text may be called wrong only because the rest has not been read yet.
@@ -70,11 +75,14 @@ class _WrongError(Exception):
     """No JSON from here on."""
 
 
-def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
+def items(
+    opened: Opened, *, beside: list[dict[str, Any]] | None = None, at_once: bool = False
+) -> Iterator[Item | Cut]:
     """The items of a file: what ``items``, ``data`` or ``data.result`` lists, an array, documents.
 
     After a broken document the next one that begins a line is read. ``beside`` is given the members
-    of each document that are no such list, also of those that come after it.
+    of each document that are no such list, also of those that come after it. ``at_once`` decodes a
+    document of ``items`` in one go where it can.
 
     Raises
     ------
@@ -82,13 +90,50 @@ def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iter
         For a list that is cut off or broken, and for a broken document that is all there is: the
         rest is lost, and how much that was is unknown.
     """
-    for item in pieces(opened, beside=beside):
+    listed = _listed(opened) if at_once else None
+    for item in listed if listed is not None else pieces(opened, beside=beside):
         if isinstance(item, Cut) and item.last:
             raise TracekitError(
                 f"{opened.name}: object {item.number:,} {item.reason}: {item.text[:60]!r}",
                 hint="nothing of it was taken in; make or fetch the file again",
             )
         yield item
+
+
+def _listed(opened: Opened) -> Iterator[Item | Cut] | None:
+    """The items of one whole document that has ``items``; None for any other text."""
+    with opened.stream() as stream:
+        text = stream.read(_AT_ONCE_BYTES + 1)
+    if len(text) > _AT_ONCE_BYTES:
+        return None
+    try:
+        members = msgspec.json.decode(
+            text.removeprefix(_BYTE_ORDER_MARK), type=dict[str, msgspec.Raw]
+        )
+        raw = msgspec.json.decode(members["items"], type=list[msgspec.Raw])
+        before = list(members)[: list(members).index("items")]
+        around = {name: json.loads(bytes(members[name])) for name in before}
+    except (ValueError, KeyError, RecursionError):
+        return None
+    if any(memoryview(one).nbytes > _LONGEST_CHARS for one in raw):
+        return None
+    return _numbered(raw, around)
+
+
+def _numbered(raw: list[msgspec.Raw], around: dict[str, Any]) -> Iterator[Item | Cut]:
+    decode = msgspec.json.Decoder().decode
+    for number, one in enumerate(raw, start=1):
+        try:
+            try:
+                value = decode(one)
+            except ValueError:
+                # bytes that are not UTF-8, and numbers without an end, as Python reads them
+                value = json.loads(bytes(one).decode(errors="replace"))
+        except (ValueError, RecursionError):
+            text = bytes(one)[:SHOWN_CHARACTERS].decode(errors="replace")
+            yield Cut(number=number, reason=TOO_LONG, text=text, last=True)
+            return
+        yield Item(number=number, value=value, around=around)
 
 
 def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:

@@ -14,22 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tracekit.sources.own._kubernetes.objects import Thing, arrival_ms, latest_ms
-from tracekit.sources.own._kubernetes.requests import sizes_of
+from tracekit.sources.own._kubernetes.objects import Key, Thing, arrival_ms, latest_ms
 from tracekit.sources.own._kubernetes.shape import pod_service
+from tracekit.sources.own._kubernetes.template import template_of
 
-Key = tuple[str, str]
 #: Rows of what a pod asks for, by resource.
 Asked = tuple[Mapping[str, Any], ...]
-
-
-def key_of(thing: Thing) -> Key:
-    """What tells it from all others; a node that was made anew under its name is the same one."""
-    if thing.kind == "Node" or not thing.uid:
-        return thing.kind, thing.name
-    stated = bool(thing.value["metadata"].get("uid"))
-    # lives are counted under each name anew
-    return thing.kind, thing.uid if stated else f"{thing.name}@{thing.uid}"
 
 
 _NODE_META = ("name", "uid", "creationTimestamp", "labels", "annotations")
@@ -94,10 +84,10 @@ class Listing:
             with suppress(KeyError, TypeError, AttributeError, ValueError):
                 came = arrival_ms(thing.value)
                 service = pod_service(meta, thing.value["spec"].get("nodeName"))
-                asked = sizes_of(thing.value["spec"], thing.value.get("status")).asked
+                asked = template_of(thing.value["spec"]).sizes(thing.value.get("status")).asked
         space = str(meta.get("namespace") or "default")
         node = _slim(thing) if thing.kind == "Node" else None
-        self.held[key_of(thing)] = _One(
+        self.held[thing.key] = _One(
             space=space, service=service, came_ms=came, asked=asked, node=node, over=_is_over(thing)
         )
 

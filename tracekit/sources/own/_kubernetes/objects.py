@@ -1,8 +1,9 @@
 """The nodes and pods in what kubectl prints: lists, single objects, watch logs."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +21,10 @@ _METRICS_API = "metrics.k8s.io/"
 _LISTED_METRICS = re.compile(rb'"items"\s*:\s*\[\s*\{\s*"apiVersion"\s*:\s*"metrics\.k8s\.io/')
 
 
-@dataclass(frozen=True, kw_only=True)
+Key = tuple[str, str]
+
+
+@dataclass(kw_only=True, slots=True)
 class Thing:
     """An object of the cluster.
 
@@ -36,6 +40,15 @@ class Thing:
         Whether it is in a list, and that list is no page of a longer one.
     life : int, optional
         In a log without uids: which life under its name it is, counted from 1.
+
+    Attributes
+    ----------
+    name : str
+        With the namespace before it where it has one.
+    uid : str
+        What tells it from another one of the same name; empty where it is not stated.
+    key : (str, str)
+        What tells it from all others.
     """
 
     number: int
@@ -45,19 +58,18 @@ class Thing:
     so_far_ms: int | None = None
     listed: bool = False
     life: int | None = None
+    name: str = field(init=False)
+    uid: str = field(init=False)
+    key: Key = field(init=False)
 
-    @property
-    def uid(self) -> str:
-        """What tells it from another one of the same name; empty where it is not stated."""
-        counted = f"life-{self.life}" if self.life is not None else ""
-        return str(self.value["metadata"].get("uid") or counted)
-
-    @property
-    def name(self) -> str:
-        """Its name, with the namespace before it where it has one."""
+    def __post_init__(self) -> None:
         meta = self.value["metadata"]
-        space = "" if self.kind == "Node" else f"{meta.get('namespace') or 'default'}/"
-        return f"{space}{meta['name']}"
+        name, stated = meta["name"], str(meta.get("uid") or "")
+        self.name = name if self.kind == "Node" else f"{meta.get('namespace') or 'default'}/{name}"
+        self.uid = stated or ("" if self.life is None else f"life-{self.life}")
+        # a node that was made anew under its name is the same; lives are counted under each name
+        one = self.uid if stated else f"{self.name}@{self.uid}"
+        self.key = self.kind, one if self.uid and self.kind != "Node" else self.name
 
 
 def holds_objects(head: Head) -> bool:
@@ -94,7 +106,7 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
     is a Cut, too, where what comes before it is wanted all the same.
     """
     so_far: int | None = None
-    for item in (pieces if as_far_as_whole else items)(opened):
+    for item in pieces(opened) if as_far_as_whole else items(opened, at_once=True):
         if isinstance(item, Cut):
             yield item
             continue
@@ -197,6 +209,7 @@ def _read_ms(text: object) -> int | None:
         return None
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def time_ms(text: str) -> int:
     """A time as Kubernetes writes it, in ms since 1970; without a zone it is UTC.
 

@@ -1,11 +1,12 @@
 """What a pod as a whole asks for, out of its containers."""
 
 import functools
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import msgspec
 
 #: What a quantity's suffix stands for: a power of ten, or one of two.
 _POWERS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -144,44 +145,38 @@ class Sizes(NamedTuple):
     wrong: tuple[str, str] | None = None
 
 
-def sizes_of(spec: Mapping[str, Any], status: object = None) -> Sizes:
+def sizes_of(spec: bytes, status: object = None) -> Sizes:
     """All of it; pods that state the same, as those of one controller do, are worked out once.
+
+    Parameters
+    ----------
+    spec : bytes
+        The spec of a pod as JSON.
 
     Raises QuantityError for a quantity of the status that is none.
     """
-    containers, first = (
-        [
-            {key: one[key] for key in ("name", "resources", "restartPolicy") if key in one}
-            for one in spec.get(part) or ()
-        ]
-        for part in ("containers", "initContainers")
-    )
-    stated = {
-        "containers": containers,
-        "initContainers": first,
-        **{key: spec[key] for key in ("overhead", "resources") if spec.get(key)},
-    }
-    return _sizes(json.dumps([stated, _resized_status(status)]))
+    return _sizes(spec, msgspec.json.encode(_resized_status(status)))
 
 
 def _resized_status(status: object) -> dict[str, Any]:
     """What a status says of sizes; empty where it says nothing."""
     if not isinstance(status, Mapping):
         return {}
-    parts = {part: status.get(part) or () for part in _STATUSES}
     kept = ("name", "resources", "allocatedResources")
     found: dict[str, Any] = {
         part: [{key: one[key] for key in kept if key in one} for one in some]
-        for part, some in parts.items()
-        if any("resources" in one for one in some)
+        for part in _STATUSES
+        if (some := status.get(part)) and any("resources" in one for one in some)
     }
+    if not found:
+        return {}
     pending = [one for one in status.get("conditions") or () if one.get("type") == _PENDING]
-    return {**found, "conditions": pending} if found else {}
+    return {**found, "conditions": pending}
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _sizes(stated: str) -> Sizes:
-    spec, status = json.loads(stated)
+def _sizes(stated: bytes, resized: bytes) -> Sizes:
+    spec, status = msgspec.json.decode(stated), msgspec.json.decode(resized)
     wrong = wrong_amount(spec)
     if wrong is not None:
         return Sizes(wrong=wrong)

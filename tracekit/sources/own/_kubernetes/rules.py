@@ -11,8 +11,10 @@ from tracekit.sources.own._kubernetes.volumes import CLAIM, Terms, reached
 from tracekit.tables.container import PREFERRED
 
 _RACK = "/rack"
+#: A PodDisruptionBudget by its name, ``namespace/name``, with its spec.
+Budget = tuple[str, Mapping[str, Any]]
 _PREFERRED, _ANYWAY = "preferredDuringSchedulingIgnoredDuringExecution", "ScheduleAnyway"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 BUDGET = "PodDisruptionBudget"
 _AMOUNTS = ("minAvailable", "maxUnavailable")
 _AMONG = ("podAntiAffinity", "podAffinity")
@@ -40,7 +42,7 @@ _HELD_FIELDS = frozenset((
     "preemptionPolicy", "priority", "resources", "schedulingGroup", "tolerations",
     "topologySpreadConstraints", "volumes", "workloadRef",
 ))  # fmt: skip
-_IDLE_FIELDS = frozenset((
+IDLE_FIELDS = frozenset((
     "activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig", "dnsPolicy",
     "enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostNetwork", "hostPID",
     "hostUsers", "hostname", "hostnameOverride", "imagePullSecrets", "priorityClassName",
@@ -132,7 +134,7 @@ def tolerations(spec: Mapping[str, Any]) -> str | None:
 
 def all_not_held(
     pod: Mapping[str, Any],
-    budgets: Sequence[tuple[str, Mapping[str, Any]]],
+    budgets: Sequence[Budget],
     *,
     volumes_unknown: bool,
 ) -> list[str]:
@@ -149,7 +151,7 @@ def further_fields(spec: Mapping[str, Any]) -> list[str]:
     """
     scheduler = spec.get("schedulerName") or _USUAL_SCHEDULER
     other = [f"schedulerName {scheduler}"] if scheduler != _USUAL_SCHEDULER else []
-    known = {*_HELD_FIELDS, *_IDLE_FIELDS, "schedulerName"}
+    known = {*_HELD_FIELDS, *IDLE_FIELDS, "schedulerName"}
     return [*other, *sorted(name for name, value in spec.items() if value and name not in known)]
 
 
@@ -166,7 +168,7 @@ def stays(meta: Mapping[str, Any]) -> str | None:
     )
 
 
-def unread(budgets: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+def unread(budgets: Sequence[Budget]) -> list[str]:
     """The PodDisruptionBudgets whose amount cannot be read."""
     return [f"{BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
 
@@ -183,9 +185,7 @@ def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
     return stated if sound else None
 
 
-def among(
-    pod: Mapping[str, Any], budgets: Sequence[tuple[str, Mapping[str, Any]]] = ()
-) -> str | None:
+def among(pod: Mapping[str, Any], budgets: Sequence[Budget] = ()) -> str | None:
     """What the pod requires of other pods, as JSON: affinity, anti-affinity, spread; None: nothing.
 
     Preferences are left out, and constraints on spread that say ScheduleAnyway. A pod that evicts
@@ -344,7 +344,7 @@ def _port(port: Mapping[str, Any]) -> str:
 
 
 def _required(spec: Mapping[str, Any], kind: str) -> Any:
-    return ((spec.get("affinity") or {}).get(kind) or {}).get(_REQUIRED)
+    return ((spec.get("affinity") or {}).get(kind) or {}).get(REQUIRED)
 
 
 def _requirement(one: Mapping[str, Any], key: str | None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.sources.own._kubernetes.listings import key_of
 from tracekit.sources.own._kubernetes.objects import Thing, arrival_ms, last_change_ms, time_ms
 from tracekit.sources.own._kubernetes.shape import owner_of
 from tracekit.sources.own._roster.roster import Roster
@@ -53,7 +52,7 @@ def end_ms(thing: Thing, known: Roster) -> int | None:
     # what was recorded is of its own time, and a list may have been made after the times in it
     at_last = (
         known.state.over_ms(thing.name, thing.uid)
-        or known.over_by.get(key_of(thing))
+        or known.over_by.get(thing.key)
         or thing.so_far_ms
     )
     return max(at_last, place_ms(pod)) if at_last else last_change_ms(thing)

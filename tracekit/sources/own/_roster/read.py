@@ -9,9 +9,9 @@ from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes import rules
 from tracekit.sources.own._kubernetes.eviction import said_of
-from tracekit.sources.own._kubernetes.listings import Key, key_of
 from tracekit.sources.own._kubernetes.node_changes import changed, dated, over_lists
 from tracekit.sources.own._kubernetes.objects import (
+    Key,
     Thing,
     check_not_empty,
     last_change_ms,
@@ -22,7 +22,6 @@ from tracekit.sources.own._kubernetes.requests import (
     QuantityError,
     amount,
     resource,
-    sizes_of,
     unit,
 )
 from tracekit.sources.own._kubernetes.shape import (
@@ -35,10 +34,11 @@ from tracekit.sources.own._kubernetes.shape import (
     pod_service,
     taints_of,
 )
+from tracekit.sources.own._kubernetes.template import Template, sorted_json, template_of
 from tracekit.sources.own._roster.lives import end_ms, place_ms
 from tracekit.sources.own._roster.roster import Roster, roster
 
-_BATCH = 4096
+_BATCH = 1 << 17
 
 
 class _PodError(ValueError):
@@ -57,16 +57,16 @@ def read_objects(opened: Opened) -> Read:
     other: dict[Key, Thing] = {}
     yield from rows_of_things(_own(opened, known, other), known)
     for thing in other.values():
-        yield _superseded(thing, known.together.differs[opened.name, key_of(thing)])
+        yield _superseded(thing, known.together.differs[opened.name, thing.key])
 
 
 def _own(opened: Opened, known: Roster, other: dict[Key, Thing]) -> Iterable[Thing | Cut]:
     """What is taken from this file; what a later one holds with another size is put aside."""
     for thing in things(opened):
-        if isinstance(thing, Cut) or known.together.taken_from(key_of(thing), opened.name):
+        if isinstance(thing, Cut) or known.together.taken_from(thing.key, opened.name):
             yield thing
-        elif (opened.name, key_of(thing)) in known.together.differs:
-            other[key_of(thing)] = thing
+        elif (opened.name, thing.key) in known.together.differs:
+            other[thing.key] = thing
 
 
 def _superseded(thing: Thing, said: str) -> Broken:
@@ -92,8 +92,8 @@ def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
         if isinstance(thing, Thing) and thing.kind == "Node":
             yield from _bad_sizes(thing)
         if isinstance(thing, Thing) and thing.event is not None:
-            before = last.get(key_of(thing)) if thing.kind == "Node" else None
-            last[key_of(thing)] = found if before is None else changed(before, found, thing)
+            before = last.get(thing.key) if thing.kind == "Node" else None
+            last[thing.key] = found if before is None else changed(before, found, thing)
         else:
             _extend(rows, found)
         if sum(map(len, rows.values())) > _BATCH:
@@ -111,14 +111,14 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[Key, tuple[int, str]]) 
     if thing.kind not in ("Node", "Pod"):
         return {}
     # events tell of one thing many times, by one name
-    number, name = seen.setdefault(key_of(thing), (thing.number, thing.name))
+    number, name = seen.setdefault(thing.key, (thing.number, thing.name))
     if name != thing.name:
         return _twice(thing, number)
     if thing.event is None:
         # what is listed again gives its rows again, and of those the first count
-        thing = replace(thing, number=number)
+        thing = thing if thing.number == number else replace(thing, number=number)
     rows = _rows(thing, known)
-    before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
+    before = known.together.earlier.get(thing.key) if thing.event is None else None
     if isinstance(rows, Broken) or thing.kind == "Pod":
         return rows
     earlier = [replace(one, number=thing.number) for one in before or ()]
@@ -138,7 +138,7 @@ def _extend(rows: Rows, found: Rows) -> None:
 
 def _twice(thing: Thing, first: int) -> Broken:
     table, column = ("node", "node") if thing.kind == "Node" else ("container", "uid")
-    said = f"is '{key_of(thing)[1]}', the {column} of object {first}, expected its own"
+    said = f"is '{thing.key[1]}', the {column} of object {first}, expected its own"
     return Broken(table=table, line=thing.number, column=column, reason=said, text=thing.name)
 
 
@@ -174,7 +174,7 @@ def _node(thing: Thing, known: Roster) -> Rows:
     nodes = [row]
     if thing.event == "DELETED":
         nodes.append({**row, "time_ms": max(last_change_ms(thing), time + 1), "state": "gone"})
-    elif (left := known.together.left_ms.get(key_of(thing))) is not None:
+    elif (left := known.together.left_ms.get(thing.key)) is not None:
         nodes.append({**row, "time_ms": max(left, time + 1), "state": "gone"})
     resources = [
         {
@@ -221,7 +221,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     pod, line = thing.value, thing.number
     meta, spec = pod["metadata"], pod["spec"]
     arrival, departure = place_ms(pod), end_ms(thing, known)
-    left = known.together.left_ms.get(key_of(thing))
+    left = known.together.left_ms.get(thing.key)
     if departure is None and left is not None:
         departure = max(left, arrival)
     if departure is not None and departure < arrival:
@@ -238,8 +238,9 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     labels = meta.get("labels") or {}
     gang = rules.gang(meta, spec)
     budgets = known.budgets_of(pod)
-    volumes, unknown = known.volumes.of(pod)
-    not_held = rules.all_not_held(pod, budgets, volumes_unknown=unknown and not daemon)
+    of = template_of(spec)
+    volumes, unknown = known.volumes.of(pod) if of.has_claims else ([], False)
+    not_held = of.not_held(budgets, volumes_unknown=unknown and not daemon)
     row = {
         "time_ms": arrival,
         "container": container,
@@ -247,38 +248,38 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "node": node,
         "position": line,
         "departure_ms": departure,
-        "priority": spec.get("priority"),
+        "priority": of.priority,
         "gang": gang,
         "gang_minimum": known.groups.get(gang) if gang else None,
         "namespace": meta.get("namespace") or "default",
-        "labels": json.dumps(dict(labels), sort_keys=True) if labels else None,
-        "rules": rules.among(pod, budgets),
-        "host_ports": rules.host_ports(spec),
-        "selector": None if daemon else rules.selector(spec, volumes),
-        "tolerations": rules.tolerations(spec),
+        "labels": sorted_json(labels) if labels else None,
+        "rules": of.rules(meta, budgets),
+        "host_ports": of.host_ports,
+        "selector": None if daemon else rules.selector(spec, volumes) if volumes else of.selector,
+        "tolerations": of.tolerations,
         "not_held": ", ".join(not_held) or None,
-        **_for_eviction(pod, known, ended=departure is not None),
+        **_for_eviction(pod, of, known, ended=departure is not None),
         "daemon": int(daemon),
         "line": line,
     }
-    times = {"time_ms": arrival, "container": container}
-    return {"container": [row], **_sizes_of(pod, **times, line=line)}
+    sizes = of.sizes(pod.get("status"))
+    if sizes.wrong is not None:
+        raise _PodError("container", *sizes.wrong)
+    common = {"time_ms": arrival, "container": container, "line": line}
+    return {
+        "container": [row],
+        "container_resource": [{**common, **one} for one in sizes.asked],
+        "fixed_request": [{**common, **one} for one in sizes.fixed],
+    }
 
 
-def _for_eviction(pod: Mapping[str, Any], known: Roster, *, ended: bool) -> dict[str, Any]:
+def _for_eviction(
+    pod: Mapping[str, Any], of: Template, known: Roster, *, ended: bool
+) -> dict[str, Any]:
     """What a descheduler reads of a pod, in columns."""
     created = pod["metadata"].get("creationTimestamp")
     return {
         "created_ms": time_ms(created) if created else None,
         "listed_ms": known.listed_ms or None,
-        "eviction": said_of(pod, ended=ended),
+        "eviction": said_of(pod, of, ended=ended),
     }
-
-
-def _sizes_of(pod: Mapping[str, Any], **of: Any) -> Rows:
-    """What a pod asks for and may use; raises _PodError where that cannot be asked for."""
-    sizes = sizes_of(pod["spec"], pod.get("status"))
-    if sizes.wrong is not None:
-        raise _PodError("container", *sizes.wrong)
-    parts = {"container_resource": sizes.asked, "fixed_request": sizes.fixed}
-    return {table: [{**of, **one} for one in some] for table, some in parts.items()}

@@ -19,8 +19,8 @@ from tracekit.sources._cluster import Opened
 from tracekit.sources._places import Places
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes import rules
-from tracekit.sources.own._kubernetes.listings import Key, Listing, Together, together
-from tracekit.sources.own._kubernetes.objects import Thing, arrival_ms, things
+from tracekit.sources.own._kubernetes.listings import Listing, Together, together
+from tracekit.sources.own._kubernetes.objects import Key, Thing, arrival_ms, things
 from tracekit.sources.own._kubernetes.requests import QuantityError, amount
 from tracekit.sources.own._kubernetes.rules import BUDGET
 from tracekit.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME, Volumes
@@ -112,6 +112,8 @@ class Roster:
 
     def budgets_of(self, pod: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         """The PodDisruptionBudgets that a pod is under, with what they say."""
+        if not self.budgets:
+            return []
         meta = pod["metadata"]
         space, labels = f"{meta.get('namespace') or 'default'}/", meta.get("labels") or {}
         return [
@@ -251,13 +253,13 @@ def _note_groups(known: Roster, thing: Thing) -> None:
 
 def _note_pod(known: Roster, pod: Thing) -> None:
     spec = pod.value.get("spec")
-    if isinstance(spec, Mapping) and isinstance(spec.get("nodeName"), str):
-        known.ran_on[pod.name, pod.uid] = spec["nodeName"]
+    if isinstance(spec, Mapping):
+        if isinstance(spec.get("nodeName"), str):
+            known.ran_on[pod.name, pod.uid] = spec["nodeName"]
+        if spec.get("hostNetwork") is True:
+            known.state.on_host.add(pod.name)
     known.pods.add(pod.uid or pod.name)
     known.names.add(pod.name)
-    with contextlib.suppress(ValueError, TypeError, AttributeError):
-        if (pod.value.get("spec") or {}).get("hostNetwork") is True:
-            known.state.on_host.add(pod.name)
     with contextlib.suppress(ValueError, TypeError, AttributeError):
         known.note(pod.name, pod.uid, arrival_ms(pod.value))
 
