@@ -12,8 +12,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     Needs no data of your own when SRC is synth:small, a made-up trace.
     Leaves DIR/store, DIR/analysis, DIR/replay and DIR/report.html.
-    Without --policy every policy is replayed. The ten common ones meet six orders of arrival,
-    which gives intervals. Then the fewest nodes are searched for the recommended policy.
+    Without --policy the ten common policies are replayed, beside production and the bound.
+    They meet six orders of arrival, which gives intervals. Then the fewest nodes are counted.
 
     Example: tracekit run synth:small --out demo
     """

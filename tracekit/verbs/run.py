@@ -40,12 +40,12 @@ def run(
     ],
     out: Annotated[str | Path, Option("Where everything goes.", metavar="DIR")],
     *,
-    policies: Policies = ("all",),
+    policies: Policies = ("common",),
     repeats: Annotated[
         Repeats,
         Option(
-            "Orders of arrival of named policies, of all the common ones; without it as many as"
-            " an interval needs (six). 1: no interval."
+            "Orders of arrival of named policies, of all the common ones; six without it, as an"
+            " interval needs. 1: no interval."
         ),
     ] = None,
     repeats_up_to: RepeatsUpTo = None,
