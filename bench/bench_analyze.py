@@ -22,13 +22,13 @@ from pathlib import Path
 from bench_store import write_store
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.quick.forms import all_quick, quick_form
+from tracekit.analysis.quick.run import run_quick
 from tracekit.analysis.results import all_results
 from tracekit.analysis.work import Work
-from tracekit.query import Database, run
-from tracekit.quick.forms import all_quick, quick_form
-from tracekit.quick.run import run_quick
-from tracekit.sqlfiles import all_queries, get_query
 from tracekit.store import Store, open_store
+from tracekit.store.query import Database, run
+from tracekit.store.sqlfiles import all_queries, get_query
 
 FULL = {"nodes": 13_000, "containers": 13_900, "services": 1_300, "rounds": 3}
 QUICK = {"nodes": 20, "containers": 40, "services": 5, "rounds": 1}

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.callgraph.run import callgraph
-from tracekit.ingest import ingest
-from tracekit.ingest.dimensions import hashed, write_part
+from tracekit.analysis.callgraph.run import callgraph
+from tracekit.intake.ingest import ingest
+from tracekit.intake.ingest.dimensions import hashed, write_part
 from tracekit.store import Store, open_store
 from tracekit.store.manifest import write_manifest
 from tracekit.synth import write

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from tracekit.ingest.dimensions import Dimension, extend
+from tracekit.intake.ingest.dimensions import Dimension, extend
 
 #: Archives of calls, traces in each, and those that began in the archive before.
 ARCHIVES, TRACES, SHARED = 145, 116_700, 6_000

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -31,16 +31,16 @@ from replay_load import Size, make_load
 from replay_whole import HEADER as WHOLE_HEADER
 from replay_whole import STEPS, whole_rows
 
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.view.choice import fits
 from tracekit.replay.engine.decision import WindowStart, decide, scored_nodes
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.view.choice import fits
-from tracekit.replay.workload.workload import Workload
 
 FULL = Size()
 QUICK = Size(containers=600, services=30, nodes=100, steps=8)

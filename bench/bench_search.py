@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
+from tracekit.base.seeds import stream
+from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement._parts.fitness import FitnessPolicy
+from tracekit.policy.placement._parts.searching import decode
+from tracekit.policy.search.problem import Problem
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.optimize.problem import Problem
-from tracekit.replay.placement._parts.batch import Batch
-from tracekit.replay.placement._parts.fitness import FitnessPolicy
-from tracekit.replay.placement._parts.searching import decode
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.workload.loaders.paper000 import Paper000
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
 
 POLICY = "tbesk[population=30,iterations=50,patience=0,batch_size=10]"
 EAGLES, ITERATIONS, BATCH = 30, 50, 10

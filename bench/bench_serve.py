@@ -29,7 +29,7 @@ from tracekit.live.serve import Server
 from tracekit.live.state import State
 from tracekit.live.use import Use
 from tracekit.live.web import Request
-from tracekit.replay.policy.parse import parse_policy
+from tracekit.policy.parse import parse_policy
 
 NODES, PODS, RATE = 5_000, 50_000, 100
 POLICIES = ("default_scheduler", "target_load_packing", "least_allocated")

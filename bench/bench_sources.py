@@ -21,9 +21,9 @@ import polars as pl
 from bench_measure import measure
 from machine import machine
 
-from tracekit.replay.policy.parse import parse_policy
+from tracekit.cluster.source import source_of
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
-from tracekit.replay.workload.source import source_of
 from tracekit.store import Store, open_store
 
 TRACEKIT = str(Path(sys.executable).with_name("tracekit"))

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tracekit.arrays import IntArray
-from tracekit.ingest.dimensions import hashed, write_part
-from tracekit.ingest.sort import parquet_schema
+from tracekit.base.arrays import IntArray
+from tracekit.intake.ingest.dimensions import hashed, write_part
+from tracekit.intake.ingest.sort import parquet_schema
 from tracekit.store.arrow import ROW_GROUP_ROWS
 from tracekit.store.catalog import write_catalog
 from tracekit.store.folder import dimension_path, open_store, part_path
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest
-from tracekit.tables import all_tables
+from tracekit.store.tables import all_tables
 
 STEPS, STEP_MS = 1_440, 30_000
 Columns = Mapping[str, NDArray[np.generic]]

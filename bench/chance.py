@@ -19,8 +19,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray
-from tracekit.metrics import LEVEL
+from tracekit.analysis.metrics import LEVEL
+from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.replay.chance.bootstrap import mean_interval
 from tracekit.replay.chance.student import compare, means, quantile
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.workload import Workload
 
 STEP_MS = 30_000
 GIB = 2**30

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from replay_load import Size, make_load
 
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.samples import Samples
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.policy.parse import parse_policy
 
 #: A policy that reads requests alone, and one that reads measured usage.
 POLICIES = ("least_allocated", "target_load_packing")

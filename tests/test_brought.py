@@ -14,7 +14,7 @@ POLICY = '''
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.replay.placement import PlacementPolicy
+from tracekit.policy.placement import PlacementPolicy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +38,15 @@ MEASURE = Measure(
 SOURCE = """
 from dataclasses import replace
 
-from tracekit.sources.released.ctm21 import SOURCE as KNOWN
+from tracekit.intake.sources.released.ctm21 import SOURCE as KNOWN
 
 SOURCE = replace(KNOWN, name="our_trace")
 """
 ASKED = """
 import json
 from tracekit.replay.measures import all_measures
-from tracekit.replay.placement import all_policies
-from tracekit.sources import all_sources
+from tracekit.policy.placement import all_policies
+from tracekit.intake.sources import all_sources
 print(json.dumps([name in every for name, every in (
     ("our_policy", all_policies()), ("our_nodes", all_measures()), ("our_trace", all_sources()))]))
 """
@@ -75,7 +75,7 @@ def test_a_package_brings_a_policy_a_measure_and_a_source(tmp_path: Path) -> Non
         tmp_path,
         "[tracekit.policies]\nour_policy = our_policy:Ours\n"
         "[tracekit.measures]\nour_nodes = our_measure:MEASURE\n"
-        "[tracekit.sources]\nour_trace = our_source:SOURCE\n",
+        "[tracekit.intake.sources]\nour_trace = our_source:SOURCE\n",
     )
     assert json.loads(done.stdout) == [True, True, True], done.stderr
 

@@ -20,7 +20,8 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from tracekit import registry, verbs
+from tracekit import verbs
+from tracekit.base import registry
 
 if TYPE_CHECKING:
     # what type checkers and editors see; a test holds it to the files there are

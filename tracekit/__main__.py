@@ -1,6 +1,6 @@
 """``python -m tracekit``, and the command ``tracekit``."""
 
-from tracekit.isolation import leave_current_folder
+from tracekit.base.isolation import leave_current_folder
 
 leave_current_folder()
 

@@ -4,9 +4,9 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tracekit import registry
-from tracekit.errors import TracekitError, nearest
-from tracekit.shown import EntriesShown
+from tracekit.base import registry
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.shown import EntriesShown
 
 Entry = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ def _singular(kind: str) -> str:
 
 
 def _sources() -> list[Entry]:
-    from tracekit.sources import ClusterSource, all_sources
+    from tracekit.intake.sources import ClusterSource, all_sources
 
     return [
         {
@@ -54,7 +54,7 @@ def _sources() -> list[Entry]:
 
 
 def _tables() -> list[Entry]:
-    from tracekit.tables import all_tables
+    from tracekit.store.tables import all_tables
 
     return [
         {
@@ -70,7 +70,7 @@ def _tables() -> list[Entry]:
 
 
 def _queries() -> list[Entry]:
-    from tracekit.sqlfiles import all_queries
+    from tracekit.store.sqlfiles import all_queries
 
     return [
         {
@@ -108,9 +108,9 @@ def _measures() -> list[Entry]:
 
 def _assumptions() -> list[Entry]:
     """What ``--assume`` takes: of traces without sizes, of stores with sizes, or of both."""
-    from tracekit.replay.workload.assumptions import Assumptions
-    from tracekit.replay.workload.circumstances import NAMES
-    from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+    from tracekit.cluster.assumptions import Assumptions
+    from tracekit.cluster.circumstances import NAMES
+    from tracekit.cluster.sized.assumptions import SizedAssumptions
 
     kinds = {"a trace without sizes": Assumptions, "a store with sizes": SizedAssumptions}
     found: dict[str, dict[str, Any]] = {}
@@ -177,7 +177,7 @@ def _registered(module: str, getter: str) -> Iterable[tuple[str, Any]]:
 
 
 def _searches() -> list[Entry]:
-    from tracekit.replay.optimize.searches import all_searches
+    from tracekit.policy.search.searches import all_searches
 
     return [
         {
@@ -191,7 +191,7 @@ def _searches() -> list[Entry]:
 
 
 def _workloads() -> list[Entry]:
-    from tracekit.replay.workload.loaders import all_loaders
+    from tracekit.cluster.loaders import all_loaders
 
     return [
         {
@@ -207,8 +207,8 @@ def _workloads() -> list[Entry]:
 
 def _params(kind: Any) -> list[Entry]:
     """Parameters of a dataclass, with defaults and what they mean."""
-    from tracekit import parameters
-    from tracekit.values import spell
+    from tracekit.base import parameters
+    from tracekit.base.values import spell
 
     return [
         {"name": name, "default": spell(getattr(kind, name)), "description": about.doc}

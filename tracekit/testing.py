@@ -10,20 +10,20 @@ A test derives a class from a contract and gives the thing by a fixture; pytest 
             return Mine
 
 tracekit's own registries are held to the same. An installed package brings its things by entry
-points of the groups ``tracekit.policies``, ``tracekit.measures`` and ``tracekit.sources``.
+points of the groups ``tracekit.policies``, ``tracekit.measures`` and ``tracekit.intake.sources``.
 """
 
 import dataclasses
 
 import numpy as np
 
-from tracekit import parameters
+from tracekit.base import parameters
+from tracekit.intake.sources import ClusterFile, ClusterSource, Source, TableFormat
+from tracekit.policy.parse import build_policy
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.promises import check_promises
 from tracekit.replay.measures import Measure
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.parse import build_policy
-from tracekit.replay.policy.promises import check_promises
-from tracekit.sources import ClusterFile, ClusterSource, Source, TableFormat
-from tracekit.tables import all_tables
+from tracekit.store.tables import all_tables
 
 __all__ = ["MeasureContract", "PolicyContract", "SourceContract"]
 

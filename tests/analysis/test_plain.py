@@ -10,7 +10,7 @@ from facts_support import causes
 from tracekit.analysis import Analysis
 from tracekit.analysis.summary import summary
 from tracekit.answer.analysis import facts_of_analysis
-from tracekit.units import MS_PER_DAY
+from tracekit.base.units import MS_PER_DAY
 
 HALF_HOUR = 1_800_000
 ZONES = pl.DataFrame(

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.ingest import ingest
-from tracekit.query import run
-from tracekit.replay.workload.source import source_of
-from tracekit.seeds import stream
+from tracekit.base.seeds import stream
+from tracekit.cluster.source import source_of
+from tracekit.intake.ingest import ingest
 from tracekit.store import Store, open_store
+from tracekit.store.query import run
 from tracekit.synth import generate, write
 from tracekit.synth.presets import Preset
 from tracekit.synth.sizes import NODE_SHAPES

@@ -15,10 +15,10 @@ from tracekit.analysis.needs import needs_a_choice
 from tracekit.analysis.results import all_results
 from tracekit.analysis.summary import summary
 from tracekit.answer.analysis import facts_of_analysis
-from tracekit.query import run
 from tracekit.report.sentences import long
-from tracekit.sqlfiles import all_queries
 from tracekit.store import Store
+from tracekit.store.query import run
+from tracekit.store.sqlfiles import all_queries
 
 NODE_ONLY = {"usage/zone_summary", "zone_summary_confidence", "zones_confidence", "util_diff_tail"}
 WITH_CONTAINERS = {"usage/containers_per_node", "node_cohorts_confidence", "service_sizes"}

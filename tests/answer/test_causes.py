@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tracekit
 from tracekit.answer.caveats import _BY_RULE, _ELSEWHERE
-from tracekit.facts import kinds
+from tracekit.base.facts import kinds
 
 HOME = Path(tracekit.__file__).parent
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in HOME.rglob("*.py")}

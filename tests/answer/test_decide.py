@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tracekit.answer.counts import best
 from tracekit.answer.decide import acted_on, choose, to_count
 from tracekit.answer.run_facts import answer_replays, answer_run
-from tracekit.facts import Answer
+from tracekit.base.facts import Answer
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.sentences import headline
 

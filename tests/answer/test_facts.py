@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.facts import (
+from tracekit.base.facts import (
     Answer,
     Fact,
     Followup,

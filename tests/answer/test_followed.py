@@ -13,10 +13,10 @@ from replay_support import workload
 from tracekit.answer import followed as rule
 from tracekit.answer.admissible import barred_for_good
 from tracekit.answer.repeat import repeat_replay
-from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import choose_policies
-from tracekit.replay.workload.workload import Workload
 
 ROWS = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
 NAMES = ("observed", "best_fit", "worst_fit", "cwt", "bra", "lra", "random", "first_fit")

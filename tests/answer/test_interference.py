@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from tracekit.answer.interference import facts_of_binding
+from tracekit.base.facts import Fact
 from tracekit.binding.tables import DIFFERENCE
-from tracekit.facts import Fact
 
 SUMMARY = pl.DataFrame(
     {"policy": ["a"], "inflation_vcpus": [1.0], "bound_vcpus": [2.0], "nodes_used_max": [1]}

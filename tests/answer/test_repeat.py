@@ -10,12 +10,12 @@ import pytest
 from replay_support import workload
 
 from tracekit.answer.repeat import repeat_replay
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.base.seeds import stream
+from tracekit.cluster.arrivals import rearranged
+from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.run import choose_policies, replay
 from tracekit.replay.runs.run_folder import manifest_of
-from tracekit.replay.workload.arrivals import rearranged
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
 
 ROWS = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
 FIXED = workload([(60, 60)] * 3, ROWS)

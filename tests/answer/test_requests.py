@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from plain_requests import made_cluster, random_use
 
 import tracekit
-from tracekit import ingest
 from tracekit.answer.production import facts_of_use
 from tracekit.answer.requests import answer_of_requests, facts_of_requests
+from tracekit.base.facts import Fact
+from tracekit.base.study import Study
 from tracekit.cli import run
-from tracekit.facts import Fact
-from tracekit.replay.workload.requests.use_over_requested import request_changes, use_over_requested
-from tracekit.replay.workload.source import source_of
+from tracekit.cluster.requests.use_over_requested import request_changes, use_over_requested
+from tracekit.cluster.source import source_of
+from tracekit.intake import ingest
 from tracekit.report.sentences import long, short
 from tracekit.sizing.requests.study import recommended, requests_of
 from tracekit.store import open_store
-from tracekit.study import Study
 
 WORKLOAD = {"name": "store", "store": "a store", "made_up": False, "never_ran": 0}
 

@@ -11,8 +11,8 @@ from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuReplay
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.vcpu.room import make_room
-from tracekit.vcpu.topology import Topology, linux_numbering
+from tracekit.interference.vcpu.room import make_room
+from tracekit.interference.vcpu.topology import Topology, linux_numbering
 
 MODEL = InterferenceModel(cpu=np.array([0.5]), k1=np.array([0.3]), k2=np.array([0.05]))
 HOSTS = {

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from replay_support import Row, workload
 
+from tracekit.base.errors import TracekitError
 from tracekit.binding.choosers import NAMED, HostThenBind, Interference, parse_chooser
 from tracekit.binding.hosts import room_of, room_of_file
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay, risen
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.run import replay_vcpus
-from tracekit.errors import TracekitError
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.workload import Workload
 
 MODEL = InterferenceModel(
     cpu=np.array([0.5, 0.6, 0.7]), k1=np.array([0.3, 0.2, 0.1]), k2=np.array([0.05, 0.04, 0.03])

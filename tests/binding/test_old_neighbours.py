@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from replay_support import Row, workload
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.binding.declared import RecordedUse
 from tracekit.binding.hosts import room_of
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.old_neighbours import Held, OldNeighbours, held_by_use
 from tracekit.binding.recorded import Bindings
 from tracekit.binding.run import VcpuRun, replay_vcpus
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.workload import Workload
 
 SERVICES = ("s0", "s1", "s2")
 MODEL = InterferenceModel(

@@ -10,12 +10,12 @@ import pytest
 from replay_support import Row, workload
 
 import tracekit
+from tracekit.base.errors import TracekitError
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.recorded import Bindings, recorded_bindings, recorded_chooser
-from tracekit.errors import TracekitError
 from tracekit.store import open_store
 from tracekit.verbs.bind import bind
 

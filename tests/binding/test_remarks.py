@@ -11,7 +11,7 @@ from replay_support import workload
 from tracekit.binding.drawn import RECORDED, unlike_recorded
 from tracekit.binding.hosts import assumed_hosts
 from tracekit.binding.model import model_of_fit
-from tracekit.fit.folder import FIT_FOLDER
+from tracekit.interference.fit.folder import FIT_FOLDER
 
 COEFFICIENTS = {"service": ["web"], "cpu_mean": [0.5], "k1": [0.1], "k2": [0.2]}
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import typer.main
 
-from tracekit import cli, registry, verbs
+from tracekit import cli, verbs
+from tracekit.base import registry
 from tracekit.cli import _asked, build_app, module_name, run
 
 #: An option of another command asks for them.

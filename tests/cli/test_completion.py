@@ -14,9 +14,9 @@ import pytest
 from tracekit import catalogue
 from tracekit.cli import _completion
 from tracekit.cli._completion import completer, names
-from tracekit.replay.workload import circumstances
-from tracekit.replay.workload.assumptions import Assumptions
-from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.cluster import circumstances
+from tracekit.cluster.assumptions import Assumptions
+from tracekit.cluster.sized.assumptions import SizedAssumptions
 
 KINDS = [
     "queries",

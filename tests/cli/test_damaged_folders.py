@@ -13,7 +13,8 @@ import pytest
 from store_support import tree_but_lock
 from tests_support import TraceFolder
 
-from tracekit import cli, registry
+from tracekit import cli
+from tracekit.base import registry
 from tracekit.cli import module_name, run
 
 COMMANDS = {module_name(name) for name in registry.module_names(cli)}

@@ -16,14 +16,15 @@ import polars as pl
 import pytest
 from tests_support import TraceFolder
 
+from tracekit.base.engine_errors import system_error
 from tracekit.cli import run
-from tracekit.engine_errors import system_error
 
 #: Stands for the verbs: whatever one does, this strikes in the middle of it.
 STRUCK = """
 import os, signal, sys, time
 import tracekit
-from tracekit import cli, verbs, registry
+from tracekit import cli, verbs
+from tracekit.base import registry
 sign = signal.Signals[sys.argv.pop(1)]
 def struck(*args, **options):
     os.kill(os.getpid(), sign)

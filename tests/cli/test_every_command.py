@@ -13,7 +13,8 @@ import pytest
 import typer
 from tests_support import TraceFolder
 
-from tracekit import cli, registry
+from tracekit import cli
+from tracekit.base import registry
 from tracekit.cli import build_app, module_name, run
 from tracekit.cli._command import Panel
 from tracekit.replay.chance.student import FEWEST
@@ -265,7 +266,7 @@ def test_json_documents_name_their_schema(
 ) -> None:
     store = str(tmp_path / "store")
     for arguments, schema in (
-        (["ingest", str(traces.path), store], "tracekit/ingest/1"),
+        (["ingest", str(traces.path), store], "tracekit/intake/ingest/1"),
         (["info", store], "tracekit/info/1"),
         (["check", store], "tracekit/check/1"),
         (["analyze", store], "tracekit/analyze/1"),

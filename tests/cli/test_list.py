@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from tracekit.base.errors import nearest
 from tracekit.catalogue import KINDS
 from tracekit.cli import run
-from tracekit.errors import nearest
 
 
 def test_without_a_kind_it_counts_every_kind(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tracekit.base.opened import NoFileError, open_file
 from tracekit.binding.model import model_of_fit
 from tracekit.cli import run
-from tracekit.opened import NoFileError, open_file
-from tracekit.replay.placement.interference import of_fit
+from tracekit.policy.placement.interference import of_fit
 
 _REPLAY = ("replay", "--workload", "paper000", "--out", "out", "--policy")
 #: A command line, and what of its folder is a pipe.

@@ -11,7 +11,7 @@ import pytest
 from cluster_support import cluster
 
 from tracekit.cli import run
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 
 #: Names as a cloud gives them: alike at both ends.
 NODES = [f"ip-10-0-{at // 10}-{at}.eu-west-1.compute.internal" for at in range(16)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.cli import run
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 
 
 @pytest.mark.parametrize(("node", "said"), [("n1", ""), ("nosuch", "no rows with node=nosuch\n")])

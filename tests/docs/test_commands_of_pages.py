@@ -20,8 +20,8 @@ from docs_support import DOCS
 
 from tracekit.answer.claims.table import all_claims
 from tracekit.cli import build_app
-from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.policy.parse import policies_of
+from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.parse import policies_of
 from tracekit.report.sentences import command
 
 ROOT = DOCS.parent

@@ -14,8 +14,9 @@ import pytest
 import yaml
 from docs_support import DOCS
 
-from tracekit import registry, verbs
+from tracekit import verbs
 from tracekit._version import VERSION
+from tracekit.base import registry
 
 ROOT = DOCS.parent
 #: What ``make docs`` puts beside the pages once they are built.

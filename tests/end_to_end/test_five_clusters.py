@@ -16,8 +16,8 @@ from report_answers_support import APART, Pages
 import tracekit
 from tracekit.answer.counts import FULLEST
 from tracekit.answer.nodes import answer_of_nodes
-from tracekit.facts import Fact
-from tracekit.replay.placement import all_policies
+from tracekit.base.facts import Fact
+from tracekit.policy.placement import all_policies
 from tracekit.report.sentences import long, short, value
 from tracekit.report.terminal import summary
 from tracekit.verbs._whole import RunSummary

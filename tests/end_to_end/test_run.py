@@ -12,8 +12,8 @@ import pytest
 from store_support import tree
 
 import tracekit
+from tracekit.base.facts import read_answer, write_document
 from tracekit.cli import run as command_line
-from tracekit.facts import read_answer, write_document
 from tracekit.verbs import _whole
 from tracekit.verbs._whole import RunSummary
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import tracekit
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 
 POLICIES = ["first_fit"]
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from kubernetes_support import CREATED_MS, listed, node, pod, written
 
-from tracekit.query import Database
 from tracekit.store import open_store
+from tracekit.store.query import Database
 
 #: Histories that are tried; the large form of the harness asks for more.
 _HISTORIES = int(os.environ.get("TRACEKIT_STORE_HISTORIES", "2"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fleet import Fleet, args, node, pod
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.live import rows
 from tracekit.live.extender import Extender, check_served
 from tracekit.live.feeds import apply
@@ -16,9 +16,9 @@ from tracekit.live.serve import Server
 from tracekit.live.state import State
 from tracekit.live.use import Use
 from tracekit.live.web import Request
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import all_policies
 from tracekit.replay.cases.scoring import score_file
-from tracekit.replay.placement import all_policies
-from tracekit.replay.policy.parse import parse_policy
 
 _NOW_S = 1_795_852_800 + 40_000
 

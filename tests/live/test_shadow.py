@@ -10,14 +10,14 @@ from fleet import args, node, pod
 import tracekit
 from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.shadow import DECIDES
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.live.extender import Extender
 from tracekit.live.feeds import apply
 from tracekit.live.serve import Server
 from tracekit.live.shadow import Shadow
 from tracekit.live.state import State
 from tracekit.live.web import Request
-from tracekit.replay.policy.parse import parse_policy
+from tracekit.policy.parse import parse_policy
 
 _START_S = 1_795_852_800
 

@@ -18,17 +18,17 @@ from object_store_support import BUCKET, ObjectStore, object_store, objects, put
 
 import tracekit
 from tracekit.analysis.needs import needs_a_choice
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.lock import LOCK
+from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
 from tracekit.cli import run as run_command
-from tracekit.errors import TracekitError
-from tracekit.files.lock import LOCK
-from tracekit.files.places import PIECE_BYTES, filesystem, place, within
-from tracekit.ingest.remote.lease import LAPSES_S, Lease
-from tracekit.ingest.remote.put import OvertakenError, get_file, put_file, put_over
-from tracekit.query import Database
-from tracekit.sqlfiles import all_queries
+from tracekit.intake.ingest.remote.lease import LAPSES_S, Lease
+from tracekit.intake.ingest.remote.put import OvertakenError, get_file, put_file, put_over
 from tracekit.store import open_store
 from tracekit.store.folder import CATALOG
 from tracekit.store.manifest import NAME
+from tracekit.store.query import Database
+from tracekit.store.sqlfiles import all_queries
 
 REASON = why_not()
 pytestmark = [
@@ -39,8 +39,8 @@ TRACES, STORE = f"s3://{BUCKET}/traces", f"s3://{BUCKET}/mine"
 #: An ingest that is killed when it puts its n-th object.
 KILLED_AT = """
 import os, sys
-from tracekit.ingest import coordinate, ingest
-from tracekit.ingest.remote import workbench
+from tracekit.intake.ingest import coordinate, ingest
+from tracekit.intake.ingest.remote import workbench
 
 # each file is named in the manifest by itself, so that the calls are counted alike every time
 coordinate._NAMED_EVERY_S = 0.0

@@ -12,14 +12,14 @@ import pytest
 from report_studies_support import fewest
 from report_support import made_up
 
-from tracekit.facts import Answer, Fact, Scalar, answer_of
+from tracekit.base.facts import Answer, Fact, Scalar, answer_of
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block, rows_of
 from tracekit.report.data import Data
 from tracekit.report.drawing.palette import color
 from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure, all_figures
-from tracekit.sqlfiles import all_queries
+from tracekit.store.sqlfiles import all_queries
 
 SIZES = {"few rows": (3, 3, 3), "many rows": (3000, 5000, 5000)}
 FIGURES = sorted(all_figures())

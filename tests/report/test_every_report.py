@@ -19,12 +19,12 @@ from report_runs_support import HOSTILE
 from report_studies_support import comparison, fewest, requested
 from report_support import made_up
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.base.study import Study
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.data import Data
 from tracekit.report.pages import all_pages
 from tracekit.report.render import render, render_data
-from tracekit.study import Study
 
 BUDGET_BYTES = 12_000_000
 PACKED = "application/gzip"

@@ -16,8 +16,8 @@ import tracekit
 from tracekit import catalogue
 from tracekit.answer.comparison.facts import answer_of_comparison
 from tracekit.answer.trace import answer_of_trace
+from tracekit.base.shown import Shown
 from tracekit.report.sentences import short
-from tracekit.shown import Shown
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

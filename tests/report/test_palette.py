@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.report.drawing.palette import SERIES, SURFACES, TEXT, color, declarations
 
 #: Machado, Oliveira and Fernandes 2009, severity 1.0, in linear RGB.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tracekit.base.errors import TracekitError
 from tracekit.cli import run
-from tracekit.errors import TracekitError
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.base.study import Study, write_study
 from tracekit.report.data import Data
 from tracekit.report.studies import folders_of_studies, of_load, read_studies
-from tracekit.study import Study, write_study
 
 
 def made(folder: Path, name: str, **about: Any) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.sizing.network.explore import values
 from tracekit.sizing.network.weights import Model, layer_shapes, load_model, save_model
 

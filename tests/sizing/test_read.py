@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from sizing_support import random_set
 
-from tracekit.callgraph import export as export_module
-from tracekit.callgraph.export import export
-from tracekit.errors import TracekitError
-from tracekit.ingest import ingest
+from tracekit.analysis.callgraph import export as export_module
+from tracekit.analysis.callgraph.export import export
+from tracekit.base.errors import TracekitError
+from tracekit.intake.ingest import ingest
 from tracekit.sizing.read import CALLS, MEMBERS, STATES, load_set, set_from_frames
 from tracekit.sizing.world.simset import split, upstream_felt
 from tracekit.store import open_store

@@ -15,8 +15,8 @@ from sizing_support import written_set
 
 import tracekit
 from tracekit.answer.chains import answer_of_chains
+from tracekit.base.errors import TracekitError
 from tracekit.cli import run
-from tracekit.errors import TracekitError
 from tracekit.report.render import render
 from tracekit.sizing.inputs import shipped_model
 from tracekit.sizing.measures import MEASURES

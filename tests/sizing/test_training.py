@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sizing_support import random_set, set_of
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.cli._progress import Lines
 from tracekit.sizing.agent.network import act, layers_of, make_network
 from tracekit.sizing.agent.session import (

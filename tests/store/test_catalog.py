@@ -8,10 +8,10 @@ import duckdb
 import pytest
 from store_support import tiny_store
 
-from tracekit.sqlfiles import all_queries
 from tracekit.store import Store, catalog
 from tracekit.store.catalog import HERE, MAIN, write_catalog
 from tracekit.store.folder import CATALOG
+from tracekit.store.sqlfiles import all_queries
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ import pytest
 from store_support import tiny_store
 
 import tracekit
+from tracekit.base.errors import TracekitError
 from tracekit.cli import run
-from tracekit.errors import TracekitError
 from tracekit.store import Store, open_store
 from tracekit.store.catalog import mend_catalog
 

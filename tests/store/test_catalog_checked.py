@@ -9,7 +9,7 @@ import pytest
 from store_support import tiny_store, tree
 
 from tracekit.cli import run
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 from tracekit.store import Store, catalog, catalog_checked, open_store
 from tracekit.store.catalog_checked import checked_catalog
 from tracekit.store.folder import CATALOG

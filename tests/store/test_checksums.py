@@ -9,10 +9,10 @@ import pytest
 from store_support import tree
 from tests_support import NODE_HEADER, RESOURCE_HEADER, TraceFolder, node_lines, resource_lines
 
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.checksums import checksum
 from tracekit.cli import run
-from tracekit.errors import TracekitError
-from tracekit.files.checksums import checksum
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 from tracekit.store import open_store
 from tracekit.store.checksums import damaged_parts, damaged_quality, stale_quality
 from tracekit.store.manifest import FORMAT_VERSION

@@ -8,7 +8,7 @@ from cluster_support import workload
 from facts_support import the
 from kubernetes_support import listed, node, pod, written
 
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 from tracekit.store import open_store
 from tracekit.store.doubts import doubts
 

@@ -9,13 +9,13 @@ import pytest
 from store_support import ingest_one, tree
 from tests_support import NODE_HEADER, TraceFolder, node_lines
 
-from tracekit.errors import TracekitError
-from tracekit.files.lock import LOCK, held
-from tracekit.ingest import ingest
-from tracekit.query import Database
-from tracekit.query.plan import plan
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.lock import LOCK, held
+from tracekit.intake.ingest import ingest
 from tracekit.store import open_store
 from tracekit.store.manifest import FORMAT_VERSION
+from tracekit.store.query import Database
+from tracekit.store.query.plan import plan
 
 
 def test_a_second_writer_is_told_who_holds_the_store(traces: TraceFolder, tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from kubernetes_support import (
     written,
 )
 
-from tracekit.ingest import ingest
-from tracekit.query.describe import describe
+from tracekit.intake.ingest import ingest
 from tracekit.sizing.requests.read_use import read_use
 from tracekit.sizing.requests.study import recommend_requests
 from tracekit.store import Store, open_store
 from tracekit.store.doubts import doubts
 from tracekit.store.never_ran import never_ran
+from tracekit.store.query.describe import describe
 
 FROM_S = 1_767_225_600
 

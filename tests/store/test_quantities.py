@@ -9,7 +9,7 @@ from cluster_support import CLUSTER, stored
 from kubernetes_support import answer, series, written
 from store_support import tiny_store
 
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 from tracekit.store import open_store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities, together
 

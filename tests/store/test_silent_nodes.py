@@ -10,7 +10,7 @@ from kubernetes_support import listed, node, pod, written
 from series_support import as_range, at_times
 
 import tracekit
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 
 _GIB = 1 << 30
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tracekit.ingest import ingest
-from tracekit.query import Database
+from tracekit.intake.ingest import ingest
 from tracekit.store import open_store
+from tracekit.store.query import Database
 from tracekit.store.views import steps_view
 
 HEADER = ",timestamp,nodeid,node_cpu_usage,node_memory_usage\n"

@@ -10,9 +10,9 @@ import polars as pl
 
 from tracekit.answer.counts import Case, Count, Fullest
 from tracekit.answer.decide import Evidence, choose
-from tracekit.files.checksums import checksum
-from tracekit.files.result_folder import sealed
-from tracekit.replay.placement import all_policies
+from tracekit.base.files.checksums import checksum
+from tracekit.base.files.result_folder import sealed
+from tracekit.policy.placement import all_policies
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 

@@ -9,9 +9,9 @@ import polars as pl
 from callgraph_support import records_of
 from plain_callgraph import Call, Rebuilt, rebuild_plainly
 
-from tracekit.callgraph.declared import Mode
-from tracekit.callgraph.frames import calls_frame, ledger_frame
-from tracekit.callgraph.graph import rebuild
+from tracekit.analysis.callgraph.declared import Mode
+from tracekit.analysis.callgraph.frames import calls_frame, ledger_frame
+from tracekit.analysis.callgraph.graph import rebuild
 
 NAMES = ("upstream_key", "rpc_type", "downstream_key", "interface_key")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tracekit.answer.claims.every import RECORDED, claim_facts
 from tracekit.answer.claims.table import TRACE, all_claims
-from tracekit.assets import asset_dir
+from tracekit.base.assets import asset_dir
+from tracekit.base.facts import Followup
 from tracekit.cli import run
-from tracekit.facts import Followup
 from tracekit.report.data import opened
 from tracekit.report.sentences import command
 

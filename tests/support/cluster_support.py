@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tracekit.ingest import ingest
-from tracekit.query import Database
-from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.intake.ingest import ingest
 from tracekit.store import Store, open_store
+from tracekit.store.query import Database
 
 #: Two nodes; three containers, of which one states no request and one leaves.
 CLUSTER: Mapping[str, Sequence[str]] = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from replay_support import Row, workload
 
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import all_policies
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.placement import all_policies
-from tracekit.replay.policy.parse import parse_policy
 
 #: Nodes for more than one leaf of the index, so that it is searched, and containers to search it.
 NODES, CONTAINERS, STEPS = 80, 120, 6

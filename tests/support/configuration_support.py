@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.policy.profile import Profile
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.profile import Profile
 
 BASE: dict[str, Any] = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",

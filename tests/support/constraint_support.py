@@ -7,16 +7,16 @@ from collections import Counter
 
 import numpy as np
 
-from tracekit.arrays import IntArray
-from tracekit.replay.workload.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.by_domain import Apart, Together
-from tracekit.replay.workload.constraints.cells import Cells
-from tracekit.replay.workload.constraints.constraint import Constraint
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.constraints.relation import Related, Relation
-from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, broken_rules
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.by_domain import Apart, Together
+from tracekit.cluster.constraints.cells import Cells
+from tracekit.cluster.constraints.constraint import Constraint
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.relation import Related, Relation
+from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing, broken_rules
+from tracekit.cluster.workload import Workload
 
 
 def drawn(load: Workload, rng: np.random.Generator) -> list[Constraint]:

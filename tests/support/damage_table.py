@@ -13,8 +13,8 @@ from callgraph_support import rows_of
 from damaged_calls import DAMAGES, TrueCall, by_majority, made_up
 from damaged_paths import FURTHER
 
-from tracekit.callgraph.frames import calls_frame
-from tracekit.callgraph.graph import Graph, rebuild
+from tracekit.analysis.callgraph.frames import calls_frame
+from tracekit.analysis.callgraph.graph import Graph, rebuild
 
 Found = dict[int, set[TrueCall]]
 #: Recall and precision.

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.replay.policy.entrant import parse_rebalancer
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.pods import pods_of
-from tracekit.replay.view.snapshot import Placed, Snapshot
-from tracekit.replay.view.usage import SeriesUsage
-from tracekit.replay.workload.constraints.written import OF_CONTAINERS, OF_NODES, written_of
-from tracekit.sources._cluster import Batch
-from tracekit.sources.own._kubernetes.listings import Listing
-from tracekit.sources.own._kubernetes.objects import Thing
-from tracekit.sources.own._kubernetes.requests import amount
-from tracekit.sources.own._roster.read import rows_of_things
-from tracekit.sources.own._roster.roster import Roster, note_things
+from tracekit.cluster.constraints.written import OF_CONTAINERS, OF_NODES, written_of
+from tracekit.intake.sources._cluster import Batch
+from tracekit.intake.sources.own._kubernetes.listings import Listing
+from tracekit.intake.sources.own._kubernetes.objects import Thing
+from tracekit.intake.sources.own._kubernetes.requests import amount
+from tracekit.intake.sources.own._roster.read import rows_of_things
+from tracekit.intake.sources.own._roster.roster import Roster, note_things
+from tracekit.policy.entrant import parse_rebalancer
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.pods import pods_of
+from tracekit.policy.view.snapshot import Placed, Snapshot
+from tracekit.policy.view.usage import SeriesUsage
 
 Object = Mapping[str, Any]
 #: How many of the snapshot's unit one of the store's is.

@@ -12,13 +12,14 @@ from typing import Any
 import typer.main
 from click import Context
 
-from tracekit import catalogue, registry, verbs
+from tracekit import catalogue, verbs
 from tracekit.answer.claims.every import with_all
 from tracekit.answer.claims.table import TRACE, all_claims
+from tracekit.base import registry
+from tracekit.base.units import percent
 from tracekit.cli import build_app
+from tracekit.intake.sources import all_sources
 from tracekit.report import sentences, tables
-from tracekit.sources import all_sources
-from tracekit.units import percent
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -94,7 +95,7 @@ def _api() -> str:
         for name in registry.module_names(verbs)
         if name != "listing"
     ]
-    parts.append("::: tracekit.errors.TracekitError\n")
+    parts.append("::: tracekit.base.errors.TracekitError\n")
     return "\n".join(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tracekit.facts import Fact
+from tracekit.base.facts import Fact
 
 
 def causes(facts: Iterable[Fact]) -> list[str]:

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-from tracekit.fetch import FetchSummary
+from tracekit.intake.fetch import FetchSummary
 
 NODE = "node/Node_0.tar.gz"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
-from tracekit.vcpu.pressure import Bound, pressure, service_profile
-from tracekit.vcpu.room import Room, make_room
-from tracekit.vcpu.topology import linux_numbering
+from tracekit.base.arrays import FloatArray
+from tracekit.interference.vcpu.pressure import Bound, pressure, service_profile
+from tracekit.interference.vcpu.room import Room, make_room
+from tracekit.interference.vcpu.topology import linux_numbering
 
 
 def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bound]:
@@ -32,7 +32,7 @@ def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bou
 def planted(
     rng: np.random.Generator, *, services: int = 6, hosts: int = 30, noise: float = 0.01
 ) -> tuple[pl.DataFrame, FloatArray]:
-    """Rows as ``tracekit.fit.rows`` makes them, pressures from measured profiles, and (k1, k2)."""
+    """Rows as ``tracekit.interference.fit.rows`` makes them, pressures from measured profiles, and (k1, k2)."""
     room, bound = bindings(rng, hosts, 5)
     service = rng.permutation(np.arange(bound.instances) % services)
     k = np.stack([rng.uniform(0.15, 0.4, services), rng.uniform(0.03, 0.12, services)], axis=1)

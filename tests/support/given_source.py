@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracekit.replay.workload.source import WorkloadSource
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.source import WorkloadSource
+from tracekit.cluster.workload import Workload
 
 
 @dataclass(frozen=True)

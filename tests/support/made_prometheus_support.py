@@ -15,8 +15,8 @@ from typing import Any
 from kubernetes_support import answer, series
 from prometheus_support import START_S, STEP_S
 
-from tracekit.fetch.prometheus import PrometheusSummary
-from tracekit.fetch.retry import Retries
+from tracekit.intake.fetch.prometheus import PrometheusSummary
+from tracekit.intake.fetch.retry import Retries
 from tracekit.verbs.fetch_prometheus import fetch_prometheus
 
 AT_ONCE = Retries(tries=3, sleep=lambda _: None)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.files.places import filesystem, place, within
+from tracekit.base.files.places import filesystem, place, within
 
 HOST = "127.0.0.1"
 BUCKET = "bucket"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.cluster.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ OWN = '''"""The emptiest node."""
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy
+from tracekit.base.parameters import About
+from tracekit.policy.placement import PlacementPolicy
 
 
 @dataclass(frozen=True, kw_only=True)

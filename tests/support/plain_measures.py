@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tracekit.replay.workload.resources import UNLIMITED
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.resources import UNLIMITED
+from tracekit.cluster.workload import Workload
 
 #: Columns of the workloads here, and what their measures are called after.
 NAMES = {

@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray, Float32Array, IntArray
-from tracekit.errors import TracekitError
-from tracekit.replay.workload.arrivals import Life, Timing, lives, order_of_arrival
-from tracekit.replay.workload.assumptions import Assumptions, as_values
-from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.series import Axis, axis_of, hold, infer_step_ms
-from tracekit.replay.workload.workload import Workload
-from tracekit.units import MILLI_PER_CORE
+from tracekit.base.arrays import BoolArray, Float32Array, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.arrivals import Life, Timing, lives, order_of_arrival
+from tracekit.cluster.assumptions import Assumptions, as_values
+from tracekit.cluster.resources import BASE
+from tracekit.cluster.series import Axis, axis_of, hold, infer_step_ms
+from tracekit.cluster.workload import Workload
 
 _COLUMNS = ("cpu_fraction", "memory_fraction")
 _USUAL_STEP_MS = 30_000

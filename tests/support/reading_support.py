@@ -11,9 +11,8 @@ from types import MappingProxyType
 
 import polars as pl
 
-from tracekit.ingest import ingest
-from tracekit.query import Database
-from tracekit.sources import (
+from tracekit.intake.ingest import ingest
+from tracekit.intake.sources import (
     Broken,
     ClusterFile,
     ClusterSource,
@@ -23,7 +22,8 @@ from tracekit.sources import (
     get_source,
 )
 from tracekit.store import open_store
-from tracekit.tables import all_tables
+from tracekit.store.query import Database
+from tracekit.store.tables import all_tables
 
 _HEAD_BYTES = 1 << 16
 

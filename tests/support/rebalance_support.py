@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.snapshot import Placed, Snapshot
-from tracekit.replay.view.usage import SeriesUsage
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.snapshot import Placed, Snapshot
+from tracekit.policy.view.usage import SeriesUsage
 
 #: node, cpu_milli, memory_bytes; optionally the use of both
 Running = tuple[int, int, int] | tuple[int, int, int, float, float]

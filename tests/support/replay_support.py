@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import Float32Array, FloatArray
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.snapshot import Container, Peers, Placed, Snapshot
-from tracekit.replay.view.usage import SeriesUsage
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import Float32Array, FloatArray
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot
+from tracekit.policy.view.usage import SeriesUsage
 
 STEP_MS = 1000
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from answer_support import count_of, five_cases
 
 from tracekit.answer.run_facts import answer_run
-from tracekit.facts import Answer
+from tracekit.base.facts import Answer
 from tracekit.report.data import Data
 from tracekit.report.render import render_data
 

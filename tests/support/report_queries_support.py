@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from tests_support import hex_id
 
-from tracekit.sqlfiles import all_queries, get_query
+from tracekit.store.sqlfiles import all_queries, get_query
 
 STEP_MS = 30_000
 _TYPES: dict[str, type[pl.DataType]] = {

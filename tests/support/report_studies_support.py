@@ -9,9 +9,9 @@ import polars as pl
 from plain_requests import random_use
 
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA
-from tracekit.facts import Answer, Fact, Scalar, answer_of
+from tracekit.base.facts import Answer, Fact, Scalar, answer_of
+from tracekit.base.study import Study
 from tracekit.sizing.requests.study import requests_of
-from tracekit.study import Study
 
 
 def studies() -> Mapping[str, Study]:

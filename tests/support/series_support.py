@@ -9,7 +9,7 @@ from pathlib import Path
 from kubernetes_support import answer, series
 from reading_support import Reading, opened, recognised
 
-from tracekit.sources import Opened
+from tracekit.intake.sources import Opened
 
 NAME = "kubernetes"
 

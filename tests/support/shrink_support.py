@@ -12,9 +12,9 @@ from replay_support import Row, workload
 
 from tracekit.answer.fewest.limits import Limits, limits_at
 from tracekit.answer.fewest.study import shrink_cluster
+from tracekit.base.study import Study
+from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.thresholds import LIMIT, Threshold, parse_threshold
-from tracekit.replay.workload.workload import Workload
-from tracekit.study import Study
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: the requests fill four.
 EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)

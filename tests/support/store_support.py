@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 from tests_support import csv_text
 
-from tracekit.files.lock import LOCK
-from tracekit.ingest import ingest
+from tracekit.base.files.lock import LOCK
+from tracekit.intake.ingest import ingest
 from tracekit.store import Store, open_store
 from tracekit.store.folder import CATALOG
 from tracekit.store.manifest import SourceEntry

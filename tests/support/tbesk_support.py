@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.replay.placement._parts.fitness import FitnessPolicy
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.snapshot import Snapshot
-from tracekit.replay.view.usage import SeriesUsage
-from tracekit.replay.workload.loaders.paper000 import Paper000
+from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement._parts.fitness import FitnessPolicy
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.snapshot import Snapshot
+from tracekit.policy.view.usage import SeriesUsage
 
 FOUR = ("cpu_milli", "memory_bytes", "net_kbit", "disk_bytes")
 GOLDEN = {  # total, used at the peak, fitness by hand

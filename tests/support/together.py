@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 #: How the paths of such files begin, or end.
-_SHARED = ("tests/spark/", "tests/faults/")
+_SHARED = ("tests/store/spark/", "tests/faults/")
 
 
 def scope(path: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.ingest.dimensions import hashed, write_part
+from tracekit.intake.ingest.dimensions import hashed, write_part
 from tracekit.store import Store, open_store
 from tracekit.store.folder import dimension_path, part_path
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest

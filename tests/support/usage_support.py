@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.ingest import ingest
+from tracekit.intake.ingest import ingest
 from tracekit.store import Store, open_store
 
 STEP_MS = 30_000

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.read.discover import discover
+from tracekit.intake.read.discover import discover
 from tracekit.synth.archive import Archive, combined
 
 SIZES = [0, 1, 511, 512, 513, 8703, 8704, 9215, 9216, 9217, 10240, 300_000]

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 import tracekit
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.view.over_time import rank_of
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.sampling import add_up
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.view.over_time import rank_of
-from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.workload import Workload
 from tracekit.synth import write
 from tracekit.synth.presets import get_preset
 from tracekit.synth.room.nodes import GPU, TAINTED

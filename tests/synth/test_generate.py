@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tracekit.crew.crew import Workers
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT
+from tracekit.base.crew.crew import Workers
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT
 from tracekit.synth import generate, tasks, write
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit.errors import TracekitError
-from tracekit.sources import recognise
+from tracekit.base.errors import TracekitError
+from tracekit.intake.sources import recognise
 
 NODE = ",timestamp,nodeid,node_cpu_usage,node_memory_usage"
 CONTAINER = ",msname,msinstanceid,nodeid,instance_cpu_usage,instance_memory_usage,timestamp"

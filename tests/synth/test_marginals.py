@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.synth.container_usage import noise_states, usage_hour
 from tracekit.synth.node_usage import node_blocks, plan_nodes
 from tracekit.synth.truth import ContainerSums, hour_sums

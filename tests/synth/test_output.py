@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.synth.output import check_out, staged
 
 

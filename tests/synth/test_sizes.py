@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tracekit.base.units import BYTES_PER_GIB
 from tracekit.synth.presets import get_preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.sizes import (
@@ -20,7 +21,6 @@ from tracekit.synth.sizes import (
     service_sizes,
 )
 from tracekit.synth.world import World, make_world
-from tracekit.units import BYTES_PER_GIB
 
 
 @pytest.mark.parametrize("preset", ["tiny", "medium", "ctm21"])

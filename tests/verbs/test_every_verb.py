@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import tracekit
-from tracekit import cli, registry, verbs
+from tracekit import cli, verbs
+from tracekit.base import registry
 
 VERBS = registry.module_names(verbs)
 #: Where the names differ: ``list`` is Python's own word, and ``export_chains`` is

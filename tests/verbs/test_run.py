@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tracekit
-from tracekit.errors import TracekitError
-from tracekit.progress import Silent
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import Silent
 
 
 class Told(Silent):

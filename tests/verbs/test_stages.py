@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit.constants import TRUTH
+from tracekit.base.constants import TRUTH
 from tracekit.verbs._stages import BindStage
 
 

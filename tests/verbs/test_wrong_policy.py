@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tracekit
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 
 WRONG = ["least_alocated"]
 #: Each verb with a store or trace that would fail if it were read.

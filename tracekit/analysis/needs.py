@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
-from tracekit.tables import all_tables
+from tracekit.store.sqlfiles import SqlFile
+from tracekit.store.tables import all_tables
 
 #: Queries of this subject speak about whatever tables there are.
 ABOUT_ANY_TABLE = "quality/"

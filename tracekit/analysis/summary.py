@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from tracekit.analysis.work import Analysis
+from tracekit.base.units import percent
+from tracekit.base.words import counted
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.shown import with_interval
-from tracekit.units import percent
-from tracekit.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)

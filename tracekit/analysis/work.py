@@ -7,13 +7,13 @@ from functools import partial
 import polars as pl
 
 from tracekit.analysis.needs import needs_a_choice, tables_missing, tables_needed
+from tracekit.analysis.quick.forms import quick_form, quick_rows
 from tracekit.analysis.results import Inputs, all_results
-from tracekit.query.database import Database
-from tracekit.query.engine import AnyDatabase
-from tracekit.quick.forms import quick_form, quick_rows
-from tracekit.shown import Shown
-from tracekit.sqlfiles import SqlFile, all_queries, in_reading_order
+from tracekit.base.shown import Shown
 from tracekit.store.folder import Store
+from tracekit.store.query.database import Database
+from tracekit.store.query.engine import AnyDatabase
+from tracekit.store.sqlfiles import SqlFile, all_queries, in_reading_order
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from tracekit.analysis.metrics.growth import LEAST_DAYS, WEEK, growth
 from tracekit.analysis.summary import requests_recorded
 from tracekit.analysis.work import Analysis
 from tracekit.answer.production import facts_of_use
-from tracekit.facts import Fact, remark
-from tracekit.metrics.growth import LEAST_DAYS, WEEK, growth
+from tracekit.base.facts import Fact, remark
+from tracekit.base.units import MS_PER_DAY
+from tracekit.base.words import short_id
 from tracekit.replay.measures import RESOURCES
-from tracekit.units import MS_PER_DAY
-from tracekit.words import short_id
 
 #: A node is hot that reaches this share of its CPU or memory once; idle are those below that one.
 HOT, IDLE = 0.9, 0.1

@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.facts import Fact, fact_of, kinds
+from tracekit.base.facts import Fact, fact_of, kinds
+from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, LOST
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.replay.workload.provenance import BETWEEN, BETWEEN_PERCENT, LOST
 
 #: A step so many times finer is proposed where containers live between two steps.
 FINER = 10

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from tracekit.answer.claims.every import Frame, claim_facts
-from tracekit.facts import Answer, Fact, Verdict, answer_of
+from tracekit.base.facts import Answer, Fact, Verdict, answer_of
 from tracekit.sizing.study import Study
 from tracekit.sizing.verdict import Duel, duels
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from tracekit.facts import Fact, Scalar
+from tracekit.base.facts import Fact, Scalar
+from tracekit.base.study import Study
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST, compare
 from tracekit.replay.measures import find_measure
-from tracekit.study import Study
 
 Case = Literal["today", "recorded", "recommended", "no_more_often", "half_size", "twice_size"]
 

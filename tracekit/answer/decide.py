@@ -24,14 +24,14 @@ from tracekit.answer.counts import Count, Fullest
 from tracekit.answer.intervals import COMPARED, RANDOM
 from tracekit.answer.production import ABOVE, BELOW
 from tracekit.answer.standings import difference, standings
-from tracekit.facts import Fact
+from tracekit.base.facts import Fact
+from tracekit.base.units import MS_PER_DAY
+from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.material import MATERIAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import NODES
-from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.units import MS_PER_DAY
 
 #: So many policies of ``common`` are counted beside the one in use and those that were named.
 MOST_COMMON = 2

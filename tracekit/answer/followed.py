@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tracekit.answer.admissible import barred_for_good
 from tracekit.answer.intervals import COMPARED
-from tracekit.replay.placement.interference import Interference
-from tracekit.replay.policy.entrant import Entrant, halves
+from tracekit.policy.entrant import Entrant, halves
+from tracekit.policy.placement.interference import Interference
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.base.facts import Answer, Fact, Verdict, answer_of
 from tracekit.binding.run import VcpuRun
-from tracekit.facts import Answer, Fact, Verdict, answer_of
-from tracekit.fit.run import Fit
-from tracekit.fit.verdict import USABLE
+from tracekit.interference.fit.run import Fit
+from tracekit.interference.fit.verdict import USABLE
 from tracekit.replay.chance.student import FEWEST
 
 #: The measure that bindings are compared by, and the one that counts each container alike.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.answer.admissible import barred
-from tracekit.arrays import BoolArray, FloatArray
+from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.replay.chance.student import FEWEST, Compared, Means, apart, compare, means
 from tracekit.replay.measures import COST_PER_HOUR, NODES, OVERLOAD, SHARES
 from tracekit.replay.runs.results import Results

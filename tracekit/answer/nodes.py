@@ -17,13 +17,13 @@ from tracekit.answer.counts import (
 from tracekit.answer.decide import goes, requests_first
 from tracekit.answer.fewest.frames import BARRED_BY
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
-from tracekit.facts import Answer, Fact, Followup, Scalar, answer_of
+from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
+from tracekit.base.study import Study
+from tracekit.base.units import HOURS_PER_MONTH
+from tracekit.base.words import and_more
+from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import words_of
-from tracekit.replay.policy.entrant import USUAL
-from tracekit.study import Study
-from tracekit.units import HOURS_PER_MONTH
-from tracekit.words import and_more
 
 #: So many budgets are named, the others are counted.
 _BUDGETS = 3

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.answer.counts import FULLEST, RESOURCE, Fullest
-from tracekit.facts import Fact
-from tracekit.replay.view.over_time import UseOverTime
-from tracekit.replay.workload.changed.prices import money_of
-from tracekit.replay.workload.requests.use_over_requested import use_over_requested
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.facts import Fact
+from tracekit.cluster.changed.prices import money_of
+from tracekit.cluster.requests.use_over_requested import use_over_requested
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.over_time import UseOverTime
 
 #: Requests come first where use is above, or below, these shares of what is requested.
 ABOVE, BELOW = 1.0, 0.5

@@ -10,18 +10,18 @@ from tracekit.answer.compare import differences, with_intervals
 from tracekit.answer.decide import choose
 from tracekit.answer.followed import ROUNDS, followed
 from tracekit.answer.standings import standings
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.seeds import order_seed
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
-from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.one import Replayed, digest_of
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run, assembled
 from tracekit.replay.runs.varying import SEED, varying
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import order_seed
 
 # Whether further orders of arrival could decide which policy is best. Of eight policies
 # over six orders the best has to be ahead by some ten standard deviations of one order to be told

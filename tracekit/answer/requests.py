@@ -8,8 +8,11 @@ import polars as pl
 
 from tracekit.answer.counts import RESOURCE
 from tracekit.answer.production import facts_of_use
-from tracekit.facts import Answer, Fact, Followup, Scalar, answer_of
-from tracekit.replay.workload.requests.given import NOW, SUBJECT
+from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
+from tracekit.base.study import Study
+from tracekit.base.units import MS_PER_DAY
+from tracekit.base.words import short_hash
+from tracekit.cluster.requests.given import NOW, SUBJECT
 from tracekit.sizing.requests.at_risk import kept_at_risk
 from tracekit.sizing.requests.declared import REPLAYED, SHRUNK
 from tracekit.sizing.requests.growing import grown
@@ -23,9 +26,6 @@ from tracekit.sizing.requests.rows import (
     services,
     totals,
 )
-from tracekit.study import Study
-from tracekit.units import MS_PER_DAY
-from tracekit.words import short_hash
 
 #: So many services are named in a fact; the frames have all.
 NAMED = 3

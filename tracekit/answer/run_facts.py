@@ -27,13 +27,13 @@ from tracekit.answer.intervals import COMPARED
 from tracekit.answer.nodes import anew_facts, sure_facts
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.answer.standings import Difference, difference, standings
-from tracekit.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
+from tracekit.base.facts import Answer, Fact, Followup, Scalar, Verdict, answer_of
+from tracekit.base.units import HOURS_PER_MONTH
+from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure
-from tracekit.replay.policy.entrant import USUAL
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.units import HOURS_PER_MONTH
 
 
 def answer_run(e: Evidence) -> Answer:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tracekit.callgraph.run import CallGraphs
-from tracekit.facts import Answer, Fact, answer_of, fact_of
+from tracekit.analysis.callgraph.run import CallGraphs
+from tracekit.base.facts import Answer, Fact, answer_of, fact_of
 
 #: Tables whose time is that of the record, the first that has rows.
 _TIMED = ("container_usage", "node_usage", "container_amount", "service_rate", "call", "container")

@@ -22,17 +22,17 @@ from tracekit.answer.nodes import drain_facts, special_facts
 from tracekit.answer.production import ProductionUse, production_use
 from tracekit.answer.requests import facts_of_requests
 from tracekit.answer.run_facts import answer_run
-from tracekit.crew.crew import Crew, OnProgress
-from tracekit.facts import Answer, Fact
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.policy.entrant import parse_entrant, with_fit
+from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.facts import Answer, Fact
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.study import Study, write_study
+from tracekit.cluster.requests.use_over_requested import request_changes
+from tracekit.cluster.source import WorkloadSource
+from tracekit.policy.entrant import parse_entrant, with_fit
 from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import Results, results
-from tracekit.replay.workload.requests.use_over_requested import request_changes
-from tracekit.replay.workload.source import WorkloadSource
 from tracekit.sizing.requests.study import recommended
 from tracekit.store import open_store
-from tracekit.study import Study, write_study
 
 #: Studies of a run, by the case that each is of.
 FOLDERS = {"recorded": "fewest", "recommended": "fewest-recommended",

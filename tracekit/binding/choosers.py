@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from tracekit import parameters
-from tracekit.arrays import IntArray
+from tracekit.base import parameters
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.parameters import About
 from tracekit.binding.vcpu_state import CANDIDATES, STEP, VcpuState
-from tracekit.errors import TracekitError, nearest
-from tracekit.parameters import About
 
 # Ways to take vCPUs of a host that is chosen already. ``whole_cores`` is the habit of kubelet's
 # static CPU manager policy (kubernetes, pkg/kubelet/cm/cpumanager/cpu_assignment.go): cores of

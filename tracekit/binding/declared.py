@@ -5,7 +5,7 @@ Nothing heavy is imported here, since the verb reads it for the command line's h
 
 from typing import Annotated, Literal
 
-from tracekit.parameters import About
+from tracekit.base.parameters import About
 
 RecordedUse = Annotated[
     Literal["auto", "with_neighbours", "without_neighbours"],

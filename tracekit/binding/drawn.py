@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.facts import Fact, remark
 from tracekit.binding.loop import VcpuOutcome
-from tracekit.facts import Fact, remark
-from tracekit.replay.workload.workload import Workload
-from tracekit.vcpu.room import Room
+from tracekit.cluster.workload import Workload
+from tracekit.interference.vcpu.room import Room
 
 SCHEMA = {
     "policy": pl.String,

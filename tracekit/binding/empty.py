@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.occupancy import Occupancy
-from tracekit.vcpu.room import Room
+from tracekit.interference.vcpu.room import Room
 
 
 def make_occupancy(

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from tracekit._version import VERSION
+from tracekit.base.files.result_folder import ResultFolder
 from tracekit.binding.run import VcpuRun
-from tracekit.files.result_folder import ResultFolder
 
 SCHEMA = "tracekit/bind/1"
 VCPU_FOLDER = ResultFolder(what="replay down to the vCPU", schema=SCHEMA)

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tracekit.errors import TracekitError
-from tracekit.facts import Fact, remark
-from tracekit.fit.topology_file import read_topologies
-from tracekit.replay.workload.workload import Workload
-from tracekit.units import MILLI_PER_CORE
-from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
-from tracekit.vcpu.room import Room, make_room
-from tracekit.vcpu.topology import Topology, linux_numbering
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact, remark
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.workload import Workload
+from tracekit.interference.fit.topology_file import read_topologies
+from tracekit.interference.vcpu.declared import SOCKETS, THREADS_PER_CORE
+from tracekit.interference.vcpu.room import Room, make_room
+from tracekit.interference.vcpu.topology import Topology, linux_numbering
 
 
 def room_of(

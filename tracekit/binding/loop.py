@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.units import MILLI_PER_CORE
 from tracekit.binding.choosers import Chooser
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
+from tracekit.cluster.workload import Workload
+from tracekit.interference.vcpu.declared import MOST_CPU
+from tracekit.interference.vcpu.room import Room
+from tracekit.policy.view.sampled import Stretch
 from tracekit.replay.engine.sampling import Used, chunks, unmeasured
 from tracekit.replay.engine.steps import step_schema
-from tracekit.replay.view.sampled import Stretch
-from tracekit.replay.workload.workload import Workload
-from tracekit.units import MILLI_PER_CORE
-from tracekit.vcpu.declared import MOST_CPU
-from tracekit.vcpu.room import Room
 
 Clock = Callable[[], float]
 

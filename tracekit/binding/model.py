@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
-from tracekit.errors import TracekitError
-from tracekit.files.parquet import read_frame
-from tracekit.fit.folder import FIT_FOLDER
-from tracekit.fit.verdict import USABLE
-from tracekit.opened import NoFileError
-from tracekit.vcpu.declared import AGGREGATION, Aggregation
+from tracekit.base.arrays import FloatArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.opened import NoFileError
+from tracekit.interference.fit.folder import FIT_FOLDER
+from tracekit.interference.fit.verdict import USABLE
+from tracekit.interference.vcpu.declared import AGGREGATION, Aggregation
 
 
 @dataclass(frozen=True, kw_only=True)

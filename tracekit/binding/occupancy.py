@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from tracekit.arrays import FloatArray, Int32Array, IntArray
-from tracekit.jit import compiled
-from tracekit.vcpu.pressure import NOTHING
+from tracekit.base.arrays import FloatArray, Int32Array, IntArray
+from tracekit.base.jit import compiled
+from tracekit.interference.vcpu.pressure import NOTHING
 
 MEAN, OCCUPANCY, SUM = 0, 1, 2
 _NOBODY = 0.5

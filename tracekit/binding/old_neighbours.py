@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.facts import Fact, remark
+from tracekit.base.units import MILLI_PER_CORE
 from tracekit.binding.declared import RecordedUse
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.recorded import Bindings, on_one_socket, recorded_chooser
-from tracekit.facts import Fact, remark
-from tracekit.fit.how import How
-from tracekit.fit.linear import fit_linear
-from tracekit.replay.workload.workload import Workload
-from tracekit.units import MILLI_PER_CORE
-from tracekit.vcpu.pressure import Bound, pressure
-from tracekit.vcpu.room import Room
+from tracekit.cluster.workload import Workload
+from tracekit.interference.fit.how import How
+from tracekit.interference.fit.linear import fit_linear
+from tracekit.interference.vcpu.pressure import Bound, pressure
+from tracekit.interference.vcpu.room import Room
 
 #: Times at which use and cost are compared.
 _LOOKED_AT = 48

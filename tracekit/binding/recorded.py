@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
+from tracekit.base.files.parquet import read_frame
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.files.parquet import read_frame
-from tracekit.query.engine import open_database
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.workload import Workload
+from tracekit.interference.vcpu.cpu_list import parse_cpu_list
+from tracekit.interference.vcpu.room import Room
 from tracekit.store.folder import Store
-from tracekit.vcpu.cpu_list import parse_cpu_list
-from tracekit.vcpu.room import Room
+from tracekit.store.query.engine import open_database
 
 #: For each container the node where it ran, and its vCPUs as Linux writes them.
 Bindings = Mapping[str, tuple[str, str]]

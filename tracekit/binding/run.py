@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.seeds import order_seed, stream
+from tracekit.base.shown import Shown
 from tracekit.binding.choosers import Chooser, Following, parse_chooser
 from tracekit.binding.declared import RECORDED_USE, RecordedUse
 from tracekit.binding.drawn import RECORDED, drawn_socket
@@ -25,17 +30,12 @@ from tracekit.binding.tables import (
     summary_of,
     timing_of,
 )
-from tracekit.errors import TracekitError
-from tracekit.facts import Fact
-from tracekit.progress import SILENT, Progress
+from tracekit.cluster.arrivals import rearranged
+from tracekit.cluster.workload import Workload
+from tracekit.interference.vcpu.room import Room
+from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import suited_placer
-from tracekit.replay.policy.entrant import halves, parse_entrant
-from tracekit.replay.workload.arrivals import rearranged
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import order_seed, stream
-from tracekit.shown import Shown
-from tracekit.vcpu.room import Room
 
 BINDS = ("lowest_free", "random_free", "whole_cores", "least_interference")
 #: What is compared unasked. The ways that know no fit are the baselines: what a fit is worth is

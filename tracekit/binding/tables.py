@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.binding.loop import VcpuOutcome
+from tracekit.cluster.workload import Workload
+from tracekit.interference.vcpu.room import Room
 from tracekit.replay.chance.student import compare
 from tracekit.replay.engine.steps import SETTLED, step_schema, summarize
-from tracekit.replay.workload.workload import Workload
-from tracekit.vcpu.room import Room
 
 DIFFERENCE = {
     "policy": pl.String,

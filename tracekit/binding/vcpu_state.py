@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import Direct
 from tracekit.binding.empty import make_occupancy
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.occupancy import MEAN, OCCUPANCY, SUM, bind, unbind
 from tracekit.binding.window_scan import BOTH, CORES, IDS, best_window, decide, fill
-from tracekit.jit import Direct
-from tracekit.vcpu.room import Room
+from tracekit.interference.vcpu.room import Room
 
 #: Scores that are kept per kind of container, at most this many in all: 16 bytes each.
 MOST_KEPT = 32_000_000

@@ -7,9 +7,9 @@ known before the windows are tried.
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.binding.occupancy import OCCUPANCY, Occupancy, inflation_of
-from tracekit.jit import compiled
 
 #: Agreement to twelve decimals is a tie.
 TIE = 1e12

@@ -19,15 +19,16 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tracekit import registry, verbs
+from tracekit import verbs
 from tracekit._version import VERSION
+from tracekit.base import registry
+from tracekit.base.errors import TracekitError
 from tracekit.cli._asked import settings_of, subcommand
 from tracekit.cli._command import Command, Group
 from tracekit.cli._edge import EndedBySignalError, answered, ended_by_signals
 from tracekit.cli._leaving import Leaving
 from tracekit.cli._progress import QUIET
 from tracekit.cli._streams import ReaderGoneError, open_standard_files, visible
-from tracekit.errors import TracekitError
 
 _THIS = sys.modules[__name__]
 

@@ -16,12 +16,13 @@ from typing import Annotated, Any
 
 import typer
 
-from tracekit import registry, verbs
+from tracekit import verbs
+from tracekit.base import registry
+from tracekit.base.documents.shape import LARGEST
+from tracekit.base.errors import TracekitError
+from tracekit.base.parameters import About
 from tracekit.cli._completion import completer
 from tracekit.cli._progress import progress
-from tracekit.documents.shape import LARGEST
-from tracekit.errors import TracekitError
-from tracekit.parameters import About
 from tracekit.verbs._options import Argument, Option
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

@@ -14,10 +14,10 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 from typer.main import get_command
 
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.words import few
 from tracekit.cli._settings import merged
-from tracekit.errors import TracekitError, nearest
 from tracekit.verbs import FORMERLY
-from tracekit.words import few
 
 # What stands for a value in the help: a word that says what it is, not the type it has. A verb's
 # own word goes first (``metavar``); these are the words of parameters that many verbs have, and
@@ -159,7 +159,7 @@ class Group(TyperGroup):
         close = nearest(args[1], known)
         if close is None or close == args[1]:
             return
-        from tracekit.sources import all_sources
+        from tracekit.intake.sources import all_sources
 
         if args[1] not in all_sources():
             raise TracekitError(

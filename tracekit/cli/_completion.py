@@ -8,8 +8,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from tracekit import assets, catalogue
-from tracekit.errors import TracekitError
+from tracekit import catalogue
+from tracekit.base import assets
+from tracekit.base.errors import TracekitError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Where the files of a kind lie, below the package.

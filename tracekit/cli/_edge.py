@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from tracekit.base.engine_errors import system_error
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import told as told_of_a_store
+from tracekit.base.opened import NoFileError
 from tracekit.cli._streams import ReaderGoneError, drop_output, fit_streams, visible
-from tracekit.engine_errors import system_error
-from tracekit.errors import TracekitError
-from tracekit.files.places import told as told_of_a_store
-from tracekit.opened import NoFileError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.files import result_folder
+from tracekit.base.files import result_folder
+from tracekit.base.words import agreeing
 from tracekit.store.manifest import is_store
-from tracekit.words import agreeing
 
 #: Endings of what ingest takes; a file is not opened to be told apart here.
 TRACE_ENDINGS = (".tar.gz", ".csv.gz", ".csv", ".parquet")

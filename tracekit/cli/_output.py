@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tracekit.base.words import counted, listed
 from tracekit.cli._streams import print_raw, visible
-from tracekit.words import counted, listed
 
 if TYPE_CHECKING:
-    from tracekit.facts import Fact
+    from tracekit.base.facts import Fact
     from tracekit.report.terminal import Column
 
 WIDTH = 80
@@ -211,7 +211,7 @@ def format_of_file(path: Any, output_format: str) -> str:
 
     Raises TracekitError where the ending says another one.
     """
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
 
     ending = path.suffix.lstrip(".").lower()
     asked = output_format if output_format != "table" else ending
@@ -232,7 +232,7 @@ def format_of_file(path: Any, output_format: str) -> str:
 
 def write_frame(frame: Any, path: Any, output_format: str) -> None:
     """Write a polars frame to a file in the format that ``format_of_file`` tells."""
-    from tracekit.files.replacing import replaced_file
+    from tracekit.base.files.replacing import replaced_file
 
     kind = format_of_file(path, output_format)
     with replaced_file(path) as made:

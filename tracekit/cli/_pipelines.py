@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from tracekit.files.replacing import replaced_file
+from tracekit.base.files.replacing import replaced_file
 from tracekit.report.comparison import HEADS, cells
 from tracekit.report.sentences import headline, long, short
 
 if TYPE_CHECKING:
-    from tracekit.errors import TracekitError
-    from tracekit.facts import Answer, Fact
-    from tracekit.study import Study
+    from tracekit.base.errors import TracekitError
+    from tracekit.base.facts import Answer, Fact
+    from tracekit.base.study import Study
 
 
 def write_junit(found: Study, answer: Answer, path: Path) -> None:

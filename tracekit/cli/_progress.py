@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.cli._output import console
 from tracekit.cli._streams import visible
-from tracekit.progress import SILENT, Progress, Task
 
 #: The setting that ``tracekit --quiet`` makes: nothing is said on the way.
 QUIET = "TRACEKIT_QUIET"
@@ -129,7 +129,7 @@ def _foretold(share: float, passed: float) -> bool:
 
 
 def _amount(number: float, unit: str) -> str:
-    from tracekit.units import size
+    from tracekit.base.units import size
 
     if unit == "bytes":
         return size(int(number))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tracekit.errors import TracekitError, nearest
-from tracekit.opened import is_file, read_text
-from tracekit.values import spell
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.opened import is_file, read_text
+from tracekit.base.values import spell
 
 FILE = "tracekit.toml"
 #: Values that a file may give an option.

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines, print_table, right
-from tracekit.words import counted
 
 PANEL = Panel.look
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines, print_sentence, print_table, right
-from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracekit.callgraph.declared import CHAINS, Chains
+from tracekit.analysis.callgraph.declared import CHAINS, Chains
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._progress import progress
-from tracekit.words import counted
 
 if TYPE_CHECKING:
-    from tracekit.callgraph.run import CallGraphs
+    from tracekit.analysis.callgraph.run import CallGraphs
 
 PANEL = Panel.look
 
@@ -50,11 +50,11 @@ def command(
 
 
 def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
+    from tracekit.analysis.callgraph.totals import summary
     from tracekit.answer.trace import answer_of_call_graphs
-    from tracekit.callgraph.totals import summary
 
     return {
-        "schema": "tracekit/callgraph/1",
+        "schema": "tracekit/analysis/callgraph/1",
         "store": str(store),
         "mode": result.mode,
         "counts": result.counts,
@@ -68,7 +68,7 @@ def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
 
 
 def _show(store: Path, out: Path | None, result: CallGraphs) -> None:
-    from tracekit.callgraph.totals import summary
+    from tracekit.analysis.callgraph.totals import summary
 
     _show_counts(store, result)
     columns = ["defect", "what was done", "count", "of", "traces"]
@@ -97,7 +97,7 @@ def _show(store: Path, out: Path | None, result: CallGraphs) -> None:
 
 
 def _show_counts(store: Path, result: CallGraphs) -> None:
-    from tracekit.units import percent
+    from tracekit.base.units import percent
 
     counts = result.counts
     traces = max(counts["traces"], 1)

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines, print_sentence, print_table, right
 from tracekit.cli._streams import visible
-from tracekit.words import counted
 
 PANEL = Panel.look
 
@@ -30,7 +30,7 @@ def command(
     Example: tracekit check mystore --strict
     """
     from tracekit.answer.trace import answer_of_trace
-    from tracekit.errors import CheckFailedError
+    from tracekit.base.errors import CheckFailedError
     from tracekit.report.sentences import short
     from tracekit.report.terminal import facts_in_full
 
@@ -54,7 +54,7 @@ def command(
 
 
 def _verify(store: object, document: Mapping[str, Any], *, json: bool) -> None:
-    from tracekit.errors import CheckFailedError
+    from tracekit.base.errors import CheckFailedError
 
     damaged, unknown = document["damaged"], document["without_checksums"]
     if json:
@@ -82,7 +82,7 @@ def _verify(store: object, document: Mapping[str, Any], *, json: bool) -> None:
 
 
 def _show(store: object, document: Mapping[str, Any]) -> None:
-    from tracekit.units import percent
+    from tracekit.base.units import percent
 
     for table, counts in document["tables"].items():
         ledger = [row for row in document["ledger"] if row["table"] == table]

@@ -14,7 +14,7 @@ from tracekit.cli._output import print_json, print_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tracekit.facts import Answer, Fact
+    from tracekit.base.facts import Answer, Fact
 
 PANEL = Panel.replay
 #: Facts of this rank are of what did not change.
@@ -52,8 +52,8 @@ def command(
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
     from tracekit.answer.comparison.facts import answer_of_comparison
+    from tracekit.base.errors import CheckFailedError, TracekitError
     from tracekit.cli import _pipelines
-    from tracekit.errors import CheckFailedError, TracekitError
     from tracekit.report.sentences import long
 
     try:

@@ -37,7 +37,7 @@ def command(
 
     Example: tracekit duckdb mystore
     """
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
     from tracekit.store import open_store
     from tracekit.store.catalog import mend_catalog
 

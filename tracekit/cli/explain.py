@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracekit.base.errors import CheckFailedError
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
-from tracekit.errors import CheckFailedError
-from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.replay.cases.scoring import Scored
@@ -57,7 +57,7 @@ def _decision(found: Decision, policy: str | None, *, as_json: bool) -> None:
     """One decision of a replay."""
     import dataclasses
 
-    from tracekit.replay.policy.entrant import halves, parse_entrant
+    from tracekit.policy.entrant import halves, parse_entrant
 
     if as_json:
         print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(found)})

@@ -1,9 +1,9 @@
 """tracekit fetch: download the archives of a release."""
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_table
-from tracekit.words import counted
 
 PANEL = Panel.data
 
@@ -19,14 +19,14 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     """
     import dataclasses
 
-    from tracekit import units
+    from tracekit.base import units
 
     summary = asked()
     size = sum(file.size_bytes for file in summary.files)
     if json:
         document = {"release": summary.release, "out": str(summary.out), "size_bytes": size}
         files = [dataclasses.asdict(file) for file in summary.files]
-        print_json({"schema": "tracekit/fetch/1", **document, "files": files})
+        print_json({"schema": "tracekit/intake/fetch/1", **document, "files": files})
         return
     many = counted(len(summary.files), "archive")
     print_table(

@@ -1,10 +1,10 @@
 """tracekit fetch kubernetes: one's own cluster through kubectl."""
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json
 from tracekit.cli._streams import visible
-from tracekit.words import counted
 
 PANEL = Panel.data
 
@@ -20,7 +20,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     """
     import dataclasses
 
-    from tracekit import units
+    from tracekit.base import units
 
     summary = asked()
     if json:

@@ -9,7 +9,7 @@ from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_table, right
 
 if TYPE_CHECKING:
-    from tracekit.fetch.prometheus import PrometheusSummary
+    from tracekit.intake.fetch.prometheus import PrometheusSummary
 
 PANEL = Panel.data
 
@@ -25,8 +25,8 @@ def command(asked: Asked, show: bool, json: JsonOption = False) -> None:
     """
     import dataclasses
 
-    from tracekit import units
-    from tracekit.fetch.spans import spelled_time
+    from tracekit.base import units
+    from tracekit.intake.fetch.spans import spelled_time
 
     summary = asked()
     if json:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines, print_sentence, print_table
-from tracekit.words import counted
 
 if TYPE_CHECKING:
-    from tracekit.fit.run import Fit
+    from tracekit.interference.fit.run import Fit
 
 PANEL = Panel.rare
 
@@ -26,7 +26,7 @@ def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = Fals
     Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
     """
     from tracekit.answer.interference import answer_of_fit
-    from tracekit.fit.folder import document
+    from tracekit.interference.fit.folder import document
     from tracekit.report.terminal import facts_in_full
 
     found = asked()

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tracekit.base.shell import quoted
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines, right
-from tracekit.shell import quoted
-from tracekit.words import counted
 
 if TYPE_CHECKING:
-    from tracekit.facts import Answer
+    from tracekit.base.facts import Answer
     from tracekit.report.terminal import Column
 
 PANEL = Panel.look
@@ -56,7 +56,7 @@ def _page(store: Path, document: Mapping[str, Any], answer: Answer) -> Iterator[
 
 def _row(name: str, one: Mapping[str, Any]) -> list[str | int]:
     """A table: its rows, span, step, and how many of each entity it speaks of."""
-    from tracekit.units import duration
+    from tracekit.base.units import duration
 
     entities = ", ".join(
         counted(one[many], many.removesuffix("s"))
@@ -69,7 +69,7 @@ def _row(name: str, one: Mapping[str, Any]) -> list[str | int]:
 
 def _span(table: Mapping[str, Any]) -> str:
     """From the first to the last time; of a moment, and of times of two beginnings, none."""
-    from tracekit.units import duration, of_two_beginnings
+    from tracekit.base.units import duration, of_two_beginnings
 
     first, last = table["time_min_ms"] or 0, table["time_max_ms"] or 0
     mixed = of_two_beginnings(first, last)

@@ -16,7 +16,7 @@ from tracekit.cli._output import (
 )
 
 if TYPE_CHECKING:
-    from tracekit.ingest import IngestSummary
+    from tracekit.intake.ingest import IngestSummary
 
 PANEL = Panel.data
 
@@ -29,12 +29,12 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
 
     Example: tracekit ingest traces/ mystore --max-rejects 0.01
     """
-    from tracekit.ingest.summary import facts_of_files
+    from tracekit.intake.ingest.summary import facts_of_files
     from tracekit.report.terminal import facts_in_full
 
     summary = asked()
     if json:
-        print_json({"schema": "tracekit/ingest/1", **_document(summary)})
+        print_json({"schema": "tracekit/intake/ingest/1", **_document(summary)})
         return
     rows = [
         [entry.file, entry.table, entry.rows, entry.rejected, entry.duplicates_dropped]
@@ -65,7 +65,7 @@ def _broken(summary: IngestSummary, store: Path) -> None:
 def _document(summary: object) -> dict[str, object]:
     import dataclasses
 
-    from tracekit.ingest.summary import IngestSummary, facts_of_files
+    from tracekit.intake.ingest.summary import IngestSummary, facts_of_files
     from tracekit.store.broken_rows import broken_rows
 
     assert isinstance(summary, IngestSummary)  # noqa: S101 - narrows the lazily imported type

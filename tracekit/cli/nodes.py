@@ -12,7 +12,7 @@ from tracekit.cli._streams import visible
 
 if TYPE_CHECKING:
     from tracekit.answer.counts import Count
-    from tracekit.study import Study
+    from tracekit.base.study import Study
 
 PANEL = Panel.replay
 #: So many nodes that can go are named; the frame ``nodes`` of the study has all.

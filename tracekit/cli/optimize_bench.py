@@ -10,8 +10,8 @@ from tracekit.cli._command import Panel
 from tracekit.cli._output import print_claims, print_json, print_paragraph, print_table, right
 
 if TYPE_CHECKING:
-    from tracekit.facts import Fact
-    from tracekit.study import Study
+    from tracekit.base.facts import Fact
+    from tracekit.base.study import Study
 
 PANEL = Panel.rare
 
@@ -41,7 +41,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
 
 def _show(found: Study) -> None:
-    from tracekit.replay.optimize.ranking import WHAT
+    from tracekit.policy.search.ranking import WHAT
 
     about, summary = found.about, found.frames["summary"]
     for (variant,), part in summary.group_by("variant", maintain_order=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_claims, print_json, print_paragraph, print_table, right
-from tracekit.words import counted
 
 if TYPE_CHECKING:
-    from tracekit.facts import Fact
-    from tracekit.study import Study
+    from tracekit.base.facts import Fact
+    from tracekit.base.study import Study
 
 PANEL = Panel.rare
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import format_of_file, print_frame, print_json, rows_of, write_frame
-from tracekit.words import counted
 
 PANEL = Panel.look
 
@@ -43,8 +43,8 @@ def command(
 
     Example: tracekit query mystore "SELECT zone, count(*) FROM usage_node_profile GROUP BY zone"
     """
-    from tracekit.files.places import here
-    from tracekit.sqlfiles import is_sql
+    from tracekit.base.files.places import here
+    from tracekit.store.sqlfiles import is_sql
 
     written = None if out is None else here(out)
     _check_output(written, output_format.value, json=json)
@@ -66,7 +66,7 @@ def command(
 
 def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:
     """Refuse what would be left out without a word, before anything is asked."""
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
 
     if json and out is not None:
         raise TracekitError(
@@ -85,7 +85,7 @@ def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:
 def _document(name: str, frame: Any) -> dict[str, Any]:
     """Names, types and rows; a number that is none has no spelling in JSON."""
     return {
-        "schema": "tracekit/query/1",
+        "schema": "tracekit/store/query/1",
         "query": name.strip(),
         "columns": {name: str(kind) for name, kind in frame.schema.items()},
         "rows": rows_of(frame),
@@ -95,8 +95,8 @@ def _document(name: str, frame: Any) -> dict[str, Any]:
 def _missing(store: Path, name: str) -> tuple[str, ...]:
     """The base tables without rows that the query cannot do without."""
     from tracekit.analysis.needs import tables_missing, tables_needed
-    from tracekit.sqlfiles import all_queries
     from tracekit.store import open_store
+    from tracekit.store.sqlfiles import all_queries
 
     queries = all_queries()
     if name not in queries:

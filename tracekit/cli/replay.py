@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_table
-from tracekit.words import counted
 
 if TYPE_CHECKING:
     from tracekit.replay.runs.results import Results
@@ -28,7 +28,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    from tracekit.facts import read_answer
+    from tracekit.base.facts import read_answer
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
     from tracekit.report.sentences import document

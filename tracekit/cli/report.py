@@ -17,8 +17,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     Example: tracekit report mystore --out report.html
     """
+    from tracekit.base.units import size
     from tracekit.report.sentences import document, short
-    from tracekit.units import size
 
     summary = asked()
     if json:

@@ -11,9 +11,9 @@ from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_lines
 
 if TYPE_CHECKING:
-    from tracekit.facts import Answer
+    from tracekit.base.facts import Answer
+    from tracekit.base.study import Study as Requests
     from tracekit.sizing.study import Study as Chains
-    from tracekit.study import Study as Requests
 
 PANEL = Panel.replay
 #: So many rows of a table are printed; --json and the folder have all.
@@ -45,7 +45,7 @@ def command(
 
     Example: tracekit requests mystore
     """
-    from tracekit.study import Study as Requests
+    from tracekit.base.study import Study as Requests
 
     study = asked()
     if isinstance(study, Requests):
@@ -71,9 +71,9 @@ def _requests(study: Requests, store: Path | str, out: Path | None, *, as_json: 
 
 def _page(study: Requests, answer: Answer) -> Iterator[str]:
     """The facts, the requests that change, those that move most first, and what to do next."""
+    from tracekit.base.words import short_hash
     from tracekit.report.terminal import Column, following, summary, table
     from tracekit.sizing.requests.rows import UNITS, amount, by_change
-    from tracekit.words import short_hash
 
     yield from summary(answer)
     rows = [

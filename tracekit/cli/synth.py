@@ -1,9 +1,9 @@
 """tracekit synth: write a made-up trace."""
 
+from tracekit.base.words import counted
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_table
-from tracekit.words import counted
 
 PANEL = Panel.data
 
@@ -16,7 +16,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     Example: tracekit synth demo --preset tiny --seed 1
     """
-    from tracekit import units
+    from tracekit.base import units
 
     summary = asked()
     if json:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.arrays import Float32Array, FloatArray, IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import Float32Array, FloatArray, IntArray
+from tracekit.base.errors import TracekitError
 from tracekit.live.objects import LivePod, node_of, pod_of
 from tracekit.live.state import State
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.kubernetes.extenders import host_scores
-from tracekit.replay.view.choice import lacking
+from tracekit.policy.kubernetes.extenders import host_scores
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.view.choice import lacking
 
 #: So much of decisions is remembered for ``/explain``.
 _REMEMBERED_BYTES = 128 << 20

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from tracekit.errors import TracekitError
-from tracekit.fetch.server import Server
+from tracekit.base.errors import TracekitError
+from tracekit.intake.fetch.server import Server
+from tracekit.intake.sources.own._prometheus.metrics import QUERIES
 from tracekit.live.objects import node_of, pod_of
 from tracekit.live.state import State
-from tracekit.sources.own._prometheus.metrics import QUERIES
 
 Log = Callable[..., None]
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.errors import TracekitError
-from tracekit.fetch.kubernetes import unpacked
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.intake.fetch.kubernetes import unpacked
+from tracekit.intake.sources import Opened
+from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._kubernetes.objects import things
 from tracekit.live.feeds import apply
 from tracekit.live.objects import LivePod, Node, Sizes
 from tracekit.live.state import State
-from tracekit.replay.view.pod import Pod, PodContainer
-from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.workload import Workload
-from tracekit.sources import Opened
-from tracekit.sources.own._json_items import Cut
-from tracekit.sources.own._kubernetes.objects import things
+from tracekit.policy.view.pod import Pod, PodContainer
 
 
 def load_store(state: State, store: Path, samples: int) -> float:

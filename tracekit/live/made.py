@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tracekit.errors import TracekitError
-from tracekit.fetch.retry import Retries
-from tracekit.fetch.server import Server as Prometheus
-from tracekit.fetch.server import address, header
-from tracekit.fetch.spans import span_s
+from tracekit.base.errors import TracekitError
+from tracekit.intake.fetch.retry import Retries
+from tracekit.intake.fetch.server import Server as Prometheus
+from tracekit.intake.fetch.server import address, header
+from tracekit.intake.fetch.spans import span_s
 from tracekit.live.extender import Extender, check_served
 from tracekit.live.feeds import Poll, Watch
 from tracekit.live.loaded import load_objects, load_store
@@ -17,8 +17,8 @@ from tracekit.live.serve import Server, log
 from tracekit.live.shadow import Shadow
 from tracekit.live.state import State
 from tracekit.live.use import Use
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.parse import parse_policy
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import PlacementPolicy
 
 _KINDS = ("Node", "Pod")
 #: Rates are over no shorter a span.

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tracekit.errors import TracekitError
-from tracekit.replay.view.pod import Amounts, Pod
-from tracekit.replay.view.recorded import decode_pod
-from tracekit.replay.workload.resources import CPU, MEMORY
-from tracekit.sources.own._kubernetes.requests import QuantityError, amount
-from tracekit.sources.own._kubernetes.shape import misshapen, pod_service
-from tracekit.units import MILLI_PER_CORE
+from tracekit.base.errors import TracekitError
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.resources import CPU, MEMORY
+from tracekit.intake.sources.own._kubernetes.requests import QuantityError, amount
+from tracekit.intake.sources.own._kubernetes.shape import misshapen, pod_service
+from tracekit.policy.view.pod import Amounts, Pod
+from tracekit.policy.view.recorded import decode_pod
 
 Document = Mapping[str, Any]
 

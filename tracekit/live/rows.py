@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.live.objects import LivePod
-from tracekit.replay.view.snapshot import Peers, Placed, ServiceNames
+from tracekit.policy.view.snapshot import Peers, Placed, ServiceNames
 
 _FIRST_ROWS = 1024
 #: The kinds of amounts: request, request with defaults, limit.

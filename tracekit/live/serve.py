@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.live.extender import Extender, HostPriorities, read_args
 from tracekit.live.feeds import Poll, Watch
 from tracekit.live.shadow import Shadow

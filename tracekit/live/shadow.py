@@ -15,13 +15,13 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.live.extender import Decided
 from tracekit.live.objects import LivePod
 from tracekit.live.state import State
-from tracekit.replay.placement import PlacementPolicy, Reads
-from tracekit.replay.placement._parts.measured import fraction_after
-from tracekit.replay.policy.kubernetes.extenders import host_scores
+from tracekit.policy.kubernetes.extenders import host_scores
+from tracekit.policy.placement import PlacementPolicy, Reads
+from tracekit.policy.placement._parts.measured import fraction_after
 
 #: The row of what the cluster's own scheduler did.
 PRODUCTION = "production"

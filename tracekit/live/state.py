@@ -6,16 +6,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.resources import PODS, amounts, column_order
 from tracekit.live.objects import LivePod, Node
 from tracekit.live.rows import PodRows
 from tracekit.live.use import Use
+from tracekit.policy.placement import Reads
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.usage import Reader
 from tracekit.replay.cases.case import rows_of
-from tracekit.replay.placement import Reads
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.view.usage import Reader
-from tracekit.replay.workload.resources import PODS, amounts, column_order
 
 #: So many nodes that only requests spoke of are remembered.
 _MOST_LENT = 20_000

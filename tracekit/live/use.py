@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.replay.view.usage import Reader, SeriesUsage
+from tracekit.base.arrays import FloatArray
+from tracekit.policy.view.usage import Reader, SeriesUsage
 
 
 class Use:

@@ -7,16 +7,16 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.facts import Followup, Scalar
-from tracekit.replay.policy.own_files import FILES, by_name
+from tracekit.base.facts import Followup, Scalar
+from tracekit.cluster.assumptions import Assumptions
+from tracekit.cluster.circumstances import NAMES
+from tracekit.cluster.loaders import all_loaders, spelled
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.intake.sources import all_sources
+from tracekit.policy.own_files import FILES, by_name
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.workload.assumptions import Assumptions
-from tracekit.replay.workload.circumstances import NAMES
-from tracekit.replay.workload.loaders import all_loaders, spelled
-from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.report.data import Data
 from tracekit.report.sentences import command
-from tracekit.sources import all_sources
 
 #: The libraries that lie in a page, and what they are for.
 _PROGRAMS = {"plotly": "figures", "itables": "tables"}

@@ -16,7 +16,7 @@ from tracekit.report.drawing.script import script_json
 from tracekit.report.drawn import drawn
 from tracekit.report.figures import FACTS, Figure
 from tracekit.report.tables import Table, table
-from tracekit.sqlfiles import all_queries, get_query
+from tracekit.store.sqlfiles import all_queries, get_query
 
 #: Most rows of the table beneath a figure.
 MOST_ROWS = 40

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tracekit.facts import Answer, Fact
+from tracekit.base.facts import Answer, Fact
 from tracekit.report import sentences
 from tracekit.report.tables import CASES, NONE
 

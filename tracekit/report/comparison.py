@@ -1,6 +1,6 @@
 """Rows of a comparison of two runs, as tables of all printers show them."""
 
-from tracekit.facts import Fact
+from tracekit.base.facts import Fact
 from tracekit.report.sentences import against, change, change_interval, value
 
 #: Heads of a change, see ``cells``.

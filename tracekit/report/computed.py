@@ -11,16 +11,16 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.analysis import analyze
+from tracekit.analysis.callgraph.run import callgraph
 from tracekit.analysis.results import all_results
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.places import is_remote
+from tracekit.base.files.result_folder import check_sound
 from tracekit.binding.folder import FRAMES as BIND_FRAMES
-from tracekit.callgraph.run import callgraph
-from tracekit.files.parquet import read_frame
-from tracekit.files.places import is_remote
-from tracekit.files.result_folder import check_sound
-from tracekit.fit.folder import FRAMES as FIT_FRAMES
-from tracekit.fit.folder import frames as fit_frames
-from tracekit.fit.rows import NothingToFitError
-from tracekit.fit.run import fit_store
+from tracekit.interference.fit.folder import FRAMES as FIT_FRAMES
+from tracekit.interference.fit.folder import frames as fit_frames
+from tracekit.interference.fit.rows import NothingToFitError
+from tracekit.interference.fit.run import fit_store
 from tracekit.store.folder import Store
 from tracekit.store.manifest import NAME as MANIFEST
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.errors import TracekitError
-from tracekit.facts import Answer, read_answer
-from tracekit.files.parquet import read_frame
-from tracekit.files.places import found_from, place
-from tracekit.query.database import Database
-from tracekit.query.describe import describe
-from tracekit.replay.policy.own_files import FILES
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer, read_answer
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.places import found_from, place
+from tracekit.base.study import STUDY_FOLDER, Study
+from tracekit.policy.own_files import FILES
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.report.computed import Computed, folders_of
 from tracekit.report.paths import Paths, paths
 from tracekit.report.studies import folders_of_studies, read_studies
 from tracekit.sizing.run_folder import SIZING_FOLDER
-from tracekit.sqlfiles import all_queries, get_query
 from tracekit.store.folder import Store, open_store
-from tracekit.study import STUDY_FOLDER, Study
+from tracekit.store.query.database import Database
+from tracekit.store.query.describe import describe
+from tracekit.store.sqlfiles import all_queries, get_query
 
 #: A query's rows, by its name and the values of its parameters.
 Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
@@ -43,7 +43,7 @@ class Data:
     fetch : callable, optional
         Runs a query of ``queries/``; None when there is no store.
     info : mapping, optional
-        What ``tracekit.query.describe`` says of the store.
+        What ``tracekit.store.query.describe`` says of the store.
     run : mapping, optional
         The run's manifest; None when there is no run.
     run_frames : mapping of str to frame

@@ -7,11 +7,11 @@ import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.base.words import short_id
 from tracekit.report.drawing.labels import Label, placed
 from tracekit.report.drawing.palette import POLICY_SLOTS, color
 from tracekit.report.drawing.plot import above, axis, blank, log_axis, numbers, rows_axis, whiskers
 from tracekit.report.figures import Axis, Figure, Layer
-from tracekit.words import short_id
 
 _ROW_PX, _GAP_PX, _TOP_PX, _BOTTOM_PX = 44, 70, 16, 58
 #: What a narrow window has in place of the upright title: a line above; and letters in a line.

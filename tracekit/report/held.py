@@ -6,7 +6,7 @@ from dataclasses import replace
 from tracekit.answer.claims.every import claim_facts
 from tracekit.answer.interference import facts_of_binding
 from tracekit.answer.trace import facts_of_ledger, facts_of_tables
-from tracekit.facts import Answer, Fact, Followup, answer_of
+from tracekit.base.facts import Answer, Fact, Followup, answer_of
 from tracekit.report.data import Data
 from tracekit.report.notebook import conclusion_of
 

@@ -2,7 +2,7 @@
 
 from importlib import resources
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 
 
 def plotly() -> str:

@@ -1,6 +1,6 @@
 """Results in a notebook and at a prompt: facts as a table, the first frame, and what else is there.
 
-Results of all rooms mix in ``tracekit.shown.Shown``, which calls this printer.
+Results of all rooms mix in ``tracekit.base.shown.Shown``, which calls this printer.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tracekit.facts import Answer
+from tracekit.base.facts import Answer
+from tracekit.base.study import Study
 from tracekit.report.sentences import amount, label, short
-from tracekit.study import Study
 
 if TYPE_CHECKING:
     from tracekit.replay.runs.run import Run

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit.replay.policy.own_files import as_given, by_name
-from tracekit.replay.workload.loaders import spelled
+from tracekit.cluster.loaders import spelled
+from tracekit.policy.own_files import as_given, by_name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,18 +11,18 @@ import jinja2
 from markupsafe import Markup
 
 from tracekit._version import VERSION
-from tracekit.assets import asset_dir
-from tracekit.errors import TracekitError
-from tracekit.facts import Answer
-from tracekit.files.replacing import replaced_file
-from tracekit.progress import SILENT, Progress
+from tracekit.base.assets import asset_dir
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.shown import Shown
 from tracekit.report import again
 from tracekit.report.data import Data, opened
 from tracekit.report.drawing import palette
 from tracekit.report.libraries import inline, plotly, tables, tables_style
 from tracekit.report.page import Printer
 from tracekit.report.pages import FAULTS, PAGES, Page, page_fault
-from tracekit.shown import Shown
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

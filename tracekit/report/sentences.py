@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracekit.answer.claims.table import all_claims
-from tracekit.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
-from tracekit.shell import quoted
-from tracekit.units import duration, memory, percent
-from tracekit.words import plural, short_hash
+from tracekit.base.facts import SCHEMA, Answer, Fact, Followup, Scalar, kinds, questions
+from tracekit.base.shell import quoted
+from tracekit.base.units import duration, memory, percent
+from tracekit.base.words import plural, short_hash
 
 #: Units whose values are counts of things, with the noun of one.
 _NOUNS = {
@@ -174,7 +174,7 @@ def _names(sentence: str) -> list[str]:
 
 
 def _policy(name: str) -> str:
-    from tracekit.replay.policy.titles import title_of_policy  # noqa: PLC0415 - loads all
+    from tracekit.policy.titles import title_of_policy  # noqa: PLC0415 - loads all
 
     return title_of_policy(name)
 

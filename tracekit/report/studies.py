@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracekit.errors import TracekitError
-from tracekit.study import BESIDE, STUDY_FOLDER, Study, read_study
+from tracekit.base.errors import TracekitError
+from tracekit.base.study import BESIDE, STUDY_FOLDER, Study, read_study
 
 #: By these the workload of a study is told from another one's; more load has more containers.
 _OF_LOAD = ("name", "nodes", "steps")

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import polars as pl
 
 from tracekit.answer.claims.table import all_claims
-from tracekit.facts import Fact
+from tracekit.base.facts import Fact
+from tracekit.base.units import duration, memory, percent
+from tracekit.base.words import number, short_hash
+from tracekit.policy.titles import title_of_policy
 from tracekit.replay.measures import find_measure, title_of, words_of
-from tracekit.replay.policy.titles import title_of_policy
 from tracekit.report import sentences
-from tracekit.sqlfiles import all_queries, get_query
-from tracekit.units import duration, memory, percent
-from tracekit.words import number, short_hash
+from tracekit.store.sqlfiles import all_queries, get_query
 
 Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.facts import Answer, Fact, Followup, Scalar
+from tracekit.base.facts import Answer, Fact, Followup, Scalar
+from tracekit.base.shell import in_lines
 from tracekit.report.sentences import amount, command, long, question, short
-from tracekit.shell import in_lines
 
 WIDTH = 80
 #: The most lines and commands at the end of ``tracekit run``.

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.world.arrays import CYCLES_SEEN

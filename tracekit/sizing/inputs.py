@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tracekit import parameters
-from tracekit.errors import TracekitError
+from tracekit.base import parameters
+from tracekit.base.errors import TracekitError
 from tracekit.sizing.agent.need_torch import require
 from tracekit.sizing.network.weights import Model, load_model
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from tracekit.arrays import FloatArray
-from tracekit.metrics import LEVEL
+from tracekit.analysis.metrics import LEVEL
+from tracekit.base.arrays import FloatArray
 from tracekit.sizing.measures import MEASURES
 
 AGENT = "ddqn"

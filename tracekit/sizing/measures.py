@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from tracekit.metrics.debris_rate import debris_rate
-from tracekit.metrics.utilization_difference import utilization_difference
+from tracekit.analysis.metrics.debris_rate import debris_rate
+from tracekit.analysis.metrics.utilization_difference import utilization_difference
 from tracekit.sizing.world.simulation import Simulation
 
 

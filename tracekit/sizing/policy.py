@@ -10,8 +10,8 @@ from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from tracekit import parameters
-from tracekit.arrays import FloatArray
+from tracekit.base import parameters
+from tracekit.base.arrays import FloatArray
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.settings import Settings

@@ -8,11 +8,11 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.callgraph.declared import CHAINS
-from tracekit.callgraph.export import simulation_frames
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
+from tracekit.analysis.callgraph.declared import CHAINS
+from tracekit.analysis.callgraph.export import simulation_frames
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
 from tracekit.sizing.world.simset import SimulationSet
 from tracekit.store.folder import open_store
 

@@ -17,13 +17,13 @@
 from pathlib import Path
 from typing import Any
 
-from tracekit import parameters
 from tracekit._version import VERSION
-from tracekit.files.places import named_from
-from tracekit.files.result_folder import ResultFolder
+from tracekit.base import parameters
+from tracekit.base.files.places import named_from
+from tracekit.base.files.result_folder import ResultFolder
+from tracekit.base.values import spell
 from tracekit.sizing.network.weights import save_model
 from tracekit.sizing.study import Study
-from tracekit.values import spell
 
 SCHEMA = "tracekit/size/1"
 SIZING_FOLDER = ResultFolder(what="sizing run", schema=SCHEMA)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.study import Study, run_study, with_epochs

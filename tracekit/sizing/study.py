@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit import parameters
-from tracekit.arrays import BoolArray
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
-from tracekit.shown import Shown
+from tracekit.base import parameters
+from tracekit.base.arrays import BoolArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.shown import Shown
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.intervals import differences, summary

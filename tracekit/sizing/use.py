@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import Float32Array, FloatArray, IntArray
-from tracekit.replay.workload.requests.reserved import Fixed
+from tracekit.base.arrays import Float32Array, FloatArray, IntArray
+from tracekit.cluster.requests.reserved import Fixed
 
 #: The resources, in the order of every last axis, and what each is counted in.
 RESOURCES = (("cpu", "cores"), ("memory", "bytes"))

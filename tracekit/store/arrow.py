@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray
+from tracekit.base.arrays import BoolArray
 
 #: Rows of a row group: as many as DuckDB reads at once.
 ROW_GROUP_ROWS = 122_880

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from tracekit.errors import TracekitError
-from tracekit.facts import Fact
-from tracekit.sources.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact
+from tracekit.base.words import counted
+from tracekit.intake.sources.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
 from tracekit.store.manifest import REJECTED, Defect, Manifest, SourceEntry
-from tracekit.words import counted
 
 #: So many kinds of broken rows are facts of their own, the others one together.
 _KINDS = 5

@@ -17,13 +17,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracekit.engine_errors import system_error
-from tracekit.errors import TracekitError
-from tracekit.files.durable import put
-from tracekit.files.links import check_no_link
-from tracekit.files.lock import LOCK, held
-from tracekit.files.places import is_remote
-from tracekit.kept import kept_folder
+from tracekit.base.engine_errors import system_error
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.durable import put
+from tracekit.base.files.links import check_no_link
+from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.places import is_remote
+from tracekit.base.kept import kept_folder
 from tracekit.store.folder import CATALOG, Store, written_of_store
 from tracekit.store.quality import SOURCES, write_quality
 from tracekit.store.views import base_views, query_views, quoted, quoted_plain

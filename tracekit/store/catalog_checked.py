@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from tracekit.opened import read_bytes
+from tracekit.base.opened import read_bytes
 from tracekit.store.catalog import write_catalog_to
 from tracekit.store.folder import CATALOG, Store
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracekit.files.checksums import Damage, as_damage, damaged
-from tracekit.files.places import parquet_file
-from tracekit.opened import read_bytes
+from tracekit.base.files.checksums import Damage, as_damage, damaged
+from tracekit.base.files.places import parquet_file
+from tracekit.base.opened import read_bytes
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.store.quality import SOURCES, quality_tables, write_quality_table

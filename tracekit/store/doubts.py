@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from tracekit.facts import Fact, Scalar, remark
-from tracekit.sources.unreadable import (
+from tracekit.base.facts import Fact, Scalar, remark
+from tracekit.intake.sources.unreadable import (
     PARTIAL_DEFECT,
     UNREADABLE_DEFECT,
     WATCH_DEFECT,
@@ -33,8 +33,8 @@ from tracekit.store.node_states import (
     without_size,
 )
 from tracekit.store.quantities import absent_use
+from tracekit.store.tables.container import PREFERRED
 from tracekit.store.views import read
-from tracekit.tables.container import PREFERRED
 
 #: The source whose lists are of kubectl; its scheduler lets no node take more than it has.
 _KUBERNETES = "kubernetes"

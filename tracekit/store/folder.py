@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.errors import TracekitError
-from tracekit.files.lock import LOCK
-from tracekit.files.places import place, telling
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.lock import LOCK
+from tracekit.base.files.places import place, telling
 from tracekit.store.manifest import ANEW, NAME, Manifest, read_manifest
 
 STAGING = ".staging"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from tracekit.facts import Fact, remark
-from tracekit.files.places import scan_parquet
+from tracekit.base.facts import Fact, remark
+from tracekit.base.files.places import scan_parquet
 from tracekit.store.broken_rows import place_in
 from tracekit.store.folder import Store, rejects_path
 from tracekit.store.manifest import UNKNOWN_NAME, SourceEntry

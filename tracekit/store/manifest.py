@@ -10,12 +10,12 @@ from typing import Any
 
 from isal.isal_zlib import crc32
 
-from tracekit.documents import shape
-from tracekit.errors import TracekitError
-from tracekit.files.durable import put
-from tracekit.files.places import found_from, told
-from tracekit.files.result_folder import STUDY
-from tracekit.opened import open_file, read_bytes
+from tracekit.base.documents import shape
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.durable import put
+from tracekit.base.files.places import found_from, told
+from tracekit.base.files.result_folder import STUDY
+from tracekit.base.opened import open_file, read_bytes
 
 FORMAT_VERSION = 5
 #: Format 2 has no checksums.

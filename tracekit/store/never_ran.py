@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from tracekit.facts import Fact, remark
+from tracekit.base.facts import Fact, remark
+from tracekit.base.units import EPOCH_FROM_MS, MS_PER_S
 from tracekit.store.folder import Store
+from tracekit.store.tables.container import GATES
 from tracekit.store.views import read
-from tracekit.tables.container import GATES
-from tracekit.units import EPOCH_FROM_MS, MS_PER_S
 
 #: The source whose lists say of every pod whether it has a node.
 _SAYS_SO = "kubernetes"

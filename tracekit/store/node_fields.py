@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 
-from tracekit.units import EPOCH_FROM_MS
+from tracekit.base.units import EPOCH_FROM_MS
 
 PRICE = "price_per_hour"
 _MS, _LABELS = "time_ms", "labels"

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracekit.files.durable import put
+from tracekit.base.files.durable import put
 from tracekit.store.arrow import arrow_table
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry

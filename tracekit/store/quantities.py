@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.files.places import parquet_metadata, scan_parquet
+from tracekit.base.files.places import parquet_metadata, scan_parquet
 from tracekit.store.folder import Store
 from tracekit.store.manifest import DERIVED
 from tracekit.store.silent_nodes import is_moment

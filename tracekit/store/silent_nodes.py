@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from tracekit.facts import Fact, remark
-from tracekit.files.places import scan_parquet
+from tracekit.base.facts import Fact, remark
+from tracekit.base.files.places import scan_parquet
+from tracekit.base.units import MS_PER_MINUTE
 from tracekit.store import never_ran
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry
 from tracekit.store.views import ids_of
-from tracekit.units import MS_PER_MINUTE
 
 _OWN = ("node_amount", "node_usage")
 _RAN = ("container", "container_usage")

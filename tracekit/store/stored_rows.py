@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.files.places import is_remote, scan_parquet
+from tracekit.base.files.places import is_remote, scan_parquet
 from tracekit.store.folder import STAGING, Store, part_path
 from tracekit.store.manifest import SourceEntry
 from tracekit.store.node_fields import held
+from tracekit.store.tables import all_tables
 from tracekit.store.views import ids_of, read
-from tracekit.tables import all_tables
 
 #: The release of tables that somebody wrote himself, and those that state nodes and containers.
 OWN = "folder"

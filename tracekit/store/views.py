@@ -10,13 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.errors import TracekitError
-from tracekit.files.places import parquet_file, scan_parquet
-from tracekit.opened import check_file
-from tracekit.sqlfiles import all_queries, in_reading_order
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import parquet_file, scan_parquet
+from tracekit.base.opened import check_file
 from tracekit.store.folder import Store
 from tracekit.store.quality import DEFECTS, SOURCES, has_lines
-from tracekit.tables import Column, Table, all_entities, all_tables
+from tracekit.store.sqlfiles import all_queries, in_reading_order
+from tracekit.store.tables import Column, Table, all_entities, all_tables
 
 NAME = "node_usage_steps"
 _TABLE = "node_usage"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.constants import STEP_MS
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.constants import STEP_MS
 from tracekit.synth import shapes
 from tracekit.synth.presets import STEPS_PER_HOUR, STEPS_PER_MINUTE
 from tracekit.synth.rates import calls_in_minute

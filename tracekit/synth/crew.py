@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.crew.crew import Crew, LostWorkerError, OnProgress, each_done
-from tracekit.errors import TracekitError
+from tracekit.base.crew.crew import Crew, LostWorkerError, OnProgress, each_done
+from tracekit.base.errors import TracekitError
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.tasks import Done, Task

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from tracekit.constants import INSTANCE_TYPES, STEP_MS, TRUTH
+from tracekit.base.constants import INSTANCE_TYPES, STEP_MS, TRUTH
 from tracekit.synth.node_usage import NodeBlock, NodePlan, block_rows
 from tracekit.synth.room import Planted
 from tracekit.synth.sizes import DOMAIN_NODES, RACK_NODES, RESOURCES, NodeShape

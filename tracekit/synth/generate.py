@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.constants import TRUTH
-from tracekit.crew.crew import Crew, Workers
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
-from tracekit.progress import Task as Shown
+from tracekit.base.constants import TRUTH
+from tracekit.base.crew.crew import Crew, Workers
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.progress import Task as Shown
 from tracekit.synth import layout
 from tracekit.synth.calls.records import trace_starts
 from tracekit.synth.container_usage import noise_states

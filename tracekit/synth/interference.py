@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.interference.vcpu.cpu_list import spell_cpu_list
+from tracekit.interference.vcpu.declared import SOCKETS
+from tracekit.interference.vcpu.pressure import Bound, pressure, service_profile
+from tracekit.interference.vcpu.room import Room, make_room
+from tracekit.interference.vcpu.topology import Topology, linux_numbering
 from tracekit.synth.sizes import CPU
 from tracekit.synth.world import World
-from tracekit.vcpu.cpu_list import spell_cpu_list
-from tracekit.vcpu.declared import SOCKETS
-from tracekit.vcpu.pressure import Bound, pressure, service_profile
-from tracekit.vcpu.room import Room, make_room
-from tracekit.vcpu.topology import Topology, linux_numbering
 
 #: Most vCPUs that a container is bound to, give or take one.
 MOST_VCPUS = 4

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.constants import STEP_MS, ZONE_LIMIT
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.constants import STEP_MS, ZONE_LIMIT
 from tracekit.synth import shapes
 from tracekit.synth.presets import STEPS_PER_HOUR, Preset
 from tracekit.synth.seeds import Seeds

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.constants import SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
-from tracekit.errors import TracekitError, nearest
-from tracekit.files.durable import make_folder, put, sync_tree
-from tracekit.files.links import check_no_link
-from tracekit.files.lock import LOCK, held
-from tracekit.opened import read_text
-from tracekit.shown import Shown
+from tracekit.base.constants import SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.files.durable import make_folder, put, sync_tree
+from tracekit.base.files.links import check_no_link
+from tracekit.base.files.lock import LOCK, held
+from tracekit.base.opened import read_text
+from tracekit.base.shown import Shown
 from tracekit.synth import layout
 from tracekit.synth.archive import empty_folder
 from tracekit.synth.layout import Layout

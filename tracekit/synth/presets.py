@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tracekit import registry
-from tracekit.units import MS_PER_HOUR, MS_PER_MINUTE
+from tracekit.base import registry
+from tracekit.base.units import MS_PER_HOUR, MS_PER_MINUTE
 
 STEPS_PER_MINUTE = 2
 STEPS_PER_HOUR = 120

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.units import MS_PER_MINUTE
 from tracekit.synth.presets import MINUTES_PER_RATE_FILE, STEPS_PER_MINUTE
 from tracekit.synth.services import METRIC_PAIRS, MIRRORED_PAIRS
 from tracekit.synth.world import World
-from tracekit.units import MS_PER_MINUTE
 
 #: Calls of a pair per call of the first pair of its kind, which has a factor of 1.
 PAIR_FACTORS = {"providerRPC": 1.0, "HTTP": 0.6, "consumerRPC": 1.7, "consumerMQ": 0.25}

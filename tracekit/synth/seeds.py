@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
 
 #: 2020-06-12 01:00:00 UTC, the start of the real trace, which its trace ids give away.
 EPOCH_MS = 1_591_923_600_000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds, hashes

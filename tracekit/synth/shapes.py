@@ -8,7 +8,7 @@ printed in public notebooks).
 import numpy as np
 from scipy import special
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
 
 #: Beijing time of day at which the trace starts, in hours.
 START_HOUR = 9.0

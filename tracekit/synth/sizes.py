@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.units import BYTES_PER_GIB
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
-from tracekit.units import BYTES_PER_GIB
 
 #: Resources in the order of the columns of all arrays here.
 RESOURCES = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s")

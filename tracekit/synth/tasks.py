@@ -8,7 +8,7 @@ from typing import Protocol
 
 import polars as pl
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
 from tracekit.synth import layout
 from tracekit.synth.calls.directory import make_directory
 from tracekit.synth.calls.records import CallPart, CallWorld, call_parts

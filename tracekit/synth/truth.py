@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.constants import STEP_MS
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.constants import STEP_MS
+from tracekit.base.units import BYTES_PER_GIB
 from tracekit.synth.container_usage import UsageHour
 from tracekit.synth.node_usage import NodeBlock, NodePlan
 from tracekit.synth.sizes import CPU, MEMORY
 from tracekit.synth.table_file import Defect
 from tracekit.synth.world import World
-from tracekit.units import BYTES_PER_GIB
 
 
 @dataclass(frozen=True, kw_only=True)

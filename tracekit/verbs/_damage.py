@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracekit.engine_errors import system_error
-from tracekit.errors import TracekitError
-from tracekit.files.result_folder import AGAIN, damaged_results
-from tracekit.opened import open_file, read_text
+from tracekit.base.engine_errors import system_error
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.result_folder import AGAIN, damaged_results
+from tracekit.base.opened import open_file, read_text
+from tracekit.base.study import STUDY_FOLDER
 from tracekit.store.folder import Store, open_store
 from tracekit.store.manifest import ANEW, NAME
-from tracekit.study import STUDY_FOLDER
-from tracekit.tables import all_tables
+from tracekit.store.tables import all_tables
 
 #: What ``tracekit run`` and ``tracekit requests`` leave beside a store, and reports read unasked.
 _BESIDE = ("store", "analysis", "calls", "fit", "bound", "size", "replay")

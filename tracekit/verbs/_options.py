@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tracekit.crew.declared import MEMORY_LIMIT_BYTES
-from tracekit.errors import TracekitError
-from tracekit.files.places import place
-from tracekit.parameters import About
-from tracekit.replay.workload.declared import START
-from tracekit.units import BYTES_PER_GIB
+from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import place
+from tracekit.base.parameters import About
+from tracekit.base.units import BYTES_PER_GIB
+from tracekit.cluster.declared import START
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def priced(
 
     Raises TracekitError for a price or a currency that is none, and for a table without prices.
     """
-    from tracekit.replay.workload.changed.prices import check_currency, read_prices
+    from tracekit.cluster.changed.prices import check_currency, read_prices
 
     text = ",".join([*([str(Path(table).absolute())] if table else []), *prices])
     if text:

@@ -10,13 +10,17 @@ from typing import Any, NamedTuple, TypedDict
 from tracekit.answer.decide import choose
 from tracekit.answer.repeat import repeat_replay
 from tracekit.answer.run_facts import answer_replays
-from tracekit.crew.crew import Crew, Workers
-from tracekit.errors import TracekitError
-from tracekit.facts import write_document
-from tracekit.files.places import place
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.policy.entrant import (
+from tracekit.base.crew.crew import Crew, Workers
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import write_document
+from tracekit.base.files.places import place
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.words import counted
+from tracekit.cluster.changed.pinned import check_feasible
+from tracekit.cluster.shared import shared
+from tracekit.cluster.source import Source, source_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import (
     Entrant,
     check_spelled,
     fit_beside,
@@ -26,9 +30,10 @@ from tracekit.replay.policy.entrant import (
     parse_rebalancer,
     with_fit,
 )
-from tracekit.replay.policy.nearness import PARAMETER
-from tracekit.replay.policy.parse import policies_of
-from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.policy.nearness import PARAMETER
+from tracekit.policy.parse import policies_of
+from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.kept import Kept, forget, kept_folder
 from tracekit.replay.runs.replayer import Replayer
 from tracekit.replay.runs.results import Results
@@ -36,12 +41,7 @@ from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
 from tracekit.replay.runs.varying import ALIKE, varying
-from tracekit.replay.workload.changed.pinned import check_feasible
-from tracekit.replay.workload.shared import shared
-from tracekit.replay.workload.source import Source, source_of
-from tracekit.replay.workload.workload import Workload
 from tracekit.report.sentences import document
-from tracekit.words import counted
 
 
 def replay_by(

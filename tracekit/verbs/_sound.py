@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from tracekit.engine_errors import is_of_an_engine, system_error
-from tracekit.errors import TracekitError, nearest
-from tracekit.files.places import here
-from tracekit.files.places import told as told_of_a_store
+from tracekit.base.engine_errors import is_of_an_engine, system_error
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.files.places import here
+from tracekit.base.files.places import told as told_of_a_store
 
 P = ParamSpec("P")
 R = TypeVar("R")

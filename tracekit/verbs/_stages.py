@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 
 from tracekit.analysis import analyze
-from tracekit.callgraph.run import callgraph
-from tracekit.constants import TRUTH
-from tracekit.crew.crew import Crew, OnProgress
-from tracekit.files.parquet import read_frame
-from tracekit.fit.folder import write_fit
-from tracekit.fit.rows import NothingToFitError
-from tracekit.fit.run import fit_store
-from tracekit.progress import Progress, Task
+from tracekit.analysis.callgraph.run import callgraph
+from tracekit.base.constants import TRUTH
+from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.progress import Progress, Task
+from tracekit.interference.fit.folder import write_fit
+from tracekit.interference.fit.rows import NothingToFitError
+from tracekit.interference.fit.run import fit_store
 from tracekit.replay.chance.student import FEWEST
 from tracekit.store import open_store
 from tracekit.verbs.bind import bind

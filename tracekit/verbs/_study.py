@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tracekit.crew.crew import Alone, Crew, Workers
-from tracekit.study import STUDY_FOLDER, Study, write_study
+from tracekit.base.crew.crew import Alone, Crew, Workers
+from tracekit.base.study import STUDY_FOLDER, Study, write_study
 
 
 def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 1) -> Study:

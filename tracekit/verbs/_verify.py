@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from tracekit.errors import TracekitError
-from tracekit.files.checksums import Damage, as_damage, damaged
-from tracekit.files.places import is_remote
-from tracekit.files.result_folder import damaged_results, document_of
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.checksums import Damage, as_damage, damaged
+from tracekit.base.files.places import is_remote
+from tracekit.base.files.result_folder import damaged_results, document_of
 from tracekit.store import Store, open_store
 from tracekit.store.catalog_checked import checked_catalog
 from tracekit.store.checksums import damaged_quality, stale_quality, unfinished

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tracekit.crew.crew import Alone, Crew, Workers
-from tracekit.errors import TracekitError
-from tracekit.facts import Answer, Fact, answer_of, write_document
-from tracekit.files.lock import LOCK, held
-from tracekit.files.places import place
-from tracekit.progress import Progress
+from tracekit.base.crew.crew import Alone, Crew, Workers
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer, Fact, answer_of, write_document
+from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.places import place
+from tracekit.base.progress import Progress
+from tracekit.base.shown import Shown
+from tracekit.base.study import BESIDE
 from tracekit.report.sentences import document
-from tracekit.shown import Shown
-from tracekit.study import BESIDE
 from tracekit.synth import write as synthesize
 from tracekit.verbs._stages import Begun, under_way
 
@@ -241,8 +241,8 @@ def _first_answer(asked: _Asked, store: Store, crew: Crew, progress: Progress) -
 
 def _without_fit(names: Sequence[str]) -> list[str]:
     """The policies that place by no fit, one by one: there is none yet."""
-    from tracekit.replay.policy.entrant import parse_entrant, with_fit  # the same
-    from tracekit.replay.policy.parse import policies_of  # the same
+    from tracekit.policy.entrant import parse_entrant, with_fit  # the same
+    from tracekit.policy.parse import policies_of  # the same
 
     one_by_one = [text for name in names for text in policies_of(name)]
     entrants = {text: parse_entrant(text) for text in one_by_one}
@@ -254,7 +254,7 @@ def _without_fit(names: Sequence[str]) -> list[str]:
 def _with_reference(policies: Sequence[str]) -> list[str]:
     """The policies with those that every decision needs: the one in use, and ``random``."""
     from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
-    from tracekit.replay.policy.entrant import in_use_of  # the same
+    from tracekit.policy.entrant import in_use_of  # the same
 
     return list(dict.fromkeys([*policies, in_use_of(policies), RANDOM]))
 
@@ -273,10 +273,10 @@ def _decided(
     ``first`` counts in one order of arrival, for the policy in use.
     """
     from tracekit.answer.whole import Question, answer  # the crew is not kept waiting
-    from tracekit.replay.policy.entrant import in_use_of, named_in, parse_entrant
-    from tracekit.replay.policy.nearness import PARAMETER
-    from tracekit.replay.policy.parse import policies_of
-    from tracekit.replay.workload.source import source_of
+    from tracekit.cluster.source import source_of
+    from tracekit.policy.entrant import in_use_of, named_in, parse_entrant
+    from tracekit.policy.nearness import PARAMETER
+    from tracekit.policy.parse import policies_of
 
     calls = any(PARAMETER in text for text in asked.policies)
     named = [parse_entrant(text) for text in asked.policies if policies_of(text) == [text]]
@@ -331,7 +331,7 @@ def _stored(
     traces: Path, out: Path, memory_limit_bytes: int, crew: Crew, progress: Progress
 ) -> Store:
     """The trace as a store: the one that was given, or one made of its files under ``out``."""
-    from tracekit.ingest import ingest  # the crew is not kept waiting
+    from tracekit.intake.ingest import ingest  # the crew is not kept waiting
     from tracekit.store import open_store  # the same
     from tracekit.store.manifest import is_store  # the same
 
@@ -352,7 +352,7 @@ def _stored(
 
 def _nothing_to_replay(store: Store, assume: Sequence[str]) -> str:
     """What a store lacks to be replayed, a cause of the fact ``skipped``; empty for nothing."""
-    from tracekit.replay.workload.sized.tables import is_sized  # the crew is not kept waiting
+    from tracekit.cluster.sized.tables import is_sized  # the crew is not kept waiting
 
     def holds(*tables: str) -> bool:
         return any(entry.rows for name in tables for entry in store.manifest.parts(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Engine, Option, Seed, Store
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tracekit.base.progress import SILENT, Progress
 from tracekit.binding.declared import RECORDED_USE, RecordedUse
-from tracekit.progress import SILENT, Progress
-from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE, Sockets, ThreadsPerCore
+from tracekit.interference.vcpu.declared import SOCKETS, THREADS_PER_CORE, Sockets, ThreadsPerCore
 from tracekit.verbs._options import Assumed, Frames, Option, OtherWorkload, ReplayedStore, Seed
 
 if TYPE_CHECKING:
+    from tracekit.base.facts import Fact
     from tracekit.binding.run import VcpuRun
-    from tracekit.facts import Fact
-    from tracekit.replay.workload.workload import Workload
-    from tracekit.vcpu.room import Room
+    from tracekit.cluster.workload import Workload
+    from tracekit.interference.vcpu.room import Room
 
 
 def bind(
@@ -62,7 +62,7 @@ def bind(
         ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store or the fit
         knows which vCPUs containers had.
     topology : path, optional
-        See ``tracekit.fit.topology_file``. Without it, Linux's usual rule with ``sockets`` and
+        See ``tracekit.interference.fit.topology_file``. Without it, Linux's usual rule with ``sockets`` and
         ``threads_per_core``.
     truth : path, optional
         ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
@@ -75,13 +75,13 @@ def bind(
     TracekitError
         For a workload, fit, truth or policy that cannot be used.
     """
+    from tracekit.base.files.places import place
     from tracekit.binding.drawn import RECORDED
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.model import model_of_fit, model_of_truth
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
     from tracekit.binding.run import USUAL, replay_vcpus
-    from tracekit.files.places import place
-    from tracekit.replay.workload.source import source_of
+    from tracekit.cluster.source import source_of
     from tracekit.store import open_store
 
     if out is not None:
@@ -117,8 +117,8 @@ def bind(
 
 def _doubts(run: VcpuRun) -> Iterator[Fact]:
     """Why the fit, or the load of recorded sets, is to be doubted, and what recorded use holds."""
+    from tracekit.base.facts import remark
     from tracekit.binding.drawn import unlike_recorded
-    from tracekit.facts import remark
 
     if run.model.verdict:
         yield remark("fit_unusable", verdict=run.model.verdict, reason=run.model.reason)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.callgraph.declared import MODE, Mode
-from tracekit.progress import SILENT, Progress
+from tracekit.analysis.callgraph.declared import MODE, Mode
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Engine, Option, Store
 
 if TYPE_CHECKING:
-    from tracekit.callgraph.run import CallGraphs
+    from tracekit.analysis.callgraph.run import CallGraphs
 
 
 def callgraph(
@@ -26,10 +26,10 @@ def callgraph(
     engine: Engine = None,
     progress: Progress = SILENT,
 ) -> CallGraphs:
-    """Rebuild the call graphs of a store; see ``tracekit.callgraph.run.callgraph``."""
-    from tracekit.callgraph import run
-    from tracekit.spark import crew_of
+    """Rebuild the call graphs of a store; see ``tracekit.analysis.callgraph.run.callgraph``."""
+    from tracekit.analysis.callgraph import run
     from tracekit.store import open_store
+    from tracekit.store.spark import crew_of
 
     return run.callgraph(
         open_store(store),

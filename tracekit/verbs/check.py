@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.files.places import place
+from tracekit.base.files.places import place
 from tracekit.verbs._options import Option, Store
 
 if TYPE_CHECKING:
-    from tracekit.query.describe import StoreCheck
+    from tracekit.store.query.describe import StoreCheck
 
 _COUNTS = ("rows_read", "lines_read", "rows", "rejected", "duplicates_dropped")
 
@@ -39,9 +39,9 @@ def check(
         or hold stores and results
     subset : verify so: the n-th of so many shares of the files, by their paths
     """
-    from tracekit.query import run
-    from tracekit.query.describe import StoreCheck, describe
     from tracekit.store import open_store
+    from tracekit.store.query import run
+    from tracekit.store.query.describe import StoreCheck, describe
 
     if verify or subset is not None:
         from tracekit.verbs._verify import Subset, verified

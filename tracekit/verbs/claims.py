@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.files.places import place
-from tracekit.progress import SILENT, Progress
+from tracekit.base.files.places import place
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, Option
 
 if TYPE_CHECKING:
-    from tracekit.facts import Answer
+    from tracekit.base.facts import Answer
 
 
 def claims(

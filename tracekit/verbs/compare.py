@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.verbs._options import Argument, Option, ReportedStudy
 
 if TYPE_CHECKING:
-    from tracekit.study import Study
+    from tracekit.base.study import Study
 
 
 def compare(
@@ -62,7 +62,7 @@ def compare(
 
 def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
     from tracekit.answer.comparison.shadow import compare_shadow
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
     from tracekit.store import open_store
 
     if fail_if:
@@ -77,7 +77,7 @@ def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
 
 def _check_same_workload(study: Study, fail_if: Sequence[str]) -> None:
     """A threshold beside another workload's base tells of the workload, not of the change."""
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
     from tracekit.replay.runs.thresholds import parse_threshold
 
     against = next((text for text in fail_if if parse_threshold(text).speaks_of("base")), None)

@@ -26,9 +26,9 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
     """
     import duckdb
 
-    from tracekit.query.database import connection
     from tracekit.store import open_store
     from tracekit.store.catalog import mend_moved_catalog
+    from tracekit.store.query.database import connection
 
     # the classes take neither subclasses of theirs nor attributes of single objects
     duckdb.DuckDBPyConnection._repr_html_ = _html  # type: ignore[attr-defined]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from tracekit.verbs._options import Engine, Store
 
 if TYPE_CHECKING:
-    from tracekit.query.plan import Plan
+    from tracekit.store.query.plan import Plan
 
 
 def estimate(store: Store, *, engine: Engine = None) -> Plan:
-    """What one pass over a store would take, here and on an engine; see ``tracekit.query.plan``."""
-    from tracekit.query import plan as plans
+    """What one pass over a store would take, here and on an engine; see ``tracekit.store.query.plan``."""
     from tracekit.store import open_store
+    from tracekit.store.query import plan as plans
 
     return plans.plan(open_store(store), engine)

@@ -47,7 +47,7 @@ def explain(
     ----------
     case : path or str
         Recorded cases; with ``container`` a store, or what
-        ``tracekit.replay.workload.loaders.load_workload`` understands.
+        ``tracekit.cluster.loaders.load_workload`` understands.
     policy : str, optional
         Needed with ``container``.
     container : str, optional
@@ -61,11 +61,11 @@ def explain(
 
 
 def _decision(replayed: str | Path, policy: str | None, container: str, seed: int) -> Decision:
-    from tracekit.errors import TracekitError
-    from tracekit.files.places import place
+    from tracekit.base.errors import TracekitError
+    from tracekit.base.files.places import place
+    from tracekit.cluster.source import source_of
+    from tracekit.policy.entrant import parse_entrant
     from tracekit.replay.engine import explain as explaining
-    from tracekit.replay.policy.entrant import parse_entrant
-    from tracekit.replay.workload.source import source_of
 
     if policy is None:
         raise TracekitError("--container needs --policy", hint="for example --policy first_fit")

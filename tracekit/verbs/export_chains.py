@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracekit.callgraph.declared import CHAINS, Chains
-from tracekit.progress import SILENT, Progress
+from tracekit.analysis.callgraph.declared import CHAINS, Chains
+from tracekit.base.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from tracekit.callgraph.export import Exported
+    from tracekit.analysis.callgraph.export import Exported
 
 
 def export_chains(
     store: str | Path, out: str | Path, *, chains: Chains = CHAINS, progress: Progress = SILENT
 ) -> Exported:
-    """Write chains with their calls and container states; see ``tracekit.callgraph.export``."""
-    from tracekit.callgraph.export import export
+    """Write chains with their calls and container states; see ``tracekit.analysis.callgraph.export``."""
+    from tracekit.analysis.callgraph.export import export
     from tracekit.store import open_store
 
     return export(open_store(store), Path(out), chains=chains, progress=progress)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
 from tracekit.replay.studies.extender.declared import Decisions, ExtenderStudy, Orders
 from tracekit.verbs._options import Seed, StudyFolder
 
 if TYPE_CHECKING:
-    from tracekit.study import Study
+    from tracekit.base.study import Study
 
 
 def extender_bench(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, FolderToFill, Option, names_in
 
 if TYPE_CHECKING:
-    from tracekit.fetch.run import FetchSummary
+    from tracekit.intake.fetch.run import FetchSummary
 
 
 def fetch(
@@ -34,8 +34,8 @@ def fetch(
     progress: Progress = SILENT,
     **further: Any,
 ) -> FetchSummary:
-    """Download archives of a release; run again to go on. See ``tracekit.fetch.run.fetch``."""
-    from tracekit.fetch import run
+    """Download archives of a release; run again to go on. See ``tracekit.intake.fetch.run.fetch``."""
+    from tracekit.intake.fetch import run
 
     return run.fetch(
         release,

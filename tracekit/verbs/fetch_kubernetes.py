@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import FolderToFill, Option
 
 if TYPE_CHECKING:
-    from tracekit.fetch.kubernetes import FetchedObjects
+    from tracekit.intake.fetch.kubernetes import FetchedObjects
 
 
 def fetch_kubernetes(
@@ -23,9 +23,9 @@ def fetch_kubernetes(
 ) -> FetchedObjects:
     """Write what kubectl says of nodes and pods.
 
-    See ``tracekit.fetch.kubernetes.fetch_kubernetes``.
+    See ``tracekit.intake.fetch.kubernetes.fetch_kubernetes``.
     """
-    from tracekit.fetch import kubernetes
+    from tracekit.intake.fetch import kubernetes
 
     return kubernetes.fetch_kubernetes(
         out, context=context, kubectl=kubectl, timeout_s=timeout_s, progress=progress

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, FolderToFill, Option
 
 if TYPE_CHECKING:
-    from tracekit.fetch.prometheus import PrometheusSummary
+    from tracekit.intake.fetch.prometheus import PrometheusSummary
 
 
 def fetch_prometheus(
@@ -49,9 +49,9 @@ def fetch_prometheus(
 ) -> PrometheusSummary:
     """Fetch sizes, places and use of nodes and pods; run again to go on.
 
-    See ``tracekit.fetch.prometheus.fetch_prometheus``.
+    See ``tracekit.intake.fetch.prometheus.fetch_prometheus``.
     """
-    from tracekit.fetch import prometheus
+    from tracekit.intake.fetch import prometheus
 
     return prometheus.fetch_prometheus(
         url,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tracekit.fit.how import Loss, Nonneg, Ridge
-from tracekit.fit.options import Load, Options, Resolved
-from tracekit.progress import SILENT, Progress
-from tracekit.vcpu.declared import (
+from tracekit.base.progress import SILENT, Progress
+from tracekit.interference.fit.how import Loss, Nonneg, Ridge
+from tracekit.interference.fit.options import Load, Options, Resolved
+from tracekit.interference.vcpu.declared import (
     SOCKETS,
     THREADS_PER_CORE,
     Aggregation,
@@ -18,7 +18,7 @@ from tracekit.vcpu.declared import (
 from tracekit.verbs._options import Engine, Frames, Option, Seed, Store
 
 if TYPE_CHECKING:
-    from tracekit.fit.run import Fit
+    from tracekit.interference.fit.run import Fit
 
 
 def fit(
@@ -58,18 +58,18 @@ def fit(
     progress: Progress = SILENT,
     **further: Any,
 ) -> Fit:
-    """Fit what neighbours cost; see ``tracekit.fit.run.fit_store``.
+    """Fit what neighbours cost; see ``tracekit.interference.fit.run.fit_store``.
 
     Parameters
     ----------
     compare : str, optional
         Names of models with commas between, or ``all``.
     **further
-        Other fields of ``tracekit.fit.options.Options``: ``window_ms``, ``level``.
+        Other fields of ``tracekit.interference.fit.options.Options``: ``window_ms``, ``level``.
     """
-    from tracekit.files.places import place
-    from tracekit.fit.folder import FIT_FOLDER, write_fit
-    from tracekit.fit.run import fit_store, models_of
+    from tracekit.base.files.places import place
+    from tracekit.interference.fit.folder import FIT_FOLDER, write_fit
+    from tracekit.interference.fit.run import fit_store, models_of
     from tracekit.store import open_store
 
     if out is not None:

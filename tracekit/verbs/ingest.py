@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.crew.declared import MEMORY_LIMIT_BYTES
-from tracekit.files.places import place
-from tracekit.progress import SILENT, Progress
+from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.files.places import place
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, Engine, MemoryLimit, Option
 
 if TYPE_CHECKING:
-    from tracekit.ingest import IngestSummary
+    from tracekit.intake.ingest import IngestSummary
 
 
 def ingest(
@@ -45,17 +45,17 @@ def ingest(
     engine: Engine = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
-    """Take trace files into a store; see ``tracekit.ingest.write.ingest``.
+    """Take trace files into a store; see ``tracekit.intake.ingest.write.ingest``.
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
     # loading what reads takes seconds on a busy machine
     progress.told(f"reading {source}")
-    from tracekit.ingest import write
+    from tracekit.intake.ingest import write
 
     crew = None
     if engine is not None:
-        from tracekit.spark import crew_of  # most ingests begin without it
+        from tracekit.store.spark import crew_of  # most ingests begin without it
 
         crew = crew_of(engine, jobs)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.workload.declared import START, Start
+from tracekit.base.progress import SILENT, Progress
+from tracekit.cluster.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
     Currency,
@@ -26,7 +26,7 @@ from tracekit.verbs._options import (
 )
 
 if TYPE_CHECKING:
-    from tracekit.study import Study
+    from tracekit.base.study import Study
 
 
 def nodes(
@@ -86,10 +86,10 @@ def nodes(
     ``jobs`` policies are searched for side by side, each in a process that reads the workload.
     """
     from tracekit.answer.fewest.study import shrink_cluster
-    from tracekit.replay.policy.entrant import check_spelled
-    from tracekit.replay.policy.nearness import PARAMETER
+    from tracekit.cluster.source import source_of
+    from tracekit.policy.entrant import check_spelled
+    from tracekit.policy.nearness import PARAMETER
     from tracekit.replay.runs.thresholds import LIMIT, parse_threshold
-    from tracekit.replay.workload.source import source_of
     from tracekit.verbs._study import made
 
     check_spelled(policies)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.optimize.declared import (
+from tracekit.base.progress import SILENT, Progress
+from tracekit.policy.search.declared import (
     Dimensions,
     FunctionStudy,
     Iterations,
@@ -16,7 +16,7 @@ from tracekit.replay.optimize.declared import (
 from tracekit.verbs._options import Option, Seed, SideBySide, StudyFolder
 
 if TYPE_CHECKING:
-    from tracekit.study import Study
+    from tracekit.base.study import Study
 
 
 def optimize_bench(
@@ -47,8 +47,8 @@ def optimize_bench(
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """Population searches on test functions; see ``tracekit.replay.optimize.function_study``."""
-    from tracekit.replay.optimize.function_study import study_functions
+    """Population searches on test functions; see ``tracekit.policy.search.function_study``."""
+    from tracekit.policy.search.function_study import study_functions
     from tracekit.verbs._study import made
 
     study = FunctionStudy(

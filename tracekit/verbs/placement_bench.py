@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
+from tracekit.cluster.declared import TargetAllocFraction
 from tracekit.replay.studies.placement.declared import (
     Batches,
     Containers,
@@ -15,12 +16,11 @@ from tracekit.replay.studies.placement.declared import (
     Sets,
     SolverStudy,
 )
-from tracekit.replay.workload.declared import TargetAllocFraction
 from tracekit.verbs._options import Option, Seed, SideBySide, StudyFolder
 
 if TYPE_CHECKING:
-    from tracekit.crew.crew import Crew
-    from tracekit.study import Study
+    from tracekit.base.crew.crew import Crew
+    from tracekit.base.study import Study
 
 
 def placement_bench(

@@ -43,19 +43,19 @@ def query(
     ] = None,
     engine: Engine = None,
 ) -> pl.DataFrame:
-    """The rows of one query on a store, or of a SELECT statement; see ``tracekit.query.run``.
+    """The rows of one query on a store, or of a SELECT statement; see ``tracekit.store.query.run``.
 
     A statement reads the tables of the store and those of ``read``, and no other file; it changes
     nothing. Here, queries on large tables of calls and usage are answered by their quick forms; see
-    ``tracekit.quick.run``.
+    ``tracekit.analysis.quick.run``.
     """
-    from tracekit.query import run
-    from tracekit.query.own_tables import read_own_tables
-    from tracekit.query.reads import check_only_reads
-    from tracekit.quick.run import run_quick
-    from tracekit.spark import is_spark
-    from tracekit.sqlfiles import all_queries, get_query
+    from tracekit.analysis.quick.run import run_quick
     from tracekit.store import open_store
+    from tracekit.store.query import run
+    from tracekit.store.query.own_tables import read_own_tables
+    from tracekit.store.query.reads import check_only_reads
+    from tracekit.store.spark import is_spark
+    from tracekit.store.sqlfiles import all_queries, get_query
 
     if name.removesuffix(".sql") not in all_queries():
         check_only_reads(get_query(name).text, on_spark=is_spark(engine))

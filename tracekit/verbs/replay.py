@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.workload.declared import START, Start
+from tracekit.base.progress import SILENT, Progress
+from tracekit.cluster.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
     Currency,
@@ -88,7 +88,7 @@ def replay(
     Parameters
     ----------
     workload : path or str, optional
-        What ``tracekit.replay.workload.loaders.load_workload`` understands.
+        What ``tracekit.cluster.loaders.load_workload`` understands.
     repeats_up_to : int, optional
         Where the orders leave open which policy is best, those that met them meet more, up to so
         many. It is then looked twice, so each look has half of what may go wrong.
@@ -105,8 +105,8 @@ def replay(
         When neither or both are given, a name or value is not known, or ``out`` is something else
         than a run folder.
     """
-    from tracekit.crew.crew import Workers
-    from tracekit.spark import crew_of
+    from tracekit.base.crew.crew import Workers
+    from tracekit.store.spark import crew_of
     from tracekit.verbs._replaying import replay_by
 
     crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, Option
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def report(
     progress: Progress = SILENT,
 ) -> ReportSummary:
     """Write the report of a store, a run or a study folder; see ``tracekit.report.render``."""
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
 
     if not Path(out).absolute().parent.is_dir():
         raise TracekitError(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.callgraph.declared import CHAINS, Chains
-from tracekit.files.places import place
-from tracekit.progress import SILENT, Progress
+from tracekit.analysis.callgraph.declared import CHAINS, Chains
+from tracekit.base.files.places import place
+from tracekit.base.progress import SILENT, Progress
 from tracekit.sizing.requests.declared import (
     BY,
     LEARN_SHARE,
@@ -21,7 +21,7 @@ from tracekit.sizing.requests.declared import (
 from tracekit.verbs._options import Argument, Option, Seed, StudyFolder
 
 if TYPE_CHECKING:
-    from tracekit import study as by_use
+    from tracekit.base import study as by_use
     from tracekit.sizing import study as by_calls
 
 
@@ -88,7 +88,7 @@ def requests(
 
     Raises TracekitError for a name, value, model or folder that will not do.
     """
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
     from tracekit.sizing.requests.read_use import goes_by_use
 
     if goes_by_use(store, by):
@@ -137,7 +137,7 @@ def _by_use(
     progress: Progress,
 ) -> by_use.Study:
     """Requests from recorded use; ``of_calls`` are options given that mean nothing here."""
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
     from tracekit.sizing.requests.study import recommend_requests
     from tracekit.store import open_store
     from tracekit.verbs._study import made

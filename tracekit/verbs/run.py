@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.crew.declared import MEMORY_LIMIT_BYTES
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.workload.declared import START, Start
+from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.progress import SILENT, Progress
+from tracekit.cluster.declared import START, Start
 from tracekit.verbs._options import (
     Argument,
     Assumed,
@@ -77,10 +77,10 @@ def run(
     Raises
     ------
     TracekitError
-        As its stages do: see ``tracekit.ingest.write.ingest`` and ``tracekit.verbs.replay``.
+        As its stages do: see ``tracekit.intake.ingest.write.ingest`` and ``tracekit.verbs.replay``.
     """
-    from tracekit.replay.policy.entrant import check_spelled
-    from tracekit.replay.workload.source import check_assumed
+    from tracekit.cluster.source import check_assumed
+    from tracekit.policy.entrant import check_spelled
     from tracekit.verbs._whole import run_all
 
     check_spelled(policies)
@@ -102,8 +102,8 @@ def run(
 
 def _check_source(source: str) -> None:
     """A source that is not there is told before any stage begins."""
-    from tracekit.files.places import place
-    from tracekit.read.discover import check_exists
+    from tracekit.base.files.places import place
+    from tracekit.intake.read.discover import check_exists
     from tracekit.synth.presets import get_preset
     from tracekit.verbs._whole import SYNTH
 

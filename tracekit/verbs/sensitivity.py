@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.files.places import place
-from tracekit.progress import SILENT, Progress
+from tracekit.base.files.places import place
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import (
     Assumed,
     Currency,
@@ -23,7 +23,7 @@ from tracekit.verbs._options import (
 )
 
 if TYPE_CHECKING:
-    from tracekit.study import Study
+    from tracekit.base.study import Study
 
 
 def sensitivity(

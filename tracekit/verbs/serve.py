@@ -96,7 +96,7 @@ def serve(
     """
     import asyncio
 
-    from tracekit.errors import TracekitError
+    from tracekit.base.errors import TracekitError
     from tracekit.live import serve as live
     from tracekit.live.made import made_server
     from tracekit.live.web import Limits

@@ -6,8 +6,8 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.files.parts import parse_parts
-from tracekit.progress import SILENT, Progress
+from tracekit.base.files.parts import parse_parts
+from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, Option, names_in
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tracekit.answer.claims.reading import (
     share_of,
 )
 from tracekit.answer.claims.table import Claim, all_claims
-from tracekit.facts import Followup
+from tracekit.base.facts import Followup
 from tracekit.report.sentences import short
 from tracekit.sizing.intervals import interval
 

@@ -13,7 +13,7 @@ from tracekit.answer.claims.every import claim_facts, with_all
 from tracekit.answer.claims.shapes import has_cliff, has_period
 from tracekit.answer.claims.sizing import stands_from
 from tracekit.answer.claims.table import all_claims
-from tracekit.facts import Fact
+from tracekit.base.facts import Fact
 from tracekit.replay.studies.placement.frames import counts
 
 RNG = np.random.default_rng(0)

@@ -12,9 +12,9 @@ from workload_support import parquet_folder
 
 from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import answer_of
 from tracekit.cli import run
-from tracekit.errors import TracekitError
-from tracekit.facts import answer_of
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.report.sentences import short

@@ -16,12 +16,12 @@ from shrink_support import EVEN, limits, row, shrunk, varying
 from tracekit.answer.fewest.few_nodes import Here, asked_over_time
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
-from tracekit.replay.policy.parse import parse_policy
+from tracekit.base.seeds import order_seed
+from tracekit.base.study import Study
+from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
-from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import order_seed
-from tracekit.study import Study
 
 CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
 ORDERS, SEED = 2, 3

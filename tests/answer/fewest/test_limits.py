@@ -19,10 +19,10 @@ from tracekit.answer.fewest.bound import least_nodes
 from tracekit.answer.fewest.limits import limits_at
 from tracekit.answer.fewest.study import count_nodes
 from tracekit.answer.nodes import answer_of_nodes
-from tracekit.errors import TracekitError
-from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.parse import parse_policy
 
 ERRORS: list[tuple[Sequence[str], dict[str, Any], str | None]] = [
     # searched for two minutes, and said nothing: see S3 of the reviews

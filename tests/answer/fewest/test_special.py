@@ -10,10 +10,10 @@ from replay_support import workload
 from shrink_support import row, shrunk
 
 from tracekit.answer.fewest.special import special_nodes
-from tracekit.errors import TracekitError
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
 
 #: 60 nodes, of which little is used: seven hold it all at the ceiling.
 PLAIN = workload([(100, 100)] * 60, [(0, 9000, 25, 10)] * 20, used_share=1.0)

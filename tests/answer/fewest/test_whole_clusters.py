@@ -13,12 +13,12 @@ from shrink_support import row, shrunk, thresholds
 from tests_support import shared_data
 
 from tracekit.answer.fewest.study import shrink_cluster
-from tracekit.ingest import ingest
-from tracekit.replay.policy.parse import parse_policy
+from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.intake.ingest import ingest
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
-from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.workload import Workload
 
 
 @pytest.mark.slow

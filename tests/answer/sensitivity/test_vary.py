@@ -17,7 +17,7 @@ from tracekit.answer.decide import Choice, choose
 from tracekit.answer.sensitivity.answers import BASE, stands
 from tracekit.answer.sensitivity.study import answer_of_sensitivity, vary_assumptions
 from tracekit.answer.sensitivity.tried import SIZED_CHANGES
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.replay.runs.results import results
 from tracekit.verbs.replay import replay
 

@@ -15,8 +15,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy
+from tracekit.base.parameters import About
+from tracekit.policy.placement import PlacementPolicy
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
+from tracekit.cluster.constraints.by_domain import Apart
+from tracekit.cluster.constraints.constraint import Constraint
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.apart import apart_bounds
 from tracekit.replay.bounds.measures import bound_steps
-from tracekit.replay.workload.constraints.by_domain import Apart
-from tracekit.replay.workload.constraints.constraint import Constraint
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Workload
 
 
 def _ruled(load: Workload, part: Constraint) -> Workload:

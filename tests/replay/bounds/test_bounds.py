@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.sampled import Sampled, Stretch
 from tracekit.replay.bounds.measures import bound_steps, gaps
 from tracekit.replay.engine.sampling import PlainSampler
 from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.view.sampled import Sampled, Stretch
-from tracekit.replay.workload.workload import Workload
 
 BOUNDED = (
     "imbalance", "cpu_spread_fraction", "memory_spread_fraction", "cpu_max_fraction",

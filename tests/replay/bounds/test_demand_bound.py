@@ -14,14 +14,14 @@ from replay_support import workload
 
 from tracekit.answer.fewest.bound import least_nodes
 from tracekit.answer.fewest.limits import Limits
+from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.node_times import Losses
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import bound_after_losses, cost_bound, demand_bound, load_bound
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.thresholds import at_most
-from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.node_times import Losses
-from tracekit.replay.workload.workload import Workload
 
 sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
 

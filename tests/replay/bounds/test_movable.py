@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import workload
 
+from tracekit.cluster.node_times import Losses
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.measures import bounds_of
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.run_folder import manifest_of
-from tracekit.replay.workload.node_times import Losses
-from tracekit.replay.workload.workload import Workload
 
 STEPS = 4
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit.cluster.gangs import in_order_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.placeable import never_placed, placeable
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import BOUND, replay
-from tracekit.replay.workload.gangs import in_order_of
-from tracekit.replay.workload.workload import Workload
 
 OTHERS: list[Row] = [(0, 9000, 300, 10)] * 3
 

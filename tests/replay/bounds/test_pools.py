@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.measures import bound_steps, bounds_of
 from tracekit.replay.bounds.pools import pool_bounds, pool_costs
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Workload
 
 
 def _only_on(load: Workload, masks: np.ndarray) -> Workload:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracekit.base.errors import TracekitError
 from tracekit.cli import run
-from tracekit.errors import TracekitError
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.cases.scoring import score_file
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from real_scheduler import recorded_cases
 
-from tracekit import parameters
+from tracekit.base import parameters
+from tracekit.policy.parse import get_policy
+from tracekit.policy.view.choice import lacking
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.cases.case import Question, case_policy, situation
 from tracekit.replay.cases.scoring import Scored, score_file
-from tracekit.replay.policy.parse import get_policy
-from tracekit.replay.view.choice import lacking
-from tracekit.replay.view.snapshot import Snapshot
 
 #: Plugins by the names of the record, and the policies that are them. 1.20 had one form of the
 #: balance, and scored requests above capacity as 0.

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests_support import SHARED
 
+from tracekit.base.errors import TracekitError
 from tracekit.cli import run
-from tracekit.errors import TracekitError
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.cases.scoring import differences, score_file
 

@@ -13,16 +13,16 @@ from polars.testing import assert_frame_equal
 from replay_support import workload
 from scipy import stats
 
+from tracekit.analysis.metrics import LEVEL
 from tracekit.answer.repeat import repeat_replay
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.cli import run
-from tracekit.metrics import LEVEL
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.chance.student import Compared, apart, compare, means
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.runs.run import choose_policies
-from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.workload import Workload
 
 POLICIES, MEASURES = 8, 12
 
@@ -148,7 +148,7 @@ CHANCE = ("random", "random[tie=reservoir]")
 PLANTED = '''
 from dataclasses import dataclass
 
-from tracekit.replay.placement import PlacementPolicy
+from tracekit.policy.placement import PlacementPolicy
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tracekit.arrays import FloatArray
-from tracekit.metrics import LEVEL
+from tracekit.analysis.metrics import LEVEL
+from tracekit.base.arrays import FloatArray
 from tracekit.replay.chance.student import compare, unpaired
 from tracekit.replay.chance.student import judge as judged
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from replay_support import Row, workload
 
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
-from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.room_left import HELD
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.waiting import waiting
-from tracekit.replay.workload.workload import Workload
 
 END_MS = 90_000
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import all_policies
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
-from tracekit.replay.placement import all_policies
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.workload.workload import Workload
 
 
 def run(load: Workload, policy: str = "first_fit") -> Outcome:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from replay_support import workload
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.engine.explain import explain
-from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.run import replay
 
 #: n1 is too small for c2, and full once c1 is there.

@@ -14,20 +14,20 @@ from replay_support import Row, workload
 from workload_support import parquet_folder
 
 from tracekit.answer.caveats import counted
-from tracekit.arrays import IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.circumstances import taken_apart, under
+from tracekit.cluster.domains import domains_of
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import halves, parse_entrant
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.measures import find_measure
 from tracekit.replay.measures._common import EMPTY
-from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.run import replay
-from tracekit.replay.workload.circumstances import taken_apart, under
-from tracekit.replay.workload.domains import domains_of
-from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.workload import Workload
 
 T = TypeVar("T")
 

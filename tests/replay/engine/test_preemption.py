@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.budgets import Budgets
+from tracekit.cluster.circumstances import under
+from tracekit.cluster.constraints.by_domain import Apart
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.engine.preemption import Preemption
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.choose import rows_placer
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.workload.budgets import Budgets
-from tracekit.replay.workload.circumstances import under
-from tracekit.replay.workload.constraints.by_domain import Apart
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Workload
 
 SIZE = 6
 #: Request, priority, and the node where it runs.

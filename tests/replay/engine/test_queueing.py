@@ -11,26 +11,26 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
-from tracekit.arrays import IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.changed.pinned import pinned_over_capacity, requests_respected
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.by_domain import Apart
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
+from tracekit.policy.rebalance.load_spread import LoadSpread
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
-from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
-from tracekit.replay.rebalance.load_spread import LoadSpread
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.run_folder import manifest_of
-from tracekit.replay.view.snapshot import Snapshot
-from tracekit.replay.workload.changed.pinned import pinned_over_capacity, requests_respected
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.by_domain import Apart
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Workload
 
 rows = some.lists(
     some.tuples(some.integers(0, 7), some.integers(1, 8), some.integers(0, 9),

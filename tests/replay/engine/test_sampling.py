@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import STEP_MS, Row, workload
 
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.view.sampled import Sampled, Stretch
+from tracekit.policy.view.usage import History
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.samples import Samples
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.fast.sampling import CompiledSampler
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.view.sampled import Sampled, Stretch
-from tracekit.replay.view.usage import History
-from tracekit.replay.workload.workload import Workload
 
 STEPS = 48
 SAMPLERS: list[Callable[[Workload], Sampler]] = [PlainSampler, CompiledSampler]

@@ -4,6 +4,7 @@ from unittest import mock
 
 import pytest
 
+from tracekit.cluster.workload import Workload
 from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.fast.choose import (
     fast_placer,
@@ -11,7 +12,6 @@ from tracekit.replay.fast.choose import (
     scanning_placer,
     suited_placer,
 )
-from tracekit.replay.workload.workload import Workload
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
-from tracekit import registry
-from tracekit.errors import TracekitError
+from tracekit.base import registry
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.by_domain import Apart
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import all_policies
+from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
+from tracekit.policy.rebalance.load_spread import LoadSpread
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
@@ -21,16 +31,6 @@ from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import kernels
 from tracekit.replay.fast.choose import fast_placer, rows_placer, scanning_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel
-from tracekit.replay.placement import all_policies
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
-from tracekit.replay.rebalance.load_spread import LoadSpread
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.by_domain import Apart
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
-from tracekit.replay.workload.workload import Workload
 
 STEPS = 6
 KERNELS = registry.module_names(kernels)
@@ -239,7 +239,7 @@ OWN = """
 from dataclasses import dataclass
 from typing import ClassVar
 import numpy as np
-from tracekit.replay.placement import Formula, PlacementPolicy, quotient
+from tracekit.policy.placement import Formula, PlacementPolicy, quotient
 
 SCALE = 7.0
 

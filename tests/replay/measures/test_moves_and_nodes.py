@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 from replay_support import STEP_MS, workload
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.steps import summarize
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.view.snapshot import Snapshot
 
 
 class Listed(RebalancePolicy):

@@ -12,15 +12,15 @@ from hypothesis import strategies as some
 from plain_measures import overloaded, plain_step
 from replay_support import workload
 
+from tracekit.cluster.resources import UNLIMITED
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view import room
+from tracekit.policy.view.room import Room, measured_names, typical_shapes
+from tracekit.policy.view.sampled import addable, requested_on
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import find_measure, measures_in, resources_in
 from tracekit.replay.measures.use import rank_of
-from tracekit.replay.view import room
-from tracekit.replay.view.room import Room, measured_names, typical_shapes
-from tracekit.replay.view.sampled import addable, requested_on
-from tracekit.replay.workload.resources import UNLIMITED
-from tracekit.replay.workload.workload import Workload
 
 STEPS = 5
 #: Columns that are not of one resource after another, and have tests of their own.

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import STEP_MS, workload
 
-from tracekit.errors import TracekitError
-from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.circumstances import under
+from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.view.over_time import UseOverTime
 from tracekit.replay.runs.one import replay_one
-from tracekit.replay.view.over_time import UseOverTime
-from tracekit.replay.workload.circumstances import under
 
 
 @given(some.integers(1, 700), some.integers(1, 3), some.integers(0, 700), some.integers(0, 99))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from replay_support import workload
 
+from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR
+from tracekit.cluster.provenance import set_aside
+from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.growth_of_use import day_means, growth_facts, span_ms
-from tracekit.replay.workload.provenance import set_aside
-from tracekit.replay.workload.workload import Workload
-from tracekit.units import MS_PER_DAY, MS_PER_HOUR
 
 CAPACITY = 100
 

@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 from replay_support import workload
 
-from tracekit.facts import remark
+from tracekit.base.facts import remark
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.kept import fingerprint, replays_alike
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Workload
 
 NODES = 3_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from replay_support import workload
 
-from tracekit.replay.workload.circumstances import under
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.circumstances import under
+from tracekit.cluster.workload import Workload
 
 
 def losing(text: str) -> Workload:

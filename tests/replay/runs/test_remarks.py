@@ -9,8 +9,8 @@ import pytest
 from facts_support import causes
 from replay_support import STEP_MS, workload
 
+from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.remarks import peaks, unjudged, use_assumed
-from tracekit.replay.workload.workload import Workload
 
 HALF = 4
 CPU, MEMORY = 0, 1

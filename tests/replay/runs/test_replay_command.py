@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from tests_support import TraceFolder
 
+from tracekit.base.facts import read_answer
 from tracekit.cli import run
-from tracekit.facts import read_answer
-from tracekit.replay.placement import all_policies
+from tracekit.policy.placement import all_policies
 
 
 @pytest.fixture

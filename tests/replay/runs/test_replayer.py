@@ -15,10 +15,10 @@ from replay_support import workload
 from threadpoolctl import threadpool_info, threadpool_limits
 from workload_support import parquet_folder
 
-from tracekit.errors import TracekitError
-from tracekit.progress import Silent
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import Silent
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs import one
 from tracekit.replay.runs import replayer as replayers
 from tracekit.replay.runs.kept import DamagedReplayError, Kept

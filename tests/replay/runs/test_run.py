@@ -11,16 +11,16 @@ import polars as pl
 import pytest
 from replay_support import STEP_MS, workload
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.base.seeds import stream
+from tracekit.cluster.workload import Workload
+from tracekit.policy.placement import all_policies
 from tracekit.replay.engine.steps import step_schema
-from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.run import Run, choose_policies, replay
 from tracekit.replay.runs.run_folder import (
     decisions_without_use,
     write_run,
 )
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
 
 RESERVOIR = "least_allocated[tie=reservoir]"
 

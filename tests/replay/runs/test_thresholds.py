@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.replay.measures import all_measures
 from tracekit.replay.runs.threshold_values import measure_of_base
 from tracekit.replay.runs.thresholds import parse_threshold

@@ -9,10 +9,10 @@ import polars as pl
 from replay_support import workload
 
 from tracekit.answer.repeat import repeat_replay
+from tracekit.base.units import MS_PER_HOUR
+from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.run import choose_policies
 from tracekit.replay.runs.varying import LEAST_SHARE, ORDER, SEED, varying
-from tracekit.replay.workload.workload import Workload
-from tracekit.units import MS_PER_HOUR
 
 DAYS, PER_DAY = 7, 4
 STEP_MS = 24 * MS_PER_HOUR // PER_DAY

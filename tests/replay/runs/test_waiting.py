@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit.cluster.constraints.allowed import Allowed, Suited
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.labels import Labels
+from tracekit.cluster.node_times import Losses
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.explain import explain
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.waiting import waiting
-from tracekit.replay.workload.constraints.allowed import Allowed, Suited
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.constraints.labels import Labels
-from tracekit.replay.workload.node_times import Losses
-from tracekit.replay.workload.workload import Workload
 
 
 def found(load: Workload, policy: str = "first_fit") -> dict[str, Any]:

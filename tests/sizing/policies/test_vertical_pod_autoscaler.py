@@ -13,15 +13,15 @@ import pytest
 from sizing_support import PERIOD_MS, set_of
 from tests_support import SHARED
 
-from tracekit.arrays import FloatArray
-from tracekit.replay.workload.requests.reserved import nothing_fixed
+from tracekit.base.arrays import FloatArray
+from tracekit.base.units import BYTES_PER_GIB
+from tracekit.cluster.requests.reserved import nothing_fixed
 from tracekit.sizing.policies.vertical_pod_autoscaler import Recommender, VerticalPodAutoscaler
 from tracekit.sizing.policy import Given
 from tracekit.sizing.simulate import simulate
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simulation import Simulation
-from tracekit.units import BYTES_PER_GIB
 
 #: 94 of 160 services made up and answered by kubernetes/autoscaler @55c37cd5 with its flags at
 #: their defaults; where all are at hand, all are compared.

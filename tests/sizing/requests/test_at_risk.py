@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from plain_requests import random_use
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
+from tracekit.base.study import Study
 from tracekit.sizing.requests.at_risk import KEPT, spared
 from tracekit.sizing.requests.judge import judged
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
-from tracekit.study import Study
 
 WORKLOAD = {"name": "store", "store": "a store", "made_up": False}
 POLICY = "percentile_request"

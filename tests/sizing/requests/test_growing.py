@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from tracekit.arrays import FloatArray
-from tracekit.replay.workload.requests.reserved import nothing_fixed
+from tracekit.base.arrays import FloatArray
+from tracekit.base.units import MS_PER_DAY
+from tracekit.cluster.requests.reserved import nothing_fixed
 from tracekit.sizing.requests.growing import frame_of, growing, grown, growth_of
 from tracekit.sizing.requests.study import requests_of
 from tracekit.sizing.use import RecordedUse
-from tracekit.units import MS_PER_DAY
 
 STEP_MS = 600_000
 DAY = 144

@@ -21,16 +21,16 @@ from plain_requests import (
 )
 
 import tracekit
-from tracekit import ingest
+from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.base.errors import TracekitError
+from tracekit.base.study import read_study
 from tracekit.cli import run
-from tracekit.errors import TracekitError
-from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
-from tracekit.replay.workload.source import source_of
+from tracekit.cluster.source import source_of
+from tracekit.intake import ingest
 from tracekit.sizing.policies import parse_sizing_policy
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.frames import services_of
 from tracekit.sizing.requests.judge import WINDOWS, interval, judged, windows_of
-from tracekit.study import read_study
 
 NAMES = ("web", "db", "job", "free", "silent")
 MAXIMUM = "percentile_request[percentile=1.0,margin=0.0]"

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from plain_sizing import PlainSimulation
 from sizing_support import random_set, set_of
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.sizing.world.room import INFEASIBLE, KEPT, MOVED, RESIZED
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet

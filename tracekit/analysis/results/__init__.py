@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from tracekit import registry
-from tracekit.query.engine import AnyDatabase
-from tracekit.seeds import labelled
+from tracekit.base import registry
+from tracekit.base.seeds import labelled
+from tracekit.store.query.engine import AnyDatabase
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
 from tracekit.analysis.results import Inputs
-from tracekit.arrays import FloatArray
-from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
-from tracekit.units import MS_PER_HOUR
+from tracekit.base.arrays import FloatArray
+from tracekit.base.units import MS_PER_HOUR
 
 _VALUES = ("samples", "cpu_mean", "memory_mean", "cpu_var", "memory_var", "cpu_memory_cov")
 

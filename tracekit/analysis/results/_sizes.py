@@ -1,9 +1,9 @@
 """The estimate of container sizes, computed once for the results that show it."""
 
+from tracekit.analysis.inference.estimate import Estimate
+from tracekit.analysis.inference.sizes import inferred_sizes
+from tracekit.analysis.inference.sums import Sums
 from tracekit.analysis.results import Inputs
-from tracekit.inference.estimate import Estimate
-from tracekit.inference.sizes import inferred_sizes
-from tracekit.inference.sums import Sums
 
 
 def sizes(inputs: Inputs) -> dict[str, tuple[Sums, Estimate]]:

@@ -3,10 +3,10 @@
 import numpy as np
 import polars as pl
 
+from tracekit.analysis.inference.estimate import Estimate
+from tracekit.analysis.inference.sums import Sums
 from tracekit.analysis.results import Inputs, Result
 from tracekit.analysis.results._sizes import sizes
-from tracekit.inference.estimate import Estimate
-from tracekit.inference.sums import Sums
 
 TOLD, UNTOLD = "told", "cannot tell"
 

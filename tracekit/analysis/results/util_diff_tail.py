@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
+from tracekit.analysis.metrics.ccdf_slope import ccdf_slope
+from tracekit.analysis.metrics.hill_index import hill_index
 from tracekit.analysis.results import Inputs, Result
-from tracekit.metrics.ccdf_slope import ccdf_slope
-from tracekit.metrics.hill_index import hill_index
 
 UPPER_SHARE = 0.05
 REPLICATES = 400

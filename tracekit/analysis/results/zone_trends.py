@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from tracekit.analysis.metrics.theil_sen_slope import theil_sen_slope
 from tracekit.analysis.results import Inputs, Result
 from tracekit.analysis.results._blocks import blocks
-from tracekit.metrics.theil_sen_slope import theil_sen_slope
 
 #: Memory stands still when its slope is below this part of CPU's.
 STILL_PART = 0.1

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
+from tracekit.analysis.metrics.correlation_error import correlation_error
+from tracekit.analysis.metrics.effective_samples import effective_samples
+from tracekit.analysis.metrics.zone_doubt import zone_doubt
 from tracekit.analysis.results import Inputs, Result
 from tracekit.analysis.results._blocks import blocks
-from tracekit.metrics.correlation_error import correlation_error
-from tracekit.metrics.effective_samples import effective_samples
-from tracekit.metrics.zone_doubt import zone_doubt
 
 
 def zones_confidence(inputs: Inputs) -> pl.DataFrame:

@@ -11,8 +11,8 @@ from tracekit.answer.claims import binding, extender, functions, placement, sizi
 from tracekit.answer.claims.judge import judged
 from tracekit.answer.claims.reading import Reading
 from tracekit.answer.claims.table import Claim, all_claims
-from tracekit.assets import asset_dir
-from tracekit.facts import Answer, Fact, fact_of
+from tracekit.base.assets import asset_dir
+from tracekit.base.facts import Answer, Fact, fact_of
 
 #: Gives a frame by its name: a query, or ``<folder of results>/<frame>``; empty where absent.
 Frame = Callable[[str], pl.DataFrame]

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.answer.claims.reading import Reading, mean_of
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 
 DEFAULT, BNP, CMDN = "default_scheduler", "bnp", "cmdn[balanced=true]"
 

@@ -7,7 +7,7 @@ the value depends on something that is not so, the claim does not hold.
 
 from tracekit.answer.claims.reading import Reading
 from tracekit.answer.claims.table import Claim
-from tracekit.facts import Fact, Verdict
+from tracekit.base.facts import Fact, Verdict
 
 
 def judged(claim: Claim, found: Reading | None) -> Fact:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.answer.claims.reading import Reading, mean_of
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 
 OWN = "tbesk"
 #: Few containers are the first quarter of the numbers of containers, many the last half.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tracekit.arrays import FloatArray
-from tracekit.metrics import LEVEL
+from tracekit.analysis.metrics import LEVEL
+from tracekit.base.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

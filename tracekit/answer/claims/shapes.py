@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 
 #: A fall explains at least this share of the variance, and is at least this deep.
 _CLIFF_SHARE, _CLIFF_DEPTH = 0.75, 0.1

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.answer.claims.reading import Reading, mean_of
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.sizing.intervals import is_agent
 from tracekit.sizing.verdict import SAME
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tracekit.assets import asset_dir
-from tracekit.facts import Followup
+from tracekit.base.assets import asset_dir
+from tracekit.base.facts import Followup
 
 #: The experiment that a store is.
 TRACE = "trace"

@@ -19,7 +19,7 @@ from tracekit.answer.claims.reading import (
     share_of,
 )
 from tracekit.answer.claims.shapes import has_cliff, has_period
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 
 #: Queries that the readings need.
 PROFILE, HOSTS, CONTAINERS = (

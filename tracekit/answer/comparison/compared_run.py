@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
-from tracekit.errors import TracekitError
-from tracekit.facts import Scalar
-from tracekit.files.parquet import read_frame
-from tracekit.files.result_folder import kind_of
+from tracekit.base.arrays import FloatArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Scalar
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.files.result_folder import kind_of
+from tracekit.base.study import STUDY_FOLDER
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within
 from tracekit.replay.runs.threshold_values import worst_key
 from tracekit.store.manifest import is_store
-from tracekit.study import STUDY_FOLDER
 
 #: Verdict on a change for the better of a run that placed fewer containers, or for the worse of one
 #: that placed more: the containers that are missing may explain it.

@@ -17,10 +17,10 @@ from tracekit.answer.comparison.compared_run import (
     speaks_of_load,
 )
 from tracekit.answer.comparison.shadow import PRODUCTION, shadow_verdict
-from tracekit.facts import Answer, Fact, Scalar, Verdict, answer_of
+from tracekit.base.facts import Answer, Fact, Scalar, Verdict, answer_of
+from tracekit.base.study import Study
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.threshold_values import WORST
-from tracekit.study import Study
 
 #: What a fact says of each verdict on a change: its own verdict, and a template where that is not
 #: enough.

@@ -17,11 +17,11 @@ from tracekit.answer.comparison.compared_run import (
     ORDERS,
     ComparedRun,
 )
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.base.words import and_more
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.threshold_values import WORST, measure_of_base, worst_key
 from tracekit.replay.runs.thresholds import Threshold
-from tracekit.words import and_more
 
 #: What makes two runs comparable.
 SAME_POLICIES = "replay the same policies, with the same parameters"

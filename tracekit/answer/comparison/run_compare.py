@@ -21,7 +21,8 @@ from tracekit.answer.comparison.compared_run import (
     what_differs,
 )
 from tracekit.answer.comparison.held_to import SAME_POLICIES, check, outcomes
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.base.study import Study
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.chance.student import paired as pairwise
@@ -29,7 +30,6 @@ from tracekit.replay.measures import Measure, compared, find_measure
 from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import parse_threshold
-from tracekit.study import Study
 
 NAME = "comparison"
 #: Values that differ by a smaller part of themselves are alike.

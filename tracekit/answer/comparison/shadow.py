@@ -9,13 +9,13 @@ import polars as pl
 from tracekit.answer.comparison.compared_run import CHANCE, SAME, TOO_FEW
 from tracekit.answer.comparison.held_to import THRESHOLD_SCHEMA
 from tracekit.answer.comparison.run_compare import CHANGES_SCHEMA, NAME, SETTINGS_SCHEMA
-from tracekit.errors import TracekitError
-from tracekit.facts import Fact
-from tracekit.query.engine import open_database
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact
+from tracekit.base.study import Study
+from tracekit.cluster.declared import Ceiling
 from tracekit.replay.chance.student import FEWEST, compare
-from tracekit.replay.workload.declared import Ceiling
 from tracekit.store import Store
-from tracekit.study import Study
+from tracekit.store.query.engine import open_database
 
 TABLE = "shadow_choice"
 PRODUCTION = "production"

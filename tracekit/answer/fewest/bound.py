@@ -6,6 +6,9 @@ import numpy as np
 
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.limits import ABOVE, CPU, Limits
+from tracekit.cluster.changed.on_nodes import beside_daemons, room_beside_daemons
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, halves
 from tracekit.replay.bounds.demand import (
     bound_after_losses,
     cost_bound,
@@ -19,9 +22,6 @@ from tracekit.replay.bounds.nodes import volume_bound
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import OVERLOAD, RESOURCES
 from tracekit.replay.measures.use import PERCENT
-from tracekit.replay.policy.entrant import Entrant, halves
-from tracekit.replay.workload.changed.on_nodes import beside_daemons, room_beside_daemons
-from tracekit.replay.workload.workload import Workload
 
 #: So many nodes are the fewest of which the 99th percentile leaves one out.
 FROM_WHICH_ONE_IS_LEFT_OUT = 100 // (100 - PERCENT)

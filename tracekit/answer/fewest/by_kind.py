@@ -12,10 +12,10 @@ import numpy as np
 
 from tracekit.answer.fewest.bound import keeps_requests, most_use
 from tracekit.answer.fewest.trials import Trials
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.changed.more_nodes import kinds_among
+from tracekit.policy.entrant import Entrant
 from tracekit.replay.bounds.demand import volumes
-from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.workload.changed.more_nodes import kinds_among
 
 #: So many choices are weighed at most, and of one weight so many replayed.
 _CHOICES, _OF_A_WEIGHT = 300_000, 3

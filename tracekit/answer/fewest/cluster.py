@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.replay.workload.changed.more_nodes import numbered
-from tracekit.replay.workload.declared import Ceiling
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.changed.more_nodes import numbered
+from tracekit.cluster.declared import Ceiling
+from tracekit.cluster.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Cluster:
     """The nodes there are: names, what they have, what they cost, and who bars their drain.
 
     Prices and budgets are None where they are not known; see
-    ``tracekit.replay.workload.changed.on_nodes``.
+    ``tracekit.cluster.changed.on_nodes``.
     ``left`` is the number of nodes that are gone by the end; no frame counts or names these.
     ``cordoned`` marks the nodes that take nothing new, and is None where all do. ``like`` has, for
     each further node, the name of the node that it is like; None for nodes that are there.

@@ -8,15 +8,15 @@ from tracekit.answer.fewest.limits import Limits
 from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.production import production_use
+from tracekit.cluster.changed.pinned import recorded_over_capacity
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.source import WorkloadSource
+from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.background import shares
 from tracekit.replay.runs.growth_of_use import span_ms
 from tracekit.replay.runs.varying import varying
-from tracekit.replay.workload.changed.pinned import recorded_over_capacity
-from tracekit.replay.workload.series import settled_steps
-from tracekit.replay.workload.source import WorkloadSource
-from tracekit.replay.workload.workload import Workload
 from tracekit.store import open_store
 
 #: What a count of nodes leaves out.

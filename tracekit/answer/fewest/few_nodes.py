@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.crew.crew import Crew, OnProgress
-from tracekit.files.replacing import replaced_file
-from tracekit.opened import read_bytes, read_text
-from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.opened import read_bytes, read_text
+from tracekit.base.seeds import order_seed
+from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.source import Source
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.kept import fingerprint
 from tracekit.replay.runs.one import in_order, replay_nodes
-from tracekit.replay.workload.changed.on_nodes import on_nodes
-from tracekit.replay.workload.source import Source
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import order_seed
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from tracekit.answer.fewest.limits import Margin
 from tracekit.answer.fewest.trials import Trial
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
 
 #: What is to be least: how many nodes stay, or what they cost.
 NODES, COST = "nodes", "cost"

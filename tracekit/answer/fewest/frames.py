@@ -12,10 +12,10 @@ from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.limits import CPU, MEMORY, Margin
 from tracekit.answer.fewest.trials import Trial
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.units import MILLI_PER_CORE
 from tracekit.replay.measures import FULLEST, compared, find_measure
-from tracekit.units import MILLI_PER_CORE
 
 #: The column of nodes with the budgets that bar a drain, where there are budgets.
 BARRED_BY = "barred_by"

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracekit.answer.admissible import WAITING
-from tracekit.errors import TracekitError, nearest
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.cluster.declared import Ceiling
 from tracekit.replay.measures import OVERLOAD, RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import LIMIT, Threshold, at_most
-from tracekit.replay.workload.declared import Ceiling
 
 #: The measures that the ceiling is of: CPU at the 99th percentile over time, memory at its highest.
 CPU, MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"

@@ -12,12 +12,12 @@ from tracekit.answer.fewest.found import NODES, Found
 from tracekit.answer.fewest.limits import CPU, Margin
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.trials import Trials, worst
-from tracekit.arrays import IntArray
-from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.view.over_time import rank_of
-from tracekit.replay.workload.changed.more_nodes import like_nodes, with_more
-from tracekit.replay.workload.series import settled_steps
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.changed.more_nodes import like_nodes, with_more
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant
+from tracekit.policy.view.over_time import rank_of
 
 #: So many times the nodes are tried.
 _TIMES = (2, 4, 8, 16)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.replay.workload.changed.more_nodes import sizes_of
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.changed.more_nodes import sizes_of
+from tracekit.cluster.workload import Workload
 
 #: The rank of a node that may go.
 FREE = 2

@@ -28,8 +28,8 @@ from tracekit.answer.fewest.orderings import (
 )
 from tracekit.answer.fewest.special import fixed_nodes, left_nodes, pools_of
 from tracekit.answer.fewest.trials import Trial, Trials
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.policy.entrant import Entrant
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.entrant import Entrant
 
 #: What is less by rounding alone is not less.
 LESS = 1 - 1e-9

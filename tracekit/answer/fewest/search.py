@@ -26,11 +26,11 @@ from tracekit.answer.fewest.orderings import dearest, least_requested, smallest
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.fewest.trials import Trials, worst
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant
 from tracekit.replay.measures import COST_PER_HOUR
-from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.may_wait import most_waiting
-from tracekit.replay.workload.workload import Workload
 
 
 def fewest_nodes(

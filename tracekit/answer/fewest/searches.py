@@ -17,20 +17,20 @@ from tracekit.answer.fewest.found import Found
 from tracekit.answer.fewest.limits import Limits, check_limits
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.answer.fewest.special import left_nodes, special_nodes, where_special_stay
-from tracekit.crew.crew import Crew, OnProgress
-from tracekit.errors import TracekitError
-from tracekit.progress import Task
+from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import Task
+from tracekit.base.seeds import stream
+from tracekit.cluster.changed.multiplied import multiplied, scale_of
+from tracekit.cluster.changed.on_nodes import barred_by
+from tracekit.cluster.shared import shared
+from tracekit.cluster.source import WorkloadSource
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.measures import of_workload
-from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import Threshold
-from tracekit.replay.workload.changed.multiplied import multiplied, scale_of
-from tracekit.replay.workload.changed.on_nodes import barred_by
-from tracekit.replay.workload.shared import shared
-from tracekit.replay.workload.source import WorkloadSource
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
 
 
 @dataclass(frozen=True)

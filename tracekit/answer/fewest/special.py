@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.resources import BASE, DISK, DISK_IO, NET, PODS, UNLIMITED
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.resources import BASE, DISK, DISK_IO, NET, PODS, UNLIMITED
+from tracekit.cluster.workload import Workload
 
 #: Why a node is special: its own taint or label, a pod that may not be evicted, no recorded use; or
 #: the name of a resource.

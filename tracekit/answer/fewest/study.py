@@ -1,7 +1,7 @@
 """How many nodes are enough: per policy the fewest, and which, within limits on use.
 
 See ``search`` for how they are found, ``limits`` for what has to hold, ``special`` for nodes that
-stay in any case, and ``tracekit.replay.workload.changed.multiplied`` for more load.
+stay in any case, and ``tracekit.cluster.changed.multiplied`` for more load.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,17 +19,17 @@ from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
 from tracekit.answer.fewest.searches import Asked, Known, begun, ended, forget
 from tracekit.answer.fewest.special import CLASSES
-from tracekit.crew.crew import Alone, Crew
-from tracekit.errors import TracekitError, nearest
-from tracekit.progress import SILENT, Progress, Task
+from tracekit.base.crew.crew import Alone, Crew
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.progress import SILENT, Progress, Task
+from tracekit.base.study import Study
+from tracekit.cluster.changed.multiplied import scale_of
+from tracekit.cluster.source import WorkloadSource
+from tracekit.policy.entrant import USUAL, Entrant, parse_entrant
+from tracekit.policy.own_files import noted as files_noted
+from tracekit.policy.parse import policies_of
 from tracekit.replay.measures import COST_PER_HOUR
-from tracekit.replay.policy.entrant import USUAL, Entrant, parse_entrant
-from tracekit.replay.policy.own_files import noted as files_noted
-from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.runs.thresholds import Threshold
-from tracekit.replay.workload.changed.multiplied import scale_of
-from tracekit.replay.workload.source import WorkloadSource
-from tracekit.study import Study
 
 NAME = "fewest_nodes"
 #: The policy whose nodes are counted where none is named: what clusters run already.

@@ -11,8 +11,8 @@ import numpy as np
 
 from tracekit.answer.fewest.few_nodes import Ask, Came
 from tracekit.answer.fewest.limits import Limits, Margin
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.cluster.workload import Workload
 
 S = TypeVar("S")
 T = TypeVar("T")

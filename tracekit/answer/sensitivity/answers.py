@@ -8,12 +8,12 @@ import polars as pl
 from tracekit.answer.admissible import waits_too_much
 from tracekit.answer.decide import Choice
 from tracekit.answer.standings import Standing, Standings, difference, standings
-from tracekit.errors import TracekitError
-from tracekit.facts import Fact, Verdict
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact, Verdict
+from tracekit.base.study import Study
 from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.study import Study
 
 #: How the recommended policy stands under a change.
 Stands = Literal["same", "barred", "another policy", "undecided", "nothing changes"]

@@ -9,9 +9,12 @@ import polars as pl
 
 from tracekit.answer.followed import LARGEST
 from tracekit.answer.repeat import row_of
-from tracekit.crew.crew import OnProgress
+from tracekit.base.crew.crew import OnProgress
+from tracekit.base.seeds import order_seed
+from tracekit.cluster.source import WorkloadSource
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.background import shares
 from tracekit.replay.runs.kept import replays_alike
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
@@ -20,9 +23,6 @@ from tracekit.replay.runs.replayer import Planned
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import ALIKE, varying
-from tracekit.replay.workload.source import WorkloadSource
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import order_seed
 
 
 @dataclass(frozen=True)

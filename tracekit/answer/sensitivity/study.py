@@ -25,20 +25,20 @@ from tracekit.answer.sensitivity.answers import (
 from tracekit.answer.sensitivity.replays import Known, Met, Orders, Unchanged, forget, results_of
 from tracekit.answer.sensitivity.tried import CHANGES, RECORDED_CHANGES, SIZED_CHANGES
 from tracekit.answer.standings import standings
-from tracekit.crew.crew import Alone, Crew
-from tracekit.errors import TracekitError, nearest
-from tracekit.facts import Answer, Fact, Followup, answer_of
-from tracekit.progress import SILENT, Progress
+from tracekit.base.crew.crew import Alone, Crew
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.facts import Answer, Fact, Followup, answer_of
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.study import Study
+from tracekit.cluster.sized.tables import is_sized, used_by_others
+from tracekit.cluster.source import WorkloadSource, check_assumed, source_of
+from tracekit.policy.entrant import Entrant, parse_entrant
+from tracekit.policy.own_files import address, noted
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared, find_measure
-from tracekit.replay.policy.entrant import Entrant, parse_entrant
-from tracekit.replay.policy.own_files import address, noted
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.workload.sized.tables import is_sized, used_by_others
-from tracekit.replay.workload.source import WorkloadSource, check_assumed, source_of
 from tracekit.store import Store, open_store
-from tracekit.study import Study
 
 NAME = "assumptions"
 #: A report compares these to know whether the study is of its run.

@@ -1,12 +1,12 @@
 """The changes of assumptions that are tried when none are given, by what a workload states."""
 
-from tracekit.constants import (
+from tracekit.base.constants import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
     NODE_CPU_CORES,
     NODE_MEMORY_BYTES,
 )
-from tracekit.units import BYTES_PER_GIB
+from tracekit.base.units import BYTES_PER_GIB
 
 #: Changes that are tried when none are given: half and double sizes, and the other readings.
 CHANGES = (

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tracekit.arrays import IntArray
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.workload import Workload
 
 
 def apart_bounds(load: Workload) -> IntArray:

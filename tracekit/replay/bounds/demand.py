@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from tracekit.arrays import Float32Array, IntArray
+from tracekit.base.arrays import Float32Array, IntArray
+from tracekit.cluster.changed.on_nodes import room_beside_daemons
+from tracekit.cluster.resources import UNLIMITED
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.over_time import rank_of
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
 from tracekit.replay.bounds.pools import pool_costs
 from tracekit.replay.bounds.requests import least_cost
-from tracekit.replay.view.over_time import rank_of
-from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
-from tracekit.replay.workload.resources import UNLIMITED
-from tracekit.replay.workload.series import settled_steps
-from tracekit.replay.workload.workload import Workload
 
 #: Background is spread in single precision: so much of a sum proves nothing.
 _ROUNDING = 1e-6

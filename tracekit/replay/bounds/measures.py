@@ -21,7 +21,7 @@ resource:
   as many nodes cost as the volume needs, the cheapest first; and either of pools, added up.
 
 Of a further resource W is on the nodes that have it; what counts as used of it says
-``tracekit.replay.view.further``.
+``tracekit.policy.view.further``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.changed.on_nodes import room_beside_daemons
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.apart import apart_bounds
 from tracekit.replay.bounds.movable import MovableShare
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
@@ -40,9 +43,6 @@ from tracekit.replay.bounds.pools import pool_bounds, pool_costs
 from tracekit.replay.bounds.requests import further_bounds, least_cost, requested_at
 from tracekit.replay.measures import COST_PER_HOUR, RESOURCES, measures_in, part_column
 from tracekit.replay.measures.use import rank_of
-from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
-from tracekit.replay.workload.series import settled_steps
-from tracekit.replay.workload.workload import Workload
 
 # Bounds are floats: what proves nothing through rounding is given away.
 _ROUNDING = 1e-9

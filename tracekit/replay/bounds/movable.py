@@ -4,19 +4,19 @@ Of each resource, over the settled steps, what containers use that a policy plac
 nodes use. The rest stays where it is whatever the policy: use of nodes that no container explains,
 daemons, and containers that are put back where they were observed, as long as their node is there
 and nobody of a higher priority may evict them. What counts as used of a
-further resource says ``tracekit.replay.view.further``.
+further resource says ``tracekit.policy.view.further``.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.replay.view.further import further_use
-from tracekit.replay.view.room import measured_columns, measured_names
-from tracekit.replay.view.sampled import USED
-from tracekit.replay.workload.series import settled_steps
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.further import further_use
+from tracekit.policy.view.room import measured_columns, measured_names
+from tracekit.policy.view.sampled import USED
 
 
 class MovableShare:

@@ -16,8 +16,8 @@ too, a weaker one.
 
 import numpy as np
 
-from tracekit.arrays import IntArray
-from tracekit.replay.workload.resources import UNLIMITED
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.resources import UNLIMITED
 
 #: Pairs of a shape and a type up to which the program has all its rows: 0.1 to 0.8 s at the limit,
 #: and about four times as long for twice as many.

@@ -8,10 +8,10 @@ resource. Of a gang that states no minimum all that are left must start at once.
 
 import numpy as np
 
-from tracekit.arrays import BoolArray
+from tracekit.base.arrays import BoolArray
+from tracekit.cluster.gangs import enough_of, in_order_of, most_together
+from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.nodes import fit_counts
-from tracekit.replay.workload.gangs import enough_of, in_order_of, most_together
-from tracekit.replay.workload.workload import Workload
 
 
 def placeable(load: Workload) -> Workload:

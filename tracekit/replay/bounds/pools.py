@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds.nodes import volume_bounds
 from tracekit.replay.bounds.requests import least_cost, summed_at
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.workload import Workload
 
 #: Kinds of containers times nodes; what is larger is bounded by volume alone.
 _MOST_OPEN = 20_000_000

@@ -5,14 +5,14 @@ They hold for placements of all containers that respect requests.
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.cluster.resources import UNLIMITED
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.further import further_use
+from tracekit.policy.view.room import measured_columns, measured_names
+from tracekit.policy.view.sampled import USED
 from tracekit.replay.bounds.nodes import volume_bounds
 from tracekit.replay.measures.use import rank_of
-from tracekit.replay.view.further import further_use
-from tracekit.replay.view.room import measured_columns, measured_names
-from tracekit.replay.view.sampled import USED
-from tracekit.replay.workload.resources import UNLIMITED
-from tracekit.replay.workload.workload import Workload
 
 
 def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:

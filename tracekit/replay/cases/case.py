@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from tracekit import parameters
-from tracekit.documents.shape import Shape
-from tracekit.errors import TracekitError
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.placement._parts.legacy import VOLUMES
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.pod import Pod
-from tracekit.replay.view.recorded import decode_pod, decode_recorded
-from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.workload.resources import PODS, UNLIMITED, amounts, column_order
+from tracekit.base import parameters
+from tracekit.base.documents.shape import Shape
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.resources import PODS, UNLIMITED, amounts, column_order
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement._parts.legacy import VOLUMES
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.pod import Pod
+from tracekit.policy.view.recorded import decode_pod, decode_recorded
+from tracekit.policy.view.snapshot import Container, Snapshot
 
 # What a recorded case asks, what an answer is, and what a kind of case is. A recorded case is one
 # scheduling situation with the answer of the upstream scheduler. A kind answers it with the same

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tracekit import parameters
-from tracekit.documents import shape as s
-from tracekit.documents.yaml_file import is_document
-from tracekit.errors import TracekitError
-from tracekit.opened import read_text
+from tracekit.base import parameters
+from tracekit.base.documents import shape as s
+from tracekit.base.documents.yaml_file import is_document
+from tracekit.base.errors import TracekitError
+from tracekit.base.opened import read_text
+from tracekit.policy.parse import get_policy
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.rebalance import find_rebalancer
 from tracekit.replay.cases.case import Answer, Question
 from tracekit.replay.cases.kinds import _shapes, all_kinds
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.parse import get_policy
-from tracekit.replay.rebalance import find_rebalancer
 
 #: Keys of ``expected`` that say how to compare, not what.
 _TOLERANCES = ("tolerance", "relative_tolerance")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.metrics import LEVEL
+from tracekit.analysis.metrics import LEVEL
+from tracekit.base.arrays import FloatArray
 from tracekit.replay.chance.student import DECIMALS, Means
 
 RESAMPLES = 2000

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray
+from tracekit.base.arrays import BoolArray, FloatArray
 
 #: Of the chance to be wrong anywhere, what is left to measures that answer the question.
 _TO_ANSWERS = 0.8

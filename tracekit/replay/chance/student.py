@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray
-from tracekit.metrics import LEVEL
+from tracekit.analysis.metrics import LEVEL
+from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.replay.chance.holm import holm
 
 #: Fewer repeats than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.view.choice import best, fits
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.view.choice import best, fits
+from tracekit.policy.view.snapshot import Container, Snapshot
 
 
 @dataclass

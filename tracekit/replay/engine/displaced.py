@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from tracekit.arrays import IntArray
-from tracekit.replay.view.taken_off import TakenOff
+from tracekit.base.arrays import IntArray
+from tracekit.policy.view.taken_off import TakenOff
 
 #: What took a container off its node.
 Cause = Literal["loss", "priority", "move"]

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import BoolArray
-from tracekit.errors import TracekitError, nearest
+from tracekit.base.arrays import BoolArray
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, draws, halves
+from tracekit.policy.view.choice import lacking
+from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.engine.decision import WindowStart, scored_nodes
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, Placer, PlainPlacer, Proposal
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.policy.entrant import Entrant, draws, halves
-from tracekit.replay.view.choice import lacking
-from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.workload.workload import Workload
 
 NOT_LOOKED_AT = "not looked at"
 OWN_FILTER = "the policy's own filter"

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tracekit.arrays import IntArray
-from tracekit.replay.view.over_time import OverTime
-from tracekit.replay.view.taken_off import TakenOff
+from tracekit.base.arrays import IntArray
+from tracekit.policy.view.over_time import OverTime
+from tracekit.policy.view.taken_off import TakenOff
 
 
 @dataclass(frozen=True, kw_only=True)

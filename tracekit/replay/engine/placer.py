@@ -10,10 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.policy.placement._parts.batch import Batch, BatchPolicy
 from tracekit.replay.engine.decision import WindowStart, decide, stands
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.placement._parts.batch import Batch, BatchPolicy
 
 Clock = Callable[[], float]
 

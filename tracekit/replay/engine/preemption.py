@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.replay.engine.state import ReplayState
 
 #: As the real scheduler looks for candidates: a tenth of the nodes, and at least so many.

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.workload.gangs import enough_of, runs, spread_gangs
-from tracekit.replay.workload.node_times import Losses
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.cluster.gangs import enough_of, runs, spread_gangs
+from tracekit.cluster.node_times import Losses
+from tracekit.cluster.workload import Workload
+from tracekit.policy.placement import PlacementPolicy
 
 
 class Gangs:

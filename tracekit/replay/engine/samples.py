@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.snapshot import ServiceNames
+from tracekit.policy.view.usage import History, Reader
 from tracekit.replay.engine.sampling import Counted, PlainSampler, Sampler
 from tracekit.replay.engine.steps import step_schema
-from tracekit.replay.view.snapshot import ServiceNames
-from tracekit.replay.view.usage import History, Reader
-from tracekit.replay.workload.workload import Workload
 
 
 class Samples:

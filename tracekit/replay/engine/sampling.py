@@ -10,11 +10,11 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.view.over_time import UseOverTime
-from tracekit.replay.view.room import Room
-from tracekit.replay.view.sampled import (
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.over_time import UseOverTime
+from tracekit.policy.view.room import Room
+from tracekit.policy.view.sampled import (
     Held,
     Positions,
     Sampled,
@@ -22,7 +22,7 @@ from tracekit.replay.view.sampled import (
     addable,
     requested_on,
 )
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.engine.steps import measure_steps
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
 AT_ONCE = 2**16

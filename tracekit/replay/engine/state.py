@@ -5,16 +5,16 @@ from collections.abc import Hashable
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.workload import Workload
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.pods import pods_of
+from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot
+from tracekit.policy.view.usage import Reader
 from tracekit.replay.engine.moves import Moves
 from tracekit.replay.engine.samples import PlacedRows, Residents, Samples
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.pods import pods_of
-from tracekit.replay.view.snapshot import Container, Peers, Placed, Snapshot
-from tracekit.replay.view.usage import Reader
-from tracekit.replay.workload.workload import Workload
 
 
 class ReplayState:

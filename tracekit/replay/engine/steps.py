@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.sampled import Sampled
 from tracekit.replay.measures import (
     Step,
     all_measures,
@@ -15,8 +17,6 @@ from tracekit.replay.measures import (
     of_workload,
     resources_in,
 )
-from tracekit.replay.view.sampled import Sampled
-from tracekit.replay.workload.workload import Workload
 
 _COUNTED: dict[str, type[pl.DataType]] = {
     "time_ms": pl.Int64,

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from tracekit.cluster.workload import Workload
 from tracekit.replay.engine.placer import Clock, MakePlacer, Placer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.rows import RowsPlacer
-from tracekit.replay.workload.workload import Workload
 
 #: Compiled code saves about so much of a processor at each decision, in seconds: 0.0001 of best_fit
 #: on 130 nodes, 0.00035 of load_variation_risk_balancing on 500.

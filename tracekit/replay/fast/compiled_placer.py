@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracekit import registry
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import Direct
+from tracekit.base import registry
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import Direct
+from tracekit.cluster.workload import Workload
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.profile import Profile
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import kernels
@@ -22,9 +25,6 @@ from tracekit.replay.fast.scanning import Choice, Nodes, Shapes, place_scanning
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.fast.window import empty_window
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.profile import Profile
-from tracekit.replay.workload.workload import Workload
 
 
 class CompiledPlacer:

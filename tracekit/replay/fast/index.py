@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import compiled
 
 #: Positions in ``NodeIndex.counts``.
 LEAVES, CUTS, ROOT, UPDATES = 0, 1, 2, 3

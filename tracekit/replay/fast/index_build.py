@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.replay.fast.index import (
     CUTS,
     LEAVES,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import FloatArray
+from tracekit.base.jit import compiled
 
 #: Values are counted in so many parts of their range; only one part is sorted.
 PARTS = 512

@@ -5,8 +5,8 @@ Each container sees those that were placed before it.
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.replay.fast.index import STALE, UPDATES, NodeIndex
 from tracekit.replay.fast.index_build import build_index, update_node
 from tracekit.replay.fast.scanning import Choice, Nodes, Shapes, add_container, choose

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.policy.placement import PlacementPolicy, Scores
+from tracekit.policy.placement._extender import SplitPolicy
+from tracekit.policy.view.choice import best, fits
+from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.usage import NodeUsage
 from tracekit.replay.engine.decision import WindowStart, scored_nodes
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.shapes import shapes_of
-from tracekit.replay.placement import PlacementPolicy, Scores
-from tracekit.replay.placement._extender import SplitPolicy
-from tracekit.replay.view.choice import best, fits
-from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.view.usage import NodeUsage
 
 #: Rows are kept up to about this much memory.
 ROWS_BYTES = 256 * 2**20

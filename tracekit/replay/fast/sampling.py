@@ -12,9 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
-from tracekit.jit import F2, F3, I1, compiled, compiled_for
-from tracekit.numba_alone import types
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
+from tracekit.base.jit import F2, F3, I1, compiled, compiled_for
+from tracekit.base.numba_alone import types
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.room import Room
+from tracekit.policy.view.sampled import Held, Sampled, Stretch
 from tracekit.replay.engine.sampling import (
     Columns,
     Counted,
@@ -26,9 +29,6 @@ from tracekit.replay.engine.sampling import (
 from tracekit.replay.fast.order_statistic import order_statistic
 from tracekit.replay.measures.overload import served_share
 from tracekit.replay.measures.use import rank_of
-from tracekit.replay.view.room import Room
-from tracekit.replay.view.sampled import Held, Sampled, Stretch
-from tracekit.replay.workload.workload import Workload
 
 #: Series of any memory layout, read-only or not: one compiled form serves all.
 _SERIES = types.Array(types.float32, 3, "A", readonly=True)

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import compiled
+from tracekit.policy.view.choice import DECIMALS
 from tracekit.replay.fast.index import LEAVES, NodeIndex
-from tracekit.replay.view.choice import DECIMALS
 
 _SCALE = 10.0**DECIMALS
 

@@ -6,8 +6,8 @@ the root, and a changed score updates one path.
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.replay.fast.search import Scorer, Workspace, evaluate, rounded
 
 #: From this many containers of one shape in a row on, building the tree pays.

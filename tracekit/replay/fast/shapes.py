@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracekit.arrays import IntArray
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.workload import Workload
 
 
 class ShapeTable(NamedTuple):

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.replay.fast.search import Scorer, as_compared
 
 

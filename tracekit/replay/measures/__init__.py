@@ -15,7 +15,9 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from tracekit import registry
+from tracekit.base import registry
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.room import measured_names
 from tracekit.replay.measures._measure import (
     SHARES,
     Finished,
@@ -25,8 +27,6 @@ from tracekit.replay.measures._measure import (
     part_column,
     small,
 )
-from tracekit.replay.view.room import measured_names
-from tracekit.replay.workload.workload import Workload
 
 __all__ = [
     "COST_PER_HOUR",

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from tracekit.arrays import IntArray
-from tracekit.replay.view.over_time import OverTime
-from tracekit.replay.view.sampled import Held, Sampled
-from tracekit.replay.view.taken_off import TakenOff
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.over_time import OverTime
+from tracekit.policy.view.sampled import Held, Sampled
+from tracekit.policy.view.taken_off import TakenOff
 
 #: Endings of names that hold a share 0..1, shown in percent.
 SHARES = ("_fraction", "_share")

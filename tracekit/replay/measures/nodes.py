@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
+from tracekit.policy.view.sampled import Held
 from tracekit.replay.measures import Measure, Step
 from tracekit.replay.measures._common import of_nodes_used
-from tracekit.replay.view.sampled import Held
 
 #: The nodes that hold a container, on average over time.
 nodes_used_mean = of_nodes_used(

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.metrics.overload import overload
+from tracekit.analysis.metrics.overload import overload
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.view.sampled import Sampled
 from tracekit.replay.measures import Measure, Step
 from tracekit.replay.measures._common import EMPTY
-from tracekit.replay.view.sampled import Sampled
 
 #: How often a node needed more than it has.
 overloaded_node_steps = Measure(

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.metrics.debris_rate import debris_rate
+from tracekit.analysis.metrics.debris_rate import debris_rate
+from tracekit.base.arrays import FloatArray
+from tracekit.policy.view.sampled import Held
 from tracekit.replay.measures import Measure, Step
 from tracekit.replay.measures._common import EMPTY
-from tracekit.replay.view.sampled import Held
 
 
 def _allocated_share(held: Held) -> FloatArray:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.metrics.imbalance import imbalance
-from tracekit.metrics.spread import spread
-from tracekit.metrics.utilization_difference import utilization_difference
+from tracekit.analysis.metrics.imbalance import imbalance
+from tracekit.analysis.metrics.spread import spread
+from tracekit.analysis.metrics.utilization_difference import utilization_difference
+from tracekit.base.arrays import FloatArray
+from tracekit.policy.view.sampled import Sampled
 from tracekit.replay.measures import Measure, Step
 from tracekit.replay.measures._common import EMPTY, EVEN
-from tracekit.replay.view.sampled import Sampled
 
 #: Mean use over the nodes, its mean over the steps.
 mean_fraction = Measure(

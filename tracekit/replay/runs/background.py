@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tracekit.cluster.workload import Workload
 from tracekit.replay.measures import RESOURCES
-from tracekit.replay.workload.workload import Workload
 
 
 def shares(load: Workload) -> dict[str, dict[str, float]]:

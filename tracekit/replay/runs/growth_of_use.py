@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.facts import Fact
-from tracekit.metrics.growth import LEAST_DAYS, growth
+from tracekit.analysis.metrics.growth import LEAST_DAYS, growth
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.facts import Fact
+from tracekit.base.units import MS_PER_DAY, covered_ms
+from tracekit.cluster.provenance import ASSUMED, SET_ASIDE
+from tracekit.cluster.workload import Workload
 from tracekit.replay.measures import RESOURCES
-from tracekit.replay.workload.provenance import ASSUMED, SET_ASIDE
-from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import ABSENT
-from tracekit.units import MS_PER_DAY, covered_ms
 
 #: So many samples of a day are enough for its mean.
 _A_DAY = 24

@@ -19,12 +19,12 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.files.links import check_no_link
-from tracekit.files.replacing import replaced_file
-from tracekit.opened import read_bytes
-from tracekit.replay.policy.entrant import Entrant
+from tracekit.base.files.links import check_no_link
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.opened import read_bytes
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant
 from tracekit.replay.runs.one import Replayed, layout
-from tracekit.replay.workload.workload import Workload
 
 _FRAMES = ("steps", "placements", "moves")
 _DIGEST_BYTES = 16

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.replay.workload.workload import Workload
+from tracekit.cluster.workload import Workload
 
 #: So many are named.
 _NAMED = 5

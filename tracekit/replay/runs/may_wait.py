@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.material import MATERIAL
-from tracekit.replay.workload.workload import Workload
 
 #: The share of containers, and of what they request of each resource, that may wait: half of the
 #: difference that counts at all, so that to carry less makes no policy better by itself.

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
+from tracekit.cluster.resources import UNLIMITED
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.further import further_use
+from tracekit.policy.view.room import measured_columns, measured_names
 from tracekit.replay.measures import RESOURCES
-from tracekit.replay.view.further import further_use
-from tracekit.replay.view.room import measured_columns, measured_names
-from tracekit.replay.workload.resources import UNLIMITED
-from tracekit.replay.workload.series import settled_steps
-from tracekit.replay.workload.workload import Workload
 
 
 def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
     -------
     DataFrame
         policy, node, and ``<resource>_mean_fraction`` of capacity, background included. Of a
-        further resource what counts as used is as ``tracekit.replay.view.further`` says, and a
+        further resource what counts as used is as ``tracekit.policy.view.further`` says, and a
         node that has none of it has no value.
     """
     used, background = _means(load)

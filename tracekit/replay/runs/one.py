@@ -14,7 +14,13 @@ import numpy as np
 import polars as pl
 from threadpoolctl import ThreadpoolController
 
-from tracekit.crew.crew import OnProgress
+from tracekit.base.crew.crew import OnProgress
+from tracekit.base.seeds import stream
+from tracekit.cluster.arrivals import rearranged
+from tracekit.cluster.source import Source
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, draws, halves, parse_entrant, spelled_out
+from tracekit.policy.view.over_time import OverTime
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.moves import SCHEMA as MOVES
 from tracekit.replay.engine.outcome import Outcome
@@ -22,13 +28,7 @@ from tracekit.replay.engine.placer import MakePlacer
 from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload
-from tracekit.replay.policy.entrant import Entrant, draws, halves, parse_entrant, spelled_out
 from tracekit.replay.runs.placements import by_number
-from tracekit.replay.view.over_time import OverTime
-from tracekit.replay.workload.arrivals import rearranged
-from tracekit.replay.workload.source import Source
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
 
 
 @dataclass(frozen=True, kw_only=True)

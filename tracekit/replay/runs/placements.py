@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import IntArray
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.workload import Workload
 
 PLACED, PENDING = "placed", "pending"
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.facts import Fact
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.facts import Fact
+from tracekit.cluster.provenance import ASSUMED
+from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import RESOURCES, find_measure
 from tracekit.replay.runs.growth_of_use import growth_facts
 from tracekit.replay.runs.lost_nodes import lost_nodes
-from tracekit.replay.workload.provenance import ASSUMED
-from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import RECORDED
 
 _SPAN = "arrival_span_ms"

@@ -6,14 +6,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
-from tracekit.crew.crew import Crew, LostWorkerError, each_done
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.policy.entrant import Entrant, halves
+from tracekit.base.crew.crew import Crew, LostWorkerError, each_done
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
+from tracekit.cluster.source import Source
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, halves
 from tracekit.replay.runs.kept import DamagedReplayError, Kept, OtherLayoutError
 from tracekit.replay.runs.one import Replayed, ReplayTask, in_order, replay_one
-from tracekit.replay.workload.source import Source
-from tracekit.replay.workload.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tracekit.arrays import IntArray
-from tracekit.replay.workload.constraints.cells import Cells
-from tracekit.replay.workload.gangs import enough_of
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.constraints.cells import Cells
+from tracekit.cluster.gangs import enough_of
+from tracekit.cluster.workload import Workload
 
 #: Other containers there, or on nodes alike, close them.
 RULES = "rules on other containers"

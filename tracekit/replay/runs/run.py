@@ -6,21 +6,21 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.shown import Shown
+from tracekit.cluster.changed.pinned import requests_respected
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
+from tracekit.policy.parse import parse_policy, policies_of
+from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import all_measures, measures_in, resources_in
-from tracekit.replay.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
-from tracekit.replay.policy.parse import parse_policy, policies_of
-from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.node_use import node_use
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name, moves_by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
-from tracekit.replay.workload.changed.pinned import requests_respected
-from tracekit.replay.workload.workload import Workload
-from tracekit.shown import Shown
 
 BOUND = "bound"
 OBSERVED = "observed"

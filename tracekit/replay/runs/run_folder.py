@@ -9,24 +9,24 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.files.places import named_from
-from tracekit.files.result_folder import ResultFolder
+from tracekit.base.files.places import named_from
+from tracekit.base.files.result_folder import ResultFolder
+from tracekit.base.units import duration
+from tracekit.cluster.changed.pinned import pinned_over_capacity
+from tracekit.cluster.loaders import respelled
+from tracekit.cluster.resources import lacking
+from tracekit.cluster.series import settled_steps
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, halves, spelled
+from tracekit.policy.own_files import noted as files_noted
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.placeable import placeable
-from tracekit.replay.policy.entrant import Entrant, halves, spelled
-from tracekit.replay.policy.own_files import noted as files_noted
 from tracekit.replay.runs.background import shares
 from tracekit.replay.runs.may_wait import MAY_WAIT, most_waiting
 from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.remarks import about_workload
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.waiting import waiting
-from tracekit.replay.workload.changed.pinned import pinned_over_capacity
-from tracekit.replay.workload.loaders import respelled
-from tracekit.replay.workload.resources import lacking
-from tracekit.replay.workload.series import settled_steps
-from tracekit.replay.workload.workload import Workload
-from tracekit.units import duration
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)

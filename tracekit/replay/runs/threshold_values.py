@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.errors import TracekitError, nearest
+from tracekit.base.errors import TracekitError, nearest
 from tracekit.replay.measures import find_measure
 
 ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 from tracekit.replay.measures import SHARES, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.threshold_values import (

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import BoolArray
-from tracekit.replay.workload.workload import Workload
-from tracekit.words import counted
+from tracekit.base.arrays import BoolArray
+from tracekit.base.words import counted
+from tracekit.cluster.workload import Workload
 
 #: What differs between repeats, as the manifest and tables say it.
 ORDER, SIZES, SEED = "order of arrival", "sizes drawn from their intervals", "random seed"

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.words import agreeing, count, few, listed
+from tracekit.cluster.constraints.reasons import CORDONED, told
+from tracekit.cluster.resources import PODS, amount_text, short_names
+from tracekit.cluster.workload import UNKNOWN, Workload
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.room_left import can_never_begin, in_gang, room_left, room_words
-from tracekit.replay.workload.constraints.reasons import CORDONED, told
-from tracekit.replay.workload.resources import PODS, amount_text, short_names
-from tracekit.replay.workload.workload import UNKNOWN, Workload
-from tracekit.words import agreeing, count, few, listed
 
 #: So many kinds of containers are noted of a policy, those with most first; in sentences those
 #: with the same request and reasons are one, and so many are told.

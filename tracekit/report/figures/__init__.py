@@ -11,8 +11,8 @@ from typing import Literal
 
 import polars as pl
 
-from tracekit import registry
-from tracekit.replay.workload.declared import Ceiling
+from tracekit.base import registry
+from tracekit.cluster.declared import Ceiling
 
 #: Points and lines are placed by two columns. Stems stand on the axis across, levels lie over it.
 Mark = Literal["points", "lines", "steps", "bars", "stems", "levels"]

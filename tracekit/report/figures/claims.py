@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from tracekit.replay.policy.titles import title_of_policy
+from tracekit.policy.titles import title_of_policy
 from tracekit.report.figures import Axis, Figure, Layer
 
 

@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from tracekit.base.words import short_ids
 from tracekit.replay.measures import words_of
 from tracekit.report.figures import Axis, Figure, Layer
-from tracekit.words import short_ids
 
 _SERVICES = 12
 

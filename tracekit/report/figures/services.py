@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from tracekit.base.words import short_ids
 from tracekit.report.drawing.plot import evenly
 from tracekit.report.figures import Axis, Figure, Layer
-from tracekit.words import short_ids
 
 _MOST, _EDGES = 800, 12
 #: Response times are recorded to the millisecond: what is not longer tells nothing.

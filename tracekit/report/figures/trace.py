@@ -4,7 +4,7 @@ import polars as pl
 
 from tracekit.report.drawing.plot import evenly
 from tracekit.report.figures import Axis, Figure, Layer
-from tracekit.sqlfiles import default_of
+from tracekit.store.sqlfiles import default_of
 
 #: Correlation zones: what legends call them, and the colours.
 _ZONES = {

@@ -4,7 +4,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.agent.memory import Batch, Memory
 from tracekit.sizing.agent.network import act, torch_ready
 from tracekit.sizing.policies.ddqn import Ddqn

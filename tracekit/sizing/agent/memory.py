@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.base.jit import compiled
 
 #: Exponent of the priorities, and what keeps one from being zero.
 ALPHA, LEAST = 0.6, 1e-6

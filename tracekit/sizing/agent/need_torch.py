@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
 
 #: The default build of torch on Linux brings gigabytes of libraries for GPUs; this one does not.
 CPU_ONLY = "uv pip install torch --torch-backend=cpu"

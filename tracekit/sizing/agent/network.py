@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import Float32Array
+from tracekit.base.arrays import Float32Array
 from tracekit.sizing.agent.need_torch import require
 from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, KERNEL
 

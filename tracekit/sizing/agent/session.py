@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tracekit import parameters
-from tracekit.arrays import Float32Array
-from tracekit.files.replacing import replaced_file
-from tracekit.progress import SILENT, Progress
+from tracekit.base import parameters
+from tracekit.base.arrays import Float32Array
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.units import duration
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import PRETRAINING, Epoch, Trainer
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
-from tracekit.units import duration
 
 ARRAYS = ("states", "following", "actions", "rewards", "allowed")
 

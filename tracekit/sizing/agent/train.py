@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.base.arrays import BoolArray, Float32Array, IntArray
 from tracekit.sizing.agent.episode import Learner, Running
 from tracekit.sizing.agent.memory import Memory
 from tracekit.sizing.agent.network import layers_of, make_network

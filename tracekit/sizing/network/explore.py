@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, Model
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import Float32Array
-from tracekit.errors import TracekitError
-from tracekit.files.replacing import replaced_file
+from tracekit.base.arrays import Float32Array
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.replacing import replaced_file
 
 SCHEMA = "tracekit/sizing-model/1"
 #: Channels of the five convolutions, kernel 3, and widths of the two dense layers; widths ours.

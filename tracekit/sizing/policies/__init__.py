@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from tracekit import parameters, registry
+from tracekit.base import parameters, registry
 from tracekit.sizing.policy import SizingPolicy
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from tracekit.arrays import FloatArray
-from tracekit.parameters import About
+from tracekit.base.arrays import FloatArray
+from tracekit.base.parameters import About
 from tracekit.sizing.network.explore import greedy, one_step, values
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policy import Given, Reads, SizingPolicy

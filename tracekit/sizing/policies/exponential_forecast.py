@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.parameters import About
+from tracekit.base.arrays import FloatArray
+from tracekit.base.parameters import About
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.world.view import View
 

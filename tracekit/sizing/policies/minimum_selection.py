@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.world.view import View
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.arrays import FloatArray
+from tracekit.base.arrays import FloatArray
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.view import View

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.parameters import About
+from tracekit.base.arrays import FloatArray
+from tracekit.base.parameters import About
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.world.view import View

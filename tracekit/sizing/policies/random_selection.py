@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import Growing, MinimumSelection
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.simulate import simulate

@@ -7,12 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import About
-from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
-from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.world.view import View
-from tracekit.units import (
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About
+from tracekit.base.units import (
     BYTES_PER_GIB,
     BYTES_PER_MIB,
     MILLI_PER_CORE,
@@ -20,6 +17,9 @@ from tracekit.units import (
     MS_PER_HOUR,
     MS_PER_MINUTE,
 )
+from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
+from tracekit.sizing.use import RecordedUse
+from tracekit.sizing.world.view import View
 
 #: Each bucket is so many times as wide as the one before it.
 RATIO = 1.05

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray
+from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.base.study import Study
 from tracekit.sizing.requests.judge import Judged, judged
 from tracekit.sizing.requests.rows import services
 from tracekit.sizing.use import RecordedUse
-from tracekit.study import Study
 
 #: The column of a study that says which requests are kept; studies of before have none.
 KEPT = "kept_at_risk"

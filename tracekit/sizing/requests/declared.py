@@ -5,7 +5,7 @@ Nothing heavy is imported here, since verbs read it for the command line's help.
 
 from typing import Annotated, Literal
 
-from tracekit.parameters import About
+from tracekit.base.parameters import About
 
 By = Annotated[
     Literal["use", "calls"],

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray
+from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.at_risk import KEPT
 from tracekit.sizing.requests.judge import Judged, interval

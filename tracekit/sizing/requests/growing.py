@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray
-from tracekit.metrics import LEVEL
-from tracekit.metrics.growth import LEAST_DAYS, WEEK, growth
-from tracekit.replay.workload.requests.given import NOW
+from tracekit.analysis.metrics import LEVEL
+from tracekit.analysis.metrics.growth import LEAST_DAYS, WEEK, growth
+from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.base.study import Study
+from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR
+from tracekit.cluster.requests.given import NOW
 from tracekit.sizing.requests.rows import services
 from tracekit.sizing.use import RESOURCES, RecordedUse
-from tracekit.study import Study
-from tracekit.units import MS_PER_DAY, MS_PER_HOUR
 
 #: The frame of a study that has it; studies of before have none.
 GROWTH = "growth"

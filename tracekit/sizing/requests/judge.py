@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.sizing.use import RESOURCES, RecordedUse
 
 #: The judged time is cut into so many windows, of which intervals are; a mean needs five at least.

@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.errors import TracekitError
-from tracekit.files.places import place
-from tracekit.replay.workload.requests.reserved import Fixed, fixed_of
-from tracekit.replay.workload.resources import BASE, CPU
-from tracekit.replay.workload.series import steps_between
-from tracekit.replay.workload.sized.amounts import amounts_of
-from tracekit.replay.workload.sized.assumptions import SizedAssumptions
-from tracekit.replay.workload.sized.tables import Sizes, sizes_of, used_by_others
-from tracekit.replay.workload.sized.use import CONTAINERS, measured, sampled
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import place
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.requests.reserved import Fixed, fixed_of
+from tracekit.cluster.resources import BASE, CPU
+from tracekit.cluster.series import steps_between
+from tracekit.cluster.sized.amounts import amounts_of
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.cluster.sized.tables import Sizes, sizes_of, used_by_others
+from tracekit.cluster.sized.use import CONTAINERS, measured, sampled
+from tracekit.intake.sources import is_published
 from tracekit.sizing.read import STATES
 from tracekit.sizing.requests.declared import By
 from tracekit.sizing.use import RecordedUse
-from tracekit.sources import is_published
 from tracekit.store import Store
 from tracekit.store.never_ran import never_ran
-from tracekit.units import MILLI_PER_CORE
 
 #: Cores of a millicore, and bytes of a byte.
 _UNITS = np.array([1.0 / MILLI_PER_CORE, 1.0])

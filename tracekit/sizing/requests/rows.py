@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.workload.requests.given import NOW, SERVICES, SUBJECT
-from tracekit.study import Study
-from tracekit.units import BYTES_PER_GIB
+from tracekit.base.study import Study
+from tracekit.base.units import BYTES_PER_GIB
+from tracekit.cluster.requests.given import NOW, SERVICES, SUBJECT
 
 #: Resources by their name on screens, their unit there, and how many of ours are one of it.
 UNITS: Mapping[str, tuple[str, str, float]] = {

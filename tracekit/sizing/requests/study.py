@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.workload.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
-from tracekit.replay.workload.requests.use_over_requested import use_over_requested
-from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.store_name import name_of
-from tracekit.replay.workload.workload import Workload
+from tracekit.base.arrays import FloatArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.study import Study, write_study
+from tracekit.cluster.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
+from tracekit.cluster.requests.use_over_requested import use_over_requested
+from tracekit.cluster.source import source_of
+from tracekit.cluster.store_name import name_of
+from tracekit.cluster.workload import Workload
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policy import Advice, SizingPolicy
 from tracekit.sizing.requests.at_risk import spared
@@ -32,7 +33,6 @@ from tracekit.sizing.use import RecordedUse
 from tracekit.store import Store
 from tracekit.store.never_ran import never_ran
 from tracekit.store.quantities import RECORDED, quantities
-from tracekit.study import Study, write_study
 
 NAME = REQUESTS_STUDY
 #: What is compared without a choice: what people run, a usual rule, the most there was, the best.

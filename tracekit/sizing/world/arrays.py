@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.words import counted
 from tracekit.sizing.world.kernels import CHANNELS, State, World
 from tracekit.sizing.world.settings import Settings
 from tracekit.sizing.world.simset import SimulationSet
-from tracekit.words import counted
 
 #: Two specifications in turn, before scaling; the study's table 5 is lost, these are ours.
 SPECIFICATIONS = ((48.0, 48.0), (32.0, 64.0))

@@ -6,7 +6,7 @@ under the file it stands in.
 
 from typing import NamedTuple
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 
 #: Channels of a cycle's state.
 CHANNELS = 20

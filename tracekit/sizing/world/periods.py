@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import compiled
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.sizing.world.kernels import State, World
 
 #: Channels of a cycle's state: six of the upstreams, eight of the container, then its node's.

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import compiled
-from tracekit.metrics.debris_rate import idle_share
+from tracekit.analysis.metrics.debris_rate import idle_share
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import compiled
 from tracekit.sizing.world.kernels import State, World
 
 _idle_share = compiled(idle_share)

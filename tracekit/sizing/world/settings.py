@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tracekit import parameters
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import About
+from tracekit.base import parameters
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
 
 #: Containers in the study's test set.
 TEST_CONTAINERS = 170

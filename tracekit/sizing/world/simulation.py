@@ -7,8 +7,8 @@ Containers are due at times of their own, since an overflow shifts all later cyc
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.base.errors import TracekitError
 from tracekit.sizing.world import periods, room
 from tracekit.sizing.world.arrays import build_world, check_room, fresh_state
 from tracekit.sizing.world.kernels import CHANNELS

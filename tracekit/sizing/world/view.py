@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.world.simulation import Simulation
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.synth.seeds import Seeds, hashes
 
 RPC_TYPES = ("rpc", "http", "mc", "db", "mq", "userDefined")

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.units import MS_PER_HOUR
 from tracekit.synth import shapes
 from tracekit.synth.calls.directory import INTERFACES, RPC_TYPES, Directory
 from tracekit.synth.calls.trees import SELF, Calls, grow
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds, trace_ids
-from tracekit.units import MS_PER_HOUR
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.synth.calls.directory import RPC_TYPES, Directory
 
 #: Calls by type below the entry; rpc and http may call on. Records of rpc calls are doubled at

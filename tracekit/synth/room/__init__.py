@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth.presets import Preset
 from tracekit.synth.room.nodes import draw_nodes, spare_nodes
 from tracekit.synth.room.placing import Placing, Spread

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth.room.nodes import (
     CEILING_CPU_FRACTION,
     CEILING_MEMORY_FRACTION,

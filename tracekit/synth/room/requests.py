@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.units import BYTES_PER_GIB, BYTES_PER_MIB
 from tracekit.synth import shapes
 from tracekit.synth.room.nodes import GPU, KINDS, LARGE, SMALL, TAINTED, Nodes
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.services import NOISE_SD, Services
 from tracekit.synth.sizes import CPU, KIND_KBIT_PER_CORE, ServiceSizes
-from tracekit.units import BYTES_PER_GIB, BYTES_PER_MIB
 
 #: A right request is a percentile of use with a margin, as the Vertical Pod Autoscaler has it.
 RIGHT_PERCENTILE, RIGHT_MARGIN = 0.9, 0.15

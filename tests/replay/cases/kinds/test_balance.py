@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.policy.parse import get_policy
 from tracekit.replay.cases.case import Answer, Question
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.cases.kinds._pod_rules import protection
-from tracekit.replay.policy.parse import get_policy
 
 LOW, HIGH = "descheduler_low_node_utilization", "descheduler_high_node_utilization"
 

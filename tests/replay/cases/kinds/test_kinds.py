@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.policy.parse import get_policy
 from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds
-from tracekit.replay.policy.parse import get_policy
 
 TLP, LVRB, LROC = (
     f"trimaran_{name}"

@@ -11,12 +11,12 @@ from hypothesis import strategies as some
 from optimum import fewest_nodes, lowest_imbalance, lowest_peak
 from replay_support import workload
 
+from tracekit.cluster.resources import UNLIMITED
+from tracekit.cluster.workload import Workload
 from tracekit.replay.bounds import nodes as node_bound_module
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.bounds.nodes import fit_counts, linear_bound, volume_bound
 from tracekit.replay.runs.run import choose_policies, replay
-from tracekit.replay.workload.resources import UNLIMITED
-from tracekit.replay.workload.workload import Workload
 
 sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
 

@@ -8,9 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.errors import TracekitError
+from tracekit.base.errors import TracekitError
+from tracekit.base.study import Study
+from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.placement.declared import PlacementStudy
 from tracekit.replay.studies.placement.frames import counts
 from tracekit.replay.studies.placement.study import (
@@ -19,8 +21,6 @@ from tracekit.replay.studies.placement.study import (
     study_placement,
     study_policies,
 )
-from tracekit.replay.workload.loaders.paper000 import Paper000
-from tracekit.study import Study
 
 SMALL = PlacementStudy(sets=3, containers=120, nodes=5)
 

@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from tracekit import registry
+from tracekit.base import registry
 from tracekit.replay.cases.case import CaseKind
 
 

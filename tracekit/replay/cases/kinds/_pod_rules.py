@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.rebalance._eviction import Acceptance
-from tracekit.replay.rebalance._turn import CRITICAL
-from tracekit.replay.workload.constraints.labels import CLOSING
-from tracekit.replay.workload.resources import PODS
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.cluster.constraints.labels import CLOSING
+from tracekit.cluster.resources import PODS
+from tracekit.policy.rebalance._eviction import Acceptance
+from tracekit.policy.rebalance._turn import CRITICAL
 
 Document = Mapping[str, Any]
 

@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from tracekit import parameters
-from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.documents import shape as s
-from tracekit.errors import TracekitError
+from tracekit.base import parameters
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.documents import shape as s
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.resources import BASE, PODS, full_name
+from tracekit.policy.rebalance import RebalancePolicy, get_rebalancer
+from tracekit.policy.rebalance._eviction import Candidates, View
+from tracekit.policy.rebalance._snapshot_view import METRIC, quality_of_service, turns
+from tracekit.policy.rebalance._thresholds import named
+from tracekit.policy.rebalance._turn import Limits
+from tracekit.policy.rebalance.high_node_utilization import HighNodeUtilization
+from tracekit.policy.rebalance.low_node_utilization import LowNodeUtilization
 from tracekit.replay.cases.case import Answer, Question, kind
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._pod_rules import acceptance, protection
 from tracekit.replay.cases.kinds.usage import rows_of
-from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
-from tracekit.replay.rebalance._eviction import Candidates, View
-from tracekit.replay.rebalance._snapshot_view import METRIC, quality_of_service, turns
-from tracekit.replay.rebalance._thresholds import named
-from tracekit.replay.rebalance._turn import Limits
-from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
-from tracekit.replay.rebalance.low_node_utilization import LowNodeUtilization
-from tracekit.replay.workload.resources import BASE, PODS, full_name
 
 Document = Mapping[str, Any]
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
-from tracekit.documents import shape as s
+from tracekit.base.arrays import FloatArray
+from tracekit.base.documents import shape as s
+from tracekit.cluster.resources import BASE, full_name
+from tracekit.policy.placement._parts.beta import cumulative, density, fit, max_variance, moments
+from tracekit.policy.placement._parts.load import TYPES, average_and_deviation
+from tracekit.policy.placement._parts.trimaran import mu_sigma
+from tracekit.policy.placement.requested_to_capacity_ratio import broken_linear
+from tracekit.policy.view.recorded import decode_metrics
 from tracekit.replay.cases.case import Answer, Question, kind
 from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.placement._parts.beta import cumulative, density, fit, max_variance, moments
-from tracekit.replay.placement._parts.load import TYPES, average_and_deviation
-from tracekit.replay.placement._parts.trimaran import mu_sigma
-from tracekit.replay.placement.requested_to_capacity_ratio import broken_linear
-from tracekit.replay.view.recorded import decode_metrics
-from tracekit.replay.workload.resources import BASE, full_name
 
 Document = Mapping[str, Any]
 

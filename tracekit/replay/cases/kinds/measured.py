@@ -4,24 +4,24 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.documents import shape as s
-from tracekit.replay.cases.case import Answer, Question, case_policy, kind
-from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.cases.kinds.distributions import decode_stats, measured_stats
-from tracekit.replay.placement._parts import overcommit as risks
-from tracekit.replay.placement._parts.integers import half_away
-from tracekit.replay.placement._parts.prediction import surviving
-from tracekit.replay.placement._parts.trimaran import (
+from tracekit.base.documents import shape as s
+from tracekit.cluster.resources import BASE, amounts, full_name
+from tracekit.policy.placement._parts import overcommit as risks
+from tracekit.policy.placement._parts.integers import half_away
+from tracekit.policy.placement._parts.prediction import surviving
+from tracekit.policy.placement._parts.trimaran import (
     effective_limit,
     effective_request,
     mu_sigma,
     pods_claims,
 )
-from tracekit.replay.placement.load_variation_risk_balancing import risk_score
-from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
-from tracekit.replay.placement.peaks import Peaks
-from tracekit.replay.view.recorded import decode_pod
-from tracekit.replay.workload.resources import BASE, amounts, full_name
+from tracekit.policy.placement.load_variation_risk_balancing import risk_score
+from tracekit.policy.placement.low_risk_overcommitment import LowRiskOvercommitment
+from tracekit.policy.placement.peaks import Peaks
+from tracekit.policy.view.recorded import decode_pod
+from tracekit.replay.cases.case import Answer, Question, case_policy, kind
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.kinds.distributions import decode_stats, measured_stats
 
 
 @kind(

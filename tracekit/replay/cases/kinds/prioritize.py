@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.documents import shape as s
-from tracekit.errors import TracekitError
+from tracekit.base.documents import shape as s
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.resources import amounts, column_order
+from tracekit.policy.kubernetes.extenders import host_scores
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.recorded import decode_pod
+from tracekit.policy.view.snapshot import Container, Peers, Placed, Snapshot
+from tracekit.policy.view.usage import SeriesUsage
 from tracekit.replay.cases.case import Answer, Question, container_of, kind, rows_of
 from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.policy.kubernetes.extenders import host_scores
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.recorded import decode_pod
-from tracekit.replay.view.snapshot import Container, Peers, Placed, Snapshot
-from tracekit.replay.view.usage import SeriesUsage
-from tracekit.replay.workload.resources import amounts, column_order
 
 _RUNNING = s.record({"name": s.text, "service": s.text, "placed_ms": _shapes.WHOLE})
 _ROW = s.row(s.optional(_shapes.NUMBER), s.optional(_shapes.NUMBER))

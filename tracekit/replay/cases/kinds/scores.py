@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.documents import shape as s
-from tracekit.parameters import ParameterError
+from tracekit.base.documents import shape as s
+from tracekit.base.parameters import ParameterError
+from tracekit.base.seeds import stream
+from tracekit.policy.placement import PlacementPolicy, ScoreError
+from tracekit.policy.placement._parts.window import nodes_to_find
+from tracekit.policy.view.choice import lacking
+from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.cases.case import Answer, Question, case_policy, kind, situation
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.engine.decision import WindowStart, decide
-from tracekit.replay.placement import PlacementPolicy, ScoreError
-from tracekit.replay.placement._parts.window import nodes_to_find
-from tracekit.replay.view.choice import lacking
-from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.seeds import stream
 
 
 def answer_scores(question: Question, *, normalized: bool = False) -> Answer:

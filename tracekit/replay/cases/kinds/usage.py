@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, FloatArray
-from tracekit.documents import shape as s
-from tracekit.errors import TracekitError
-from tracekit.replay.cases.case import Answer, Question, kind
-from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.rebalance._thresholds import (
+from tracekit.base.arrays import BoolArray, FloatArray
+from tracekit.base.documents import shape as s
+from tracekit.base.errors import TracekitError
+from tracekit.policy.rebalance._thresholds import (
     by_usage,
     clamped,
     mean_percent,
     percent_of,
     shifted,
 )
+from tracekit.replay.cases.case import Answer, Question, kind
+from tracekit.replay.cases.kinds import _shapes
 
 ResourceMap = Mapping[str, Any]
 

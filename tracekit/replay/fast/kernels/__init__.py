@@ -11,9 +11,9 @@ A kernel gives the same bits as the policy's own ``score`` on every node with ro
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tracekit.arrays import FloatArray
-from tracekit.jit import BOUND, PLACED, SCORE, Pointer
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.base.arrays import FloatArray
+from tracekit.base.jit import BOUND, PLACED, SCORE, Pointer
+from tracekit.policy.view.snapshot import Container, Snapshot
 
 #: Rows of ``state`` and of ``ask``: what of a resource is meant.
 ALLOCATABLE, REQUESTED, NONZERO, LIMIT = 0, 1, 2, 3

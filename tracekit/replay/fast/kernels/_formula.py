@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.errors import TracekitError
-from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer, inlined
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.jit import BOUND, SCORE, NotCompiledError, Pointer, inlined
+from tracekit.base.units import EXACT_TO
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement._parts.formula import Formula, least_apart
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
 from tracekit.replay.fast.kernels._parts import inside, weight_table
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.placement._parts.formula import Formula, least_apart
-from tracekit.units import EXACT_TO
 
 #: What the kernels below call: a formula's functions take the place of these.
 _part: Any = None

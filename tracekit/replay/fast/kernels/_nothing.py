@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import bound_pointer, placed_pointer
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import with_functions
-from tracekit.replay.placement._parts import integers
-from tracekit.replay.placement._parts.formula import NUMBERS, quotient
-from tracekit.replay.placement._parts.integers import rounded
-from tracekit.replay.view.requested import Weights
-from tracekit.replay.workload.resources import PODS, full_name, is_scalar
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import with_functions
+from tracekit.cluster.resources import PODS, full_name, is_scalar
+from tracekit.policy.placement._parts import integers
+from tracekit.policy.placement._parts.formula import NUMBERS, quotient
+from tracekit.policy.placement._parts.integers import rounded
+from tracekit.policy.view.requested import Weights
 
 #: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
 #: the product is exact, and a fraction that is not whole lies further from it than doubles round.

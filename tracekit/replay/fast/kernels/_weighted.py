@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import PLACED, SCORE, Pointer
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import PLACED, SCORE, Pointer
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.profile import FULL, Part, Profile
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import Kernel, score_pointer
 from tracekit.replay.fast.kernels._nothing import NO_PLACED
 from tracekit.replay.fast.kernels._parts import inside
-from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.profile import FULL, Part, Profile
-from tracekit.replay.view.snapshot import Snapshot
 
 Terms = Callable[[Snapshot], FloatArray]
 Find = Callable[[PlacementPolicy], Kernel | None]

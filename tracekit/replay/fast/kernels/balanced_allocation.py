@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
+from tracekit.policy.placement._parts.balance import of_pair
+from tracekit.policy.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.fast.kernels import Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel
 from tracekit.replay.fast.kernels._parts import weight_table
-from tracekit.replay.placement._parts.balance import of_pair
-from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 
 
 def make(

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
+from tracekit.policy.placement._parts.paper import ALIKE
+from tracekit.policy.placement.bra import Bra
 from tracekit.replay.fast.kernels import Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel
-from tracekit.replay.placement._parts.paper import ALIKE
-from tracekit.replay.placement.bra import Bra
 
 
 def make(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:

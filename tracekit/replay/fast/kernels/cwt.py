@@ -11,16 +11,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import compiled, compiled_in_any_order
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import compiled, compiled_in_any_order
+from tracekit.cluster.resources import column_of
+from tracekit.policy.placement._parts.measured import known, left_of, measured_fraction, ratio
+from tracekit.policy.placement._parts.topsis import nearness
+from tracekit.policy.placement._parts.weights import CRITERIA, combine, gain_of, of_gains, present
+from tracekit.policy.placement.cwt import Cwt
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.fast.kernels import Kernel, score_pointer
 from tracekit.replay.fast.kernels._parts import inside
-from tracekit.replay.placement._parts.measured import known, left_of, measured_fraction, ratio
-from tracekit.replay.placement._parts.topsis import nearness
-from tracekit.replay.placement._parts.weights import CRITERIA, combine, gain_of, of_gains, present
-from tracekit.replay.placement.cwt import Cwt
-from tracekit.replay.view.snapshot import Snapshot
-from tracekit.replay.workload.resources import column_of
 
 #: Bits of a double: where the exponent begins, what of it is taken off.
 _FRACTION_BITS = 52

@@ -3,13 +3,13 @@
 import dataclasses
 from collections.abc import Sequence
 
-from tracekit.arrays import IntArray
+from tracekit.base.arrays import IntArray
+from tracekit.policy.placement._parts.window import nodes_to_find
+from tracekit.policy.placement.default_scheduler import DefaultScheduler, plugins
+from tracekit.policy.profile import Part
 from tracekit.replay.fast.kernels import Kernel, balanced_allocation
 from tracekit.replay.fast.kernels._formula import formula_kernel
 from tracekit.replay.fast.kernels._weighted import weighted_sum
-from tracekit.replay.placement._parts.window import nodes_to_find
-from tracekit.replay.placement.default_scheduler import DefaultScheduler, plugins
-from tracekit.replay.policy.profile import Part
 
 
 def make(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.placement.first_fit import FirstFit
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
-from tracekit.replay.placement.first_fit import FirstFit
 
 
 def _score(

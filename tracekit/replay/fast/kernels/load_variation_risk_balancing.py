@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
-from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
-from tracekit.replay.placement._parts.trimaran import portion
-from tracekit.replay.placement.load_variation_risk_balancing import (
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.placement._parts.trimaran import portion
+from tracekit.policy.placement.load_variation_risk_balancing import (
     LoadVariationRiskBalancing,
     balanced,
     spread,
 )
-from tracekit.replay.view.snapshot import Snapshot
+from tracekit.policy.view.snapshot import Snapshot
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, pointers
+from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
 
 #: How many terms are views: mean and deviation of cpu together, and of memory.
 _VIEWS = 2

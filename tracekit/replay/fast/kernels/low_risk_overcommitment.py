@@ -8,12 +8,10 @@ import numpy as np
 from llvmlite import ir
 from scipy.special import cython_special
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import compiled
-from tracekit.numba_alone import get_cython_function_address, intrinsic, types
-from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
-from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
-from tracekit.replay.placement._parts.overcommit import (
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import compiled
+from tracekit.base.numba_alone import get_cython_function_address, intrinsic, types
+from tracekit.policy.placement._parts.overcommit import (
     as_score,
     believed,
     beyond_request,
@@ -22,9 +20,11 @@ from tracekit.replay.placement._parts.overcommit import (
     together,
     within,
 )
-from tracekit.replay.placement._parts.trimaran import mu_sigma, portion
-from tracekit.replay.placement.low_risk_overcommitment import NAMES, LowRiskOvercommitment
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.policy.placement._parts.trimaran import mu_sigma, portion
+from tracekit.policy.placement.low_risk_overcommitment import NAMES, LowRiskOvercommitment
+from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
+from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
 
 # The regularised incomplete beta function of scipy, called from compiled code. It is scipy's own
 # machine code, so that the bits are those of ``scipy.special.betainc``.

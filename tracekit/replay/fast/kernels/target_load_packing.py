@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.placement._parts.prediction import expected_milli
+from tracekit.policy.placement.target_load_packing import TargetLoadPacking, packing, then_percent
+from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, placed_pointer, pointers
 from tracekit.replay.fast.kernels._parts import SLACK, ZERO_FROM, ZERO_VIEW, half_away, inside
-from tracekit.replay.placement._parts.prediction import expected_milli
-from tracekit.replay.placement.target_load_packing import TargetLoadPacking, packing, then_percent
-from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: How many terms are views: the fraction of capacity in use before the container.
 _VIEWS = 1

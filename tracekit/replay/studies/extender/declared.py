@@ -6,9 +6,9 @@ Nothing heavy is imported here, since the verb reads it for the command line's h
 from dataclasses import dataclass
 from typing import Annotated
 
-from tracekit import parameters
-from tracekit.parameters import About
-from tracekit.replay.workload.declared import TargetAllocFraction
+from tracekit.base import parameters
+from tracekit.base.parameters import About
+from tracekit.cluster.declared import TargetAllocFraction
 
 Orders = Annotated[int, About("Orders of arrival.", minimum=1)]
 Decisions = Annotated[int, About("Decisions timed in each way.", minimum=1)]

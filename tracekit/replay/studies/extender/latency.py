@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import IntArray
-from tracekit.errors import TracekitError
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.policy.view.usage import SeriesUsage
 from tracekit.replay.engine.decision import decide
 from tracekit.replay.engine.placer import Clock
-from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.view.usage import SeriesUsage
-from tracekit.replay.workload.workload import Workload
 
 #: What the author measured in each way, means of 9 runs.
 PRINTED_MS: Mapping[str, float] = {"default": 0.945, "cached": 4.439, "refetched": 1110.439}

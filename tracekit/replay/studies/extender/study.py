@@ -11,18 +11,18 @@ from dataclasses import asdict
 import numpy as np
 import polars as pl
 
-from tracekit.progress import SILENT, Progress
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.seeds import stream
+from tracekit.base.study import Study
+from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.extender.declared import ExtenderStudy
 from tracekit.replay.studies.extender.latency import PRINTED_MS, decision_times
 from tracekit.replay.studies.placement.frames import use_by_count
-from tracekit.replay.workload.loaders.paper000 import Paper000
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
-from tracekit.study import Study
 
 NAME = "extender"
 POLICIES = ("default_scheduler", "bnp", "cmdn[balanced=true]")

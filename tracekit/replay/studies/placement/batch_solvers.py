@@ -7,12 +7,12 @@ import itertools
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.placement._parts.batch import Batch
-from tracekit.replay.placement._parts.batch_fitness import NO_ROOM
-from tracekit.replay.placement._parts.fitness import FitnessPolicy
-from tracekit.replay.placement._parts.searching import BatchFitness
-from tracekit.replay.view.snapshot import Snapshot
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement._parts.batch_fitness import NO_ROOM
+from tracekit.policy.placement._parts.fitness import FitnessPolicy
+from tracekit.policy.placement._parts.searching import BatchFitness
+from tracekit.policy.view.snapshot import Snapshot
 
 #: The integer program stops here; what it has found by then is not proven to be the best.
 _LIMIT_S = 60.0

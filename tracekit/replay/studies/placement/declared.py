@@ -6,10 +6,10 @@ Nothing heavy is imported here, since verbs read it for the command line's help.
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from tracekit import parameters
-from tracekit.constants import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
-from tracekit.parameters import About
-from tracekit.replay.workload.declared import TargetAllocFraction
+from tracekit.base import parameters
+from tracekit.base.constants import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
+from tracekit.base.parameters import About
+from tracekit.cluster.declared import TargetAllocFraction
 
 Sets = Annotated[int, About("Data sets drawn.", minimum=1)]
 Containers = Annotated[int, About("Containers of each.", minimum=1)]

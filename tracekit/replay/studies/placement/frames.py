@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.bootstrap import mean_interval
-from tracekit.replay.workload.workload import Workload
 
 #: Imbalance is noted each time so many more containers have come.
 EVERY = 100

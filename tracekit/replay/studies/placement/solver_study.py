@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import IntArray
-from tracekit.progress import SILENT, Progress
+from tracekit.base.arrays import IntArray
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.seeds import stream
+from tracekit.base.study import Study
+from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.policy.parse import get_policy, parse_policy
+from tracekit.policy.placement._parts.batch import Batch
+from tracekit.policy.placement._parts.fitness import FitnessPolicy
+from tracekit.policy.placement._parts.searching import BatchFitness, SearchingPolicy
+from tracekit.policy.placement.first_fit_decreasing import FirstFitDecreasing
+from tracekit.policy.search.searches import all_searches
+from tracekit.policy.view.snapshot import Snapshot
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.optimize.searches import all_searches
-from tracekit.replay.placement._parts.batch import Batch
-from tracekit.replay.placement._parts.fitness import FitnessPolicy
-from tracekit.replay.placement._parts.searching import BatchFitness, SearchingPolicy
-from tracekit.replay.placement.first_fit_decreasing import FirstFitDecreasing
-from tracekit.replay.policy.parse import get_policy, parse_policy
 from tracekit.replay.studies.placement.batch_solvers import best_possible, greedy, local_search
 from tracekit.replay.studies.placement.declared import SolverStudy
-from tracekit.replay.view.snapshot import Snapshot
-from tracekit.replay.workload.loaders.paper000 import Paper000
-from tracekit.seeds import stream
-from tracekit.study import Study
 
 NAME = "search_solvers"
 _BUDGETS = (2, 5, 10, 20, 50, 100, 200)

@@ -10,16 +10,21 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.crew.crew import Alone, Crew, OnProgress
-from tracekit.errors import TracekitError
-from tracekit.metrics.imbalance import imbalance
-from tracekit.progress import SILENT, Progress
+from tracekit.analysis.metrics.imbalance import imbalance
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.crew.crew import Alone, Crew, OnProgress
+from tracekit.base.errors import TracekitError
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.seeds import stream
+from tracekit.base.study import Study
+from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.resources import CPU, MEMORY, full_name
+from tracekit.cluster.workload import Workload
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import PlacementPolicy, all_policies
+from tracekit.policy.placement._parts.weights import FOUR
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import fast_placer
-from tracekit.replay.placement import PlacementPolicy, all_policies
-from tracekit.replay.placement._parts.weights import FOUR
-from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.placement.declared import PlacementStudy
 from tracekit.replay.studies.placement.frames import (
     Placed,
@@ -33,11 +38,6 @@ from tracekit.replay.studies.placement.frames import (
     use_by_count,
     use_frame,
 )
-from tracekit.replay.workload.loaders.paper000 import Paper000
-from tracekit.replay.workload.resources import CPU, MEMORY, full_name
-from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
-from tracekit.study import Study
 
 NAME = "search_placement"
 _RESOURCES = {column: name for name, column in FOUR.items()}

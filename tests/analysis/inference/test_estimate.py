@@ -1,0 +1,146 @@
+"""Sizes of containers: planted ones are found, and the fit equals an obvious one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from tracekit.analysis.inference.changes import NodeChanges
+from tracekit.analysis.inference.estimate import Estimate, estimate
+from tracekit.analysis.inference.sums import sums_of
+
+FloatArray = NDArray[np.float64]
+TRUE = np.array([0.04, 0.02, 0.0, 0.08])
+
+
+def generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def cluster(
+    seed: int, *, nodes: int = 60, steps: int = 300, noise: float = 0.002, alike: float = 0.0
+) -> list[NodeChanges]:
+    """Nodes with one container of each service; with ``alike`` near 1 all services move as one."""
+    rng = generator(seed)
+    made = []
+    for key in range(nodes):
+        own = 0.02 * rng.standard_normal((len(TRUE), steps))
+        together = 0.02 * rng.standard_normal(steps)
+        theirs = np.sqrt(1 - alike**2) * own + alike * together
+        made.append(
+            NodeChanges(
+                node_key=key,
+                services=np.array([7, 8, 11, 30]),
+                node={"cpu": TRUE @ theirs + noise * rng.standard_normal(steps)},
+                containers={"cpu": theirs},
+                steps={"cpu": steps},
+            )
+        )
+    return made
+
+
+def fitted(nodes: list[NodeChanges]) -> Estimate:
+    return estimate(sums_of(nodes, ["cpu"])["cpu"], generator(0))
+
+
+def test_the_fit_is_that_of_all_rows_stacked() -> None:
+    nodes = cluster(1)
+    rows = [node.containers["cpu"].T for node in nodes]
+    targets = [node.node["cpu"] for node in nodes]
+    first = np.linalg.lstsq(np.concatenate(rows), np.concatenate(targets))[0]
+    noise = [np.std(y - x @ first, mean=0) for x, y in zip(rows, targets, strict=True)]
+    weighed = np.concatenate([x / own for x, own in zip(rows, noise, strict=True)])
+    found = fitted(nodes)
+    expected = nnls(weighed, np.concatenate([y / n for y, n in zip(targets, noise, strict=True)]))[
+        0
+    ]
+    assert found.size == pytest.approx(expected, abs=1e-9)
+    left = np.concatenate(targets) - np.concatenate(rows) @ expected
+    share = 1 - (left @ left) / np.square(np.concatenate(targets)).sum()
+    assert found.variance_explained_share == pytest.approx(share)
+    scaled = weighed / np.linalg.norm(weighed, axis=0)
+    assert found.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
+
+
+def test_planted_sizes_are_told() -> None:
+    found = fitted(cluster(2))
+    assert found.common_told
+    assert found.told.all()
+    assert found.size == pytest.approx(TRUE, abs=0.003)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    held = [
+        (found.low <= TRUE) & (found.high >= TRUE)
+        for found in (fitted(cluster(seed, steps=60)) for seed in range(60))
+    ]
+    # at the edge of 0 an interval is one-sided; never narrower than 95 %, some are wider
+    assert 0.92 <= np.mean(held) <= 1.0
+
+
+def test_noise_gives_no_sizes() -> None:
+    found = fitted(cluster(3, noise=1.0))
+    assert not found.told.any()
+    assert not found.common_told
+
+
+def test_services_that_move_as_one_are_not_told_apart() -> None:
+    found = fitted(cluster(4, alike=0.9999, noise=0.01))
+    assert found.condition_number > 50
+    assert found.common_told
+    assert not found.told.any()
+
+
+def test_noisy_nodes_weigh_less() -> None:
+    errors = []
+    for seed in range(20):
+        loud = [node for at, node in enumerate(cluster(seed, noise=0.05)) if at % 2]
+        quiet = [node for at, node in enumerate(cluster(seed)) if not at % 2]
+        errors.append(fitted(loud + quiet).size - TRUE)
+    # half of the nodes are quiet: nearly as good as if only they were there
+    alone = [fitted(cluster(seed, nodes=30)).size - TRUE for seed in range(20)]
+    assert np.std(errors) < 1.3 * np.std(alone)
+
+
+def test_an_unlucky_estimate_is_not_called_sure() -> None:
+    """An estimate far below 0 is cut off there, but its interval is judged before."""
+    rng = generator(10)
+    nodes = cluster(10, nodes=30, steps=100)
+    for node in nodes:
+        shift = 0.1 * node.containers["cpu"][3] - 0.06 * node.containers["cpu"][1]
+        node.node["cpu"][:] += shift + 0.014 * rng.standard_normal(100)
+    found = fitted(nodes)
+    assert found.common_told
+    assert (found.size[1], found.low[1]) == (0, 0)
+    assert found.high[1] < 0.5 * found.common
+    assert not found.told[1]
+
+
+def test_use_that_never_changes_has_no_size() -> None:
+    nodes = cluster(5)
+    for node in nodes:
+        node.containers["cpu"][2] = 0.0
+    found = fitted(nodes)
+    assert np.isnan(found.size[2])
+    assert not found.told[2]
+    assert found.told[[0, 1, 3]].all()
+
+
+def test_several_containers_of_a_service_on_a_node_add_up() -> None:
+    nodes = cluster(6)
+    split = [
+        NodeChanges(
+            node_key=node.node_key,
+            services=np.repeat(node.services, 2),
+            node=node.node,
+            containers={"cpu": np.repeat(node.containers["cpu"] / 2, 2, axis=0)},
+            steps=node.steps,
+        )
+        for node in nodes
+    ]
+    assert fitted(split).size == pytest.approx(fitted(nodes).size, abs=1e-12)
+    sums = sums_of(split, ["cpu"])["cpu"]
+    assert sums.hosts().tolist() == [60] * 4
+    assert sums.containers.tolist() == [120] * 4

@@ -1,0 +1,87 @@
+"""Metrics on worked examples and on their edges."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracekit.analysis.metrics.debris_rate import debris_rate
+from tracekit.analysis.metrics.imbalance import imbalance
+from tracekit.analysis.metrics.overload import overload
+from tracekit.analysis.metrics.pearson_r import pearson_r
+from tracekit.analysis.metrics.spread import spread
+from tracekit.analysis.metrics.strength import strength
+from tracekit.analysis.metrics.utilization_difference import utilization_difference
+from tracekit.analysis.metrics.zone import zone
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "metrics.json").read_text())["cases"]
+
+
+def golden(name: str) -> tuple[Any, Any]:
+    return GOLDEN[name]["input"], GOLDEN[name]["expected"]
+
+
+@pytest.mark.parametrize("node", GOLDEN["analytics.zones_and_G"]["input"])
+def test_correlation_zone_and_difference(node: str) -> None:
+    given, expected = golden("analytics.zones_and_G")
+    cpu, memory = given[node]
+    r = pearson_r(cpu, memory)
+    assert float(r) == pytest.approx(float(expected[node]["r"]), abs=1e-9, nan_ok=True)
+    assert str(zone(r)) == expected[node]["zone"]
+    assert str(strength(r)) == expected[node]["band"]
+    assert float(utilization_difference(cpu, memory)) == pytest.approx(expected[node]["G"])
+
+
+def test_zone_and_strength_at_their_edges() -> None:
+    given, expected = golden("analytics.zone_edges")
+    r = [float(value) for value in given["r"]]
+    assert zone(r).tolist() == expected["zone"]
+    assert strength(r).tolist() == expected["band"]
+
+
+def test_debris_rate() -> None:
+    given, expected = golden("analytics.debris")
+    found = [float(debris_rate(case["U"], case["T"], case["lam"])) for case in given["cases"]]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_debris_rate_leaves_out_what_a_node_does_not_have() -> None:
+    assert debris_rate([[5, 3], [0, 3]], [[10, 0], [0, 0]]).tolist()[0] == 0.5
+    assert math.isnan(float(debris_rate([1.0], [0.0])))
+
+
+def test_utilization_difference() -> None:
+    given, expected = golden("analytics.util_diff")
+    assert float(utilization_difference(given["cpu"], given["mem"])) == pytest.approx(expected)
+
+
+def test_imbalance_as_printed() -> None:
+    given, expected = golden("tbesk.imbalance")
+    found = imbalance(given["A"])
+    assert found == pytest.approx(expected["Z"], abs=1e-9)
+    assert float(found.mean()) == pytest.approx(expected["Z_avg"])
+
+
+def test_imbalance_of_the_worked_example() -> None:
+    use = np.array([[0.5, 0.7, 0.6, 0.4], [0.8, 0.8, 0.8, 0.8], [0.2, 0.9, 0.3, 0.6]])
+    assert imbalance(use) == pytest.approx([0.22360679774998, 0.0, 0.54772255750517])
+
+
+def test_spread_is_over_nodes_not_resources() -> None:
+    # cpu 0.2..0.9, memory 0.5..0.6
+    assert spread([[0.2, 0.5], [0.9, 0.6]]) == pytest.approx([0.7, 0.1])
+
+
+def test_overload_counts_only_what_is_beyond() -> None:
+    # cpu: 3 over of 20; memory: none, though one node is nearly empty
+    assert overload([[13, 1], [2, 9]], [[10, 10], [10, 10]]) == pytest.approx([0.15, 0.0])
+
+
+def test_constant_series_have_no_correlation() -> None:
+    level = np.full(100, 0.7)
+    assert np.isnan(pearson_r(level + 1e-13 * np.arange(100), np.linspace(0, 1, 100)))

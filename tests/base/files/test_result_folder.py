@@ -1,0 +1,133 @@
+"""Folders of results: told by a schema, written whole or not at all, never over other things."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.checksums import checksum
+from tracekit.base.files.result_folder import ResultFolder, check_sound, is_sealed
+from tracekit.verbs._verify import Subset, verified
+
+KIND = ResultFolder(what="harvest", schema="tests/harvest/1")
+DOCUMENT = {"schema": "tests/harvest/1", "pears": 3}
+FRAME = pl.DataFrame({"kind": ["pear"]})
+
+
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+#: What is done to a file, by the kind of damage that it is.
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-2]),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"x"),
+    "changed": flipped,
+}
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_document_frames_and_more(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    KIND.write(out, DOCUMENT, {"fruit": FRAME, "left out": None},
+               more=lambda made: (made / "extra.txt").touch())  # fmt: skip
+    assert files(out) == ["extra.txt", "fruit.parquet", "manifest.json"]
+    told = json.loads((out / "manifest.json").read_text())
+    assert is_sealed(told)
+    assert not is_sealed({**told, "pears": 4})
+    sums = {name: checksum(out / name) for name in ("extra.txt", "fruit.parquet")}
+    rest = {name: value for name, value in told.items() if name != "seal"}
+    assert rest == {**DOCUMENT, "files": ["extra.txt", "fruit.parquet"], "checksums": sums}
+    assert pl.read_parquet(out / "fruit.parquet").equals(FRAME)
+    assert KIND.holds(out)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["fruit.parquet", "manifest.json"])
+def test_every_damage_is_found_with_its_kind(tmp_path: Path, damage: str, name: str) -> None:
+    KIND.write(tmp_path, DOCUMENT, {"fruit": FRAME, "timing": FRAME})
+    check_sound(tmp_path)
+    found = verified(tmp_path, Subset()).document()
+    assert (found["damaged"], found["verified"]) == ([], 2)
+    path = tmp_path / name
+    DAMAGE[damage](path)
+    if name != "manifest.json":
+        with pytest.raises(TracekitError, match=r"fruit\.parquet is damaged"):
+            KIND.sound(tmp_path)
+        whole = verified(tmp_path, Subset()).document()["damaged"]
+        assert [(one["path"], one["kind"]) for one in whole] == [(name, damage)]
+        # of two shares one has the file
+        shares = [verified(tmp_path, Subset(at, 2)).document()["damaged"] for at in (1, 2)]
+        assert sorted(shares) == [[], whole]
+    elif damage != "gone":
+        (one,) = verified(tmp_path, Subset()).document()["damaged"]
+        assert one["path"] == name
+
+
+def test_one_of_its_kind_is_replaced_but_for_what_others_put_there(tmp_path: Path) -> None:
+    KIND.write(tmp_path / "out", DOCUMENT, {"old": FRAME})
+    (tmp_path / "out" / "report.html").write_text("mine")
+    (tmp_path / "out" / "notes").mkdir()
+    (tmp_path / "out" / "notes" / "one.txt").write_text("mine too")
+    for _ in range(2):
+        KIND.write(tmp_path / "out", DOCUMENT, {"new": FRAME})
+        assert files(tmp_path / "out") == ["manifest.json", "new.parquet", "notes", "report.html"]
+    assert (tmp_path / "out" / "report.html").read_text() == "mine"
+    assert (tmp_path / "out" / "notes" / "one.txt").read_text() == "mine too"
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    KIND.write(tmp_path / "out", DOCUMENT, {})
+    (tmp_path / "out" / "link").symlink_to(tmp_path / "elsewhere")
+    KIND.write(tmp_path / "out", DOCUMENT, {})
+    assert (tmp_path / "out" / "link").is_symlink()
+
+
+def test_of_a_folder_that_lists_no_files_nothing_stays(tmp_path: Path) -> None:
+    """Written before files were listed: its frames are not those of what takes its place."""
+    KIND.write(tmp_path / "out", DOCUMENT, {"old": FRAME})
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(DOCUMENT))
+    KIND.write(tmp_path / "out", DOCUMENT, {"new": FRAME})
+    assert files(tmp_path / "out") == ["manifest.json", "new.parquet"]
+
+
+def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    KIND.write(tmp_path / "out", DOCUMENT, {"old": FRAME})
+    with pytest.raises(ValueError, match="nan"):
+        KIND.write(tmp_path / "out", {**DOCUMENT, "pears": float("nan")}, {"new": FRAME})
+    assert files(tmp_path / "out") == ["manifest.json", "old.parquet"]
+    assert files(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "tests/harvest/2"}'])
+def test_anything_else_is_left_alone(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    assert not KIND.holds(tmp_path)
+    with pytest.raises(TracekitError, match="exists and is not a harvest, it is left as it is"):
+        KIND.write(tmp_path, DOCUMENT, {})
+    assert (tmp_path / "manifest.json").read_text() == text
+
+
+def test_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(TracekitError, match="is not a harvest"):
+        KIND.check_free(tmp_path / "out")
+
+
+def test_an_empty_folder_is_free(tmp_path: Path) -> None:
+    KIND.check_free(tmp_path)
+    KIND.write(tmp_path / "out", DOCUMENT, {})
+    assert files(tmp_path / "out") == ["manifest.json"]

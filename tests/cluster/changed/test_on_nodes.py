@@ -1,0 +1,203 @@
+"""A workload on some of its nodes, and with more containers."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from constraint_support import constrained
+from facts_support import the
+from hypothesis import given, reject
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.seeds import stream
+from tracekit.cluster.changed.multiplied import multiplied, scale_of
+from tracekit.cluster.changed.on_nodes import beside_daemons, on_nodes
+from tracekit.cluster.constraints.about_others import Spread
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.workload import Workload
+
+
+def pinned_load() -> Workload:
+    """Three nodes; c0 is the daemon of n0, c1 that of n2, c2 stays on n2, c3 goes anywhere."""
+    background = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    rows = [(0, 9000, 10 + at, 1, node) for at, node in enumerate([0, 2, 2, 1])]
+    load = workload([(100, 100), (200, 100), (300, 100)], rows, background=background)
+    return dataclasses.replace(
+        load,
+        pinned=np.array([0, 2, 2, -1]),
+        daemon=np.array([True, True, False, False]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "containers", "pinned", "recorded"),
+    [
+        ([0, 1, 2], ["c0", "c1", "c2", "c3"], [0, 2, 2, -1], [0, 2, 2, 1]),
+        ([0, 1], ["c0", "c2", "c3"], [0, -1, -1], [0, -1, 1]),
+        ([2, 1], ["c1", "c2", "c3"], [0, 0, -1], [0, 0, 1]),
+        ([1], ["c2", "c3"], [-1, -1], [-1, 0]),
+    ],
+)
+def test_daemons_go_with_their_node(
+    nodes: list[int], containers: list[str], pinned: list[int], recorded: list[int]
+) -> None:
+    load = pinned_load()
+    made = on_nodes(load, np.array(nodes))
+    assert made.node_ids == tuple(f"n{at}" for at in nodes)
+    assert made.capacity.tolist() == load.capacity[nodes].tolist()
+    assert list(made.container_ids) == containers
+    assert made.pinned is not None
+    assert made.pinned.tolist() == pinned
+    assert made.recorded_node.tolist() == recorded
+    assert made.use_at(0)[0].tolist() == [(10 + int(name[1:])) / 2 for name in containers]
+
+
+def test_what_no_container_explains_is_spread_over_the_nodes_that_stay() -> None:
+    load = dataclasses.replace(pinned_load(), reserved=np.array([[0, 40], [0, 60], [0, 25]]))
+    made = on_nodes(load, np.array([2, 0]))
+    # node 1 used 1, 4, 7, 10 millicores; of n2 289.5 are free on average, of n0 95.5
+    gone = load.background[0, :, 1]
+    free = np.array([300 - 6.5, 100 - 4.5])
+    wanted = load.background[0][:, [2, 0]] + np.multiply.outer(gone, free / free.sum())
+    assert made.background[0] == pytest.approx(wanted, rel=1e-6)
+    # 60 bytes were kept for it: 75 and 60 of 135 are free there
+    assert made.reserved is not None
+    assert made.reserved.tolist() == [[0, 25 + 33], [0, 40 + 26]]
+
+
+@given(some.integers(0, 2**32 - 1))
+def test_no_load_is_lost_with_a_node(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nodes = int(rng.integers(1, 6))
+    background = rng.uniform(0, 120, (2, 3, nodes)).astype(np.float32)
+    load = workload([(100, 100)] * nodes, [(0, 9000, 10, 10)], background=background, steps=3)
+    kept = rng.permutation(nodes)[: int(rng.integers(1, nodes + 1))]
+    made = on_nodes(load, kept)
+    before, after = (one.background.sum(axis=2, dtype=np.float64) for one in (load, made))
+    assert after == pytest.approx(before, rel=1e-5)
+    if len(kept) == nodes:
+        assert made.background.tolist() == load.background[:, :, kept].tolist()
+
+
+def test_daemons_leave_the_rest_of_their_nodes() -> None:
+    load = pinned_load()
+    found = beside_daemons(load)
+    assert found.container_ids == ("c2", "c3")
+    assert found.node_ids == load.node_ids
+    assert found.allocatable.tolist() == [[90, 99], [200, 100], [289, 99]]
+    used = [[5.0, 0.0, 5.5], [0.5, 0.0, 0.5]]
+    wanted = load.background + np.array(used, dtype=np.float32)[:, None]
+    assert found.background.tolist() == wanted.tolist()
+
+
+def test_a_daemon_that_comes_later_keeps_no_room() -> None:
+    load = pinned_load()
+    late = dataclasses.replace(load, arrival_ms=np.array([5, 9, 9, 9]))
+    assert beside_daemons(late).allocatable.tolist() == [[90, 99], [200, 100], [300, 100]]
+
+
+@given(some.integers(0, 2**32 - 1))
+def test_constraints_say_the_same_of_the_nodes_that_stay(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    load = constrained(workload([(100, 100)] * 5, [(0, 9000, 10, 10)] * 8), rng)
+    kept = np.flatnonzero(rng.random(5) < 0.6)
+    if load.constraints is None or not len(kept):
+        reject()
+    # a spread is over the domains there are: with fewer nodes it asks for something else
+    parts = tuple(one for one in load.constraints.parts if not isinstance(one, Spread))
+    load = dataclasses.replace(load, daemon=None, constraints=Constraints(parts=parts))
+    if not parts:
+        reject()
+    whole = Constraints(parts=parts).keeper(5)
+    few = on_nodes(load, kept).constraints
+    assert few is not None
+    part = few.keeper(len(kept))
+    for index in range(8):
+        open_whole, open_part = whole.open(index), part.open(index)
+        assert open_whole is not None
+        assert open_part is not None
+        assert open_part.tolist() == open_whole[kept].tolist()
+        place = int(rng.integers(len(kept)))
+        whole.add(index, int(kept[place]))
+        part.add(index, place)
+
+
+@given(some.integers(100, 400), some.integers(1, 60))
+def test_the_number_of_containers_is_exact(hundredths: int, containers: int) -> None:
+    load = workload([(100, 100)], [(at * 10, 9000, 10, 10) for at in range(containers)])
+    scale = scale_of(hundredths / 100)
+    made = multiplied(load, scale, stream(1, "replicas"))
+    assert scale == Fraction(hundredths, 100)
+    assert made.containers == containers * hundredths // 100
+    assert (np.diff(made.arrival_ms) >= 0).all()
+
+
+@given(some.lists(some.integers(1, 90), min_size=20, max_size=60), some.integers(0, 9))
+def test_what_is_requested_grows_by_the_scale_however_it_is_listed(
+    sizes: list[int], seed: int
+) -> None:
+    load = workload([(100, 100)], [(at, 9000, size, 1) for at, size in enumerate(sizes)])
+    made = multiplied(load, Fraction(13, 10), stream(seed, "replicas"))
+    grown = made.request[:, 0].sum() - load.request[:, 0].sum()
+    # of sizes in order one in so many is copied: the sum is off by the range of sizes at most
+    assert abs(grown - 0.3 * sum(sizes)) <= 2 * (max(sizes) - min(sizes)) + max(sizes)
+
+
+@pytest.mark.parametrize("large", [0, 9])
+def test_a_large_container_among_ten_is_copied_as_often_wherever_it_stands(large: int) -> None:
+    """Of every ten one is 16 times as large; the load of 250 becomes 325."""
+    rows = [(at, 9000, 16 if at % 10 == large else 1, 1) for at in range(100)]
+    made = multiplied(workload([(100, 100)], rows), Fraction(13, 10), stream(0, "replicas"))
+    assert made.containers == 130
+    assert made.request[:, 0].sum() == pytest.approx(325, abs=16)
+    grown = the(made.remarks, "multiplied")
+    assert (grown.value, grown.about["before"]) == (130, 100)
+
+
+def test_replicas_are_their_originals_and_daemons_stay_alone() -> None:
+    made = multiplied(pinned_load(), Fraction(2), stream(1, "replicas"))
+    assert made.container_ids == ("c0", "c1", "c2", "c3", "c2+1", "c3+1")
+    assert made.request[:, 0].tolist() == [10, 11, 12, 13, 12, 13]
+    assert made.use_at(1)[0].tolist() == [5, 5.5, 6, 6.5, 6, 6.5]
+    assert made.pinned is not None
+    assert made.pinned.tolist() == [0, 2, 2, -1, -1, -1]
+
+
+def test_gangs_stay_in_one_piece() -> None:
+    load = workload([(100, 100)], [(0, 9000, 1, 1)] * 3)
+    load = dataclasses.replace(load, gang=np.array([0, 0, -1]))
+    made = multiplied(load, Fraction(2), stream(1, "replicas"))
+    assert made.gang is not None
+    assert made.gang.tolist() == [0, 0, 0, 0, -1, -1]
+
+
+@pytest.mark.parametrize("scale", [0, -1.5, float("inf"), float("nan")])
+def test_what_is_no_scale(scale: float) -> None:
+    with pytest.raises(TracekitError, match="is no number above 0"):
+        scale_of(scale)
+
+
+def test_prices_go_with_their_nodes() -> None:
+    load = dataclasses.replace(pinned_load(), price_per_hour=np.array([1.0, np.nan, 3.0]))
+    assert on_nodes(load, np.array([2, 0])).price_per_hour is not None
+    assert np.asarray(on_nodes(load, np.array([2, 0])).price_per_hour).tolist() == [3.0, 1.0]
+
+
+def test_use_grows_as_requests_do_where_these_are_equal() -> None:
+    """24 alike by request, of which two are busy: whoever is drawn, 1.25 times is used."""
+    rows = [(0, 9000, 10, 10)] * 24
+    load = workload([(1000, 1000)] * 4, rows)
+    busy = np.where(np.arange(24) % 12 == 5, 12, 1)
+    load = dataclasses.replace(load, usage=load.usage * busy.astype(np.float32))
+    whole = load.usage[0].sum()
+    for seed in range(12):
+        made = multiplied(load, scale_of(1.25), stream(seed, "replicas"))
+        used = sum(float(made.use_at(step)[0].sum()) for step in range(len(made.times_ms)))
+        assert used / whole == pytest.approx(1.25, abs=0.26)
+        cpu = next(one for one in made.remarks if one.about.get("resource") == "CPU")
+        assert cpu.about["use_times"] == pytest.approx(used / whole, rel=1e-5)

@@ -1,0 +1,247 @@
+"""Rules about other pods, held to a slow reading of the pods' own JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from pod_oracle import REQUIRED, open_to
+from replay_support import Row, workload
+
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.constraints.build import constraints_of, not_held
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.intake.sources.own._kubernetes import rules
+from tracekit.policy.parse import parse_policy
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
+from tracekit.replay.fast.choose import fast_placer, rows_placer
+
+Thing = dict[str, Any]
+KEYS = ("zone", "kubernetes.io/hostname", "rack")
+NAMES = some.sampled_from("ab")
+worn = some.dictionaries(some.sampled_from(["app", "tier"]), NAMES)
+expression = some.fixed_dictionaries({
+    "key": some.sampled_from(["app", "tier"]),
+    "operator": some.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
+    "values": some.lists(NAMES, max_size=2),
+})  # fmt: skip
+selector = some.one_of(
+    some.none(),
+    some.fixed_dictionaries({"matchLabels": worn}),
+    some.fixed_dictionaries({"matchExpressions": some.lists(expression, max_size=2)}),
+)
+term = some.fixed_dictionaries(
+    {"topologyKey": some.sampled_from(KEYS), "labelSelector": selector},
+    optional={"namespaces": some.lists(NAMES, max_size=2), "namespaceSelector": some.just({})},
+)
+terms = some.fixed_dictionaries({REQUIRED: some.lists(term, max_size=2)})
+spread = some.fixed_dictionaries(
+    {
+        "topologyKey": some.sampled_from(KEYS),
+        "labelSelector": selector,
+        "maxSkew": some.integers(1, 2),
+        "whenUnsatisfiable": some.sampled_from(["DoNotSchedule", "ScheduleAnyway"]),
+    },
+    optional={
+        "minDomains": some.integers(1, 3),
+        "nodeAffinityPolicy": some.sampled_from(["Honor", "Ignore"]),
+    },
+)
+port = some.fixed_dictionaries(
+    {"hostPort": some.integers(80, 81)},
+    optional={
+        "protocol": some.sampled_from(["TCP", "UDP"]),
+        "hostIP": some.sampled_from(["0.0.0.0", "10.0.0.1", "10.0.0.2"]),  # noqa: S104
+    },
+)
+spec = some.fixed_dictionaries(
+    {},
+    optional={
+        "affinity": some.fixed_dictionaries(
+            {}, optional={"podAffinity": terms, "podAntiAffinity": terms}
+        ),
+        "topologySpreadConstraints": some.lists(spread, max_size=2),
+        "nodeSelector": some.fixed_dictionaries({"zone": NAMES}),
+        "containers": some.lists(
+            some.fixed_dictionaries({"ports": some.lists(port, max_size=2)}), max_size=1
+        ),
+    },
+)
+pods = some.lists(some.tuples(NAMES, worn, spec), min_size=1, max_size=7)
+zones = some.lists(some.tuples(NAMES, some.booleans()), min_size=1, max_size=5)
+moves = some.lists(some.tuples(some.integers(0, 6), some.integers(0, 5)), max_size=12)
+
+
+def pod(namespace: str, labels: Thing, inside: Thing) -> Thing:
+    return {"metadata": {"name": "p", "namespace": namespace, "labels": labels}, "spec": inside}
+
+
+def nodes_of(zones: list[tuple[str, bool]]) -> list[Thing]:
+    """Nodes with a zone each; some have a rack."""
+    found = []
+    for at, (zone, racked) in enumerate(zones):
+        labels = {"zone": zone, "kubernetes.io/hostname": f"n{at}"}
+        found.append({"metadata": {"labels": labels | ({"rack": zone} if racked else {})}})
+    return found
+
+
+def built(nodes: list[Thing], some_pods: list[Thing]) -> Constraints | None:
+    frame = pl.DataFrame({
+        "node": [f"n{at}" for at in range(len(nodes))],
+        "labels": [json.dumps(one["metadata"]["labels"]) for one in nodes],
+    })  # fmt: skip
+    return constraints_of(
+        frame,
+        None,
+        containers(some_pods),
+        None,
+        request=np.zeros((len(some_pods), 2), dtype=np.int64),
+        capacity=np.ones((len(nodes), 2), dtype=np.int64),
+    )
+
+
+def containers(some_pods: list[Thing]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "container": f"c{at}",
+                "namespace": one["metadata"]["namespace"],
+                "labels": json.dumps(one["metadata"]["labels"]),
+                "rules": rules.among(one),
+                "host_ports": rules.host_ports(one["spec"]),
+                "selector": rules.selector(one["spec"]),
+            }
+            for at, one in enumerate(some_pods)
+        ],
+        schema_overrides=dict.fromkeys(("rules", "host_ports", "selector"), pl.String),
+    )
+
+
+@settings(max_examples=100)
+@given(zones, pods, moves)
+def test_a_node_is_open_where_kubernetes_would_leave_it_open(
+    zones: list[tuple[str, bool]], drawn: list[tuple[str, Thing, Thing]],
+    moves: list[tuple[int, int]],
+) -> None:  # fmt: skip
+    # a rule by what no node states is left out, so one of them has a rack
+    nodes, some_pods = nodes_of([("a", True), *zones]), [pod(*one) for one in drawn]
+    made = built(nodes, some_pods)
+    keeper = None if made is None else made.keeper(len(nodes))
+    where: dict[int, int] = {}
+    for index, target in [(0, 99), *moves]:
+        if index < len(some_pods) and target < len(nodes) and keeper is not None:
+            if index in where:
+                keeper.remove(index, where.pop(index))
+            else:
+                keeper.add(index, target)
+                where[index] = target
+        running = [(some_pods[i], nodes[at]) for i, at in where.items()]
+        for asked in sorted(set(range(len(some_pods))) - set(where)):
+            wanted = some_pods[asked]["spec"].get("nodeSelector", {})
+            expected = [
+                open_to(some_pods[asked], node, nodes, running)
+                and all(node["metadata"]["labels"].get(k) == v for k, v in wanted.items())
+                for node in nodes
+            ]
+            found = None if keeper is None else keeper.open(asked)
+            assert expected == ([True] * len(nodes) if found is None else found.tolist())
+
+
+WEB = {"matchLabels": {"app": "web"}}
+ZONE = {"topologyKey": "zone", "labelSelector": WEB}
+
+
+def load_of(some_pods: list[Thing], zones: str, room: int = 9) -> Any:
+    nodes = nodes_of([(zone, True) for zone in zones])
+    rows: list[Row] = [(100 + at, 9000, 1, 1) for at in range(len(some_pods))]
+    load = workload([(room, room)] * len(nodes), rows)
+    return dataclasses.replace(load, constraints=built(nodes, some_pods))
+
+
+def placed(load: Any, policy: str = "first_fit") -> list[int]:
+    found: list[list[int]] = []
+    placers: tuple[MakePlacer, ...] = (PlainPlacer, rows_placer, fast_placer)
+    for placer in placers:
+        rng = np.random.default_rng(1)
+        outcome = Engine(load, parse_policy(policy), rng, placer=placer).run()
+        found.append(outcome.node.tolist())
+    assert found[0] == found[1] == found[2]
+    return found[0]
+
+
+def required(kind: str, *some_terms: Thing) -> Thing:
+    return {"affinity": {kind: {REQUIRED: list(some_terms)}}}
+
+
+def test_who_wants_to_be_near_another_gets_in_once_that_one_is_there() -> None:
+    follower = pod("a", {"app": "cache"}, required("podAffinity", ZONE))
+    beside = pod("a", {}, required("podAntiAffinity", {**ZONE, "labelSelector": {}}))
+    load = load_of([follower, pod("a", {"app": "web"}, {"nodeSelector": {"zone": "b"}})], "ab")
+    assert placed(load) == [1, 1]
+    assert placed(load_of([follower, beside], "ab")) == [-1, 0]
+
+
+def test_each_zone_gets_its_share_and_who_waits_for_balance_gets_in() -> None:
+    even: Thing = {"topologySpreadConstraints": [
+        {**ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}  # fmt: skip
+    web = {"app": "web"}
+    load = load_of([pod("a", web, even)] * 6, "aab")
+    assert np.bincount([int(node == 2) for node in placed(load)]).tolist() == [3, 3]
+    # the second in zone a waits until one that only runs in b has come
+    near: Thing = {**even, "nodeSelector": {"zone": "a"}}
+    near["topologySpreadConstraints"][0]["nodeAffinityPolicy"] = "Ignore"
+    late = pod("a", web, {"nodeSelector": {"zone": "b"}})
+    assert placed(load_of([pod("a", web, near)] * 2, "ab")) == [0, -1]
+    assert placed(load_of([*[pod("a", web, near)] * 3, late], "ab")) == [0, 0, -1, 1]
+
+
+def test_ports_and_rules_of_others_close_nodes_for_every_policy() -> None:
+    takes = {"containers": [{"ports": [{"hostPort": 80}]}]}
+    assert placed(load_of([pod("a", {}, takes)] * 3, "ab"), "least_allocated") == [0, 1, -1]
+    alone = pod("a", {}, required("podAntiAffinity", {**ZONE, "topologyKey": KEYS[1]}))
+    web = pod("a", {"app": "web"}, {})
+    assert placed(load_of([alone, web, pod("b", {"app": "web"}, {})], "ab")) == [0, 1, 0]
+
+
+def test_a_rule_by_what_no_node_states_is_counted() -> None:
+    made = containers([pod("a", {}, required("podAffinity", {**ZONE, "topologyKey": "row"}))] * 2)
+    assert not_held(pl.DataFrame({"node": ["n"]}), made) == {
+        "containers_not_held_podAffinity_by_row": 2
+    }
+
+
+MORE = {"key": "a", "operator": "Gt", "values": ["1"]}
+GREATER = json.dumps([{"kind": "podAffinity", "topologyKey": "z", "selector": [MORE]}])
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "why"),
+    [
+        ("rules", "{", "container 'c0' has rules {"),
+        ("rules", '[{"kind": "near"}]', "expected rules of a kind: podAntiAffinity"),
+        ("rules", '[{"kind": "podAffinity"}]', "expected a topologyKey"),
+        ("rules", '[{"kind": "topologySpread", "topologyKey": "z", "maxSkew": 0}]', "maxSkew"),
+        ("rules", GREATER, "operator 'Gt' is none of In, NotIn, Exists, DoesNotExist"),
+        ("labels", "[1]", "container 'c0' has labels [1]: expected an object"),
+        ("host_ports", "http", "expected ports such as 80/TCP, found 'http'"),
+    ],
+)
+def test_what_cannot_be_is_named(column: str, text: str, why: str) -> None:
+    sound = {"container": "c0", "rules": '[{"kind": "podAffinity", "topologyKey": "node"}]'}
+    with pytest.raises(TracekitError) as raised:
+        constraints_of(
+            pl.DataFrame({"node": ["n"]}),
+            None,
+            pl.DataFrame([{**sound, column: text}]),
+            None,
+            request=np.zeros((1, 2), dtype=np.int64),
+            capacity=np.ones((1, 2), dtype=np.int64),
+        )
+    assert why in str(raised.value)

@@ -1,0 +1,92 @@
+"""Why selectors and taints close nodes: the reasons are together what is closed, in words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.cluster.constraints import reasons
+from tracekit.cluster.constraints.allowed import Suited
+from tracekit.cluster.constraints.labels import Labels
+from tracekit.cluster.constraints.reasons import told
+
+NODES = pl.DataFrame(
+    {
+        "node": ["n0", "n1", "n2", "n3"],
+        "labels": ['{"disk": "ssd", "cpus": "8"}', '{"disk": "hdd"}', '{"old": "yes"}', None],
+        "taints": [None, '[{"key": "own", "effect": "NoExecute"}]', None, None],
+        "state": ["ready", "ready", "closed", "ready"],
+    }
+)
+
+
+def _suited(*asked: object, tolerations: object = None) -> Suited:
+    texts = [json.dumps(one) for one in asked]
+    bears = None if tolerations is None else json.dumps(tolerations)
+    rows = {"container": texts, "selector": texts, "tolerations": [bears] * len(texts)}
+    containers = pl.DataFrame(rows, schema_overrides={"tolerations": pl.String})
+    return Suited(Labels(NODES), NODES, containers)
+
+
+def _one(key: str, operator: str, *values: str) -> dict[str, object]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"disk": "ssd"}, ["3 nodes lack the label disk=ssd"]),
+        ([[_one("disk", "In", "ssd", "hdd")]], ["2 nodes lack the label disk=ssd or hdd"]),
+        ([[_one("disk", "NotIn", "hdd")]], ["1 node has the label disk=hdd"]),
+        ([[_one("disk", "Exists")]], ["2 nodes lack the label disk"]),
+        ([[_one("old", "DoesNotExist")]], ["1 node has the label old"]),
+        ([[_one("cpus", "Gt", "4")]], ["3 nodes lack the label cpus above 4"]),
+        ([[_one("metadata.name", "In", "n1")]], ["3 nodes are not n1"]),
+        (
+            [[_one("disk", "Exists"), _one("old", "Exists")]],
+            ["2 nodes lack the label disk", "3 nodes lack the label old"],
+        ),
+        (
+            [[_one("disk", "In", "ssd"), _one("old", "DoesNotExist")], [_one("old", "Exists")]],
+            ["2 nodes meet none of: disk=ssd and no old | old"],
+        ),
+    ],
+)
+def test_selectors(asked: object, expected: list[str]) -> None:
+    part = _suited(asked).selectors()
+    assert part is not None
+    found = part.why(0, 4)
+    assert [told(reason, int(mask.sum())) for reason, mask in found.items()] == expected
+    assert (np.logical_or.reduce(list(found.values())) == ~part.keeper(4).open(0)).all()
+
+
+def test_taints_and_cordons() -> None:
+    part = _suited({}).taints()
+    assert part is not None
+    found = part.why(0, 4)
+    assert list(found) == ["have the taint own:NoExecute", "are cordoned"]
+    assert (np.logical_or.reduce(list(found.values())) == ~part.keeper(4).open(0)).all()
+    bears = _suited({}, tolerations=[{"key": "own", "operator": "Exists"}]).taints()
+    assert bears is not None
+    assert list(bears.why(0, 4)) == ["are cordoned"]
+
+
+def test_they_go_with_containers_and_nodes() -> None:
+    part = _suited({"disk": "ssd"}, {"disk": "hdd"}).selectors()
+    assert part is not None
+    some = part.taken(np.array([1])).on(np.array([1, 3]))
+    assert {name: mask.tolist() for name, mask in some.why(0, 2).items()} == {
+        "lack the label disk=hdd": [False, True]
+    }
+
+
+def test_too_many_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reasons, "_MOST", 0)
+    part = _suited({"disk": "ssd"}).selectors()
+    assert part is not None
+    assert part.reasons is None
+    assert list(part.why(0, 4)) == ["selector"]
+    assert told("selector", 3) == "3 nodes are closed by selector"

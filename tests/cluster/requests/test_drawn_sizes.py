@@ -1,0 +1,165 @@
+"""Inferred sizes with their doubt: what is drawn, and that the measured use of nodes stays."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracekit.answer.repeat import repeat_replay
+from tracekit.base.arrays import FloatArray
+from tracekit.base.seeds import stream
+from tracekit.cluster.arrivals import rearranged, with_drawn_sizes
+from tracekit.cluster.changed.multiplied import multiplied
+from tracekit.cluster.doubt import SizeDoubt
+from tracekit.cluster.shared import shared
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.intake.ingest import ingest
+from tracekit.policy.entrant import parse_entrant
+from tracekit.synth import write
+
+GIB = 2**30
+
+
+def doubt_of(group: np.ndarray, groups: int, **changed: object) -> SizeDoubt:
+    """CPU told of the even groups, and nothing of memory."""
+    told = np.zeros((groups, 2), dtype=np.bool_)
+    told[::2, 0] = True
+    nothing = np.full(groups, np.nan)
+    made = SizeDoubt(
+        group=group,
+        size=np.stack([np.full(groups, 4000.0), nothing], axis=1),
+        low=np.stack([np.where(told[:, 0], 3000.0, 0.0), nothing], axis=1),
+        high=np.stack([np.where(told[:, 0], 5000.0, 9000.0), nothing], axis=1),
+        told=told,
+        common=np.array([4000.0, np.nan]),
+        common_low=np.array([3500.0, np.nan]),
+        common_high=np.array([4500.0, np.nan]),
+        spread=np.array([0.4, 0.0]),
+        limit_factor=1.5,
+        of_use=True,
+    )
+    return dataclasses.replace(made, **changed)  # type: ignore[arg-type]
+
+
+def test_told_sizes_come_from_the_normal_distribution_of_their_interval() -> None:
+    doubt = doubt_of(np.arange(20_000), 20_000)
+    drawn = doubt.drawn(stream(0, "sizes"))
+    told = drawn[::2, 0]
+    assert told.mean() == pytest.approx(4000, rel=0.01)
+    assert ((told >= 3000) & (told <= 5000)).mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_untold_sizes_lie_around_the_common_one_within_what_is_not_ruled_out() -> None:
+    doubt = doubt_of(np.arange(20_000), 20_000)
+    other = doubt.drawn(stream(1, "sizes"))[1::2, 0]
+    assert np.median(other) == pytest.approx(4000, rel=0.15)
+    assert other.max() <= 9000
+    assert np.log(other[other < 9000]).std() == pytest.approx(0.4, rel=0.15)
+    # the common size is drawn too
+    medians = [np.median(doubt.drawn(stream(at, "m"))[1::2, 0]) for at in range(100)]
+    assert np.std(medians) == pytest.approx(1000 / (2 * 1.96), rel=0.2)
+
+
+def test_sizes_are_above_nothing_and_what_is_not_inferred_stays_so() -> None:
+    drawn = doubt_of(np.arange(50), 50, low=np.full((50, 2), -90_000.0)).drawn(stream(2, "s"))
+    assert (drawn[:, 0] >= 400).all()
+    assert np.isnan(drawn[:, 1]).all()
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Workload:
+    """A workload with doubt about CPU, two groups of services."""
+    folder = tmp_path_factory.mktemp("drawn")
+    write(folder / "trace", preset="tiny", seed=2, tables=["node", "resource"])
+    ingest(folder / "trace", folder / "store")
+    plain = source_of(folder / "store", None).load()
+    names, group = np.unique(np.array(plain.services), return_inverse=True)
+    return dataclasses.replace(
+        plain, doubt=doubt_of(group, len(names), node_use=node_use(plain).astype(np.float32))
+    )
+
+
+def own_use(load: Workload) -> FloatArray:
+    """Use of each node by the containers recorded there, shape (2, steps, nodes)."""
+    found = np.zeros(load.background.shape)
+    for step in range(len(load.times_ms)):
+        use = np.nan_to_num(load.use_at(step))
+        for resource in range(2):
+            np.add.at(found[resource, step], load.recorded_node, use[resource])
+    return found
+
+
+def node_use(load: Workload) -> FloatArray:
+    return np.asarray(load.background + own_use(load))
+
+
+def test_use_is_drawn_with_sizes_and_nodes_keep_theirs(load: Workload) -> None:
+    made = with_drawn_sizes(load, stream(3, "draw"))
+    assert load.doubt is not None
+    assert load.doubt.node_use is not None
+    factor = made.request[:, 0] / load.request[:, 0]
+    each = [np.unique(factor[np.array(load.services) == name]) for name in set(load.services)]
+    assert all(len(one) == 1 for one in each)
+    assert len(np.unique(factor)) > 5
+    np.testing.assert_allclose(made.usage[0], load.usage[0] * factor, rtol=1e-3)
+    np.testing.assert_array_equal(made.usage[1], load.usage[1])
+    np.testing.assert_array_equal(made.request[:, 1], load.request[:, 1])
+    assert (made.limit[:, 0] == np.ceil(made.request[:, 0] * 1.5)).all()
+    # what a node used was measured: whatever containers take, the rest is its background
+    rest = np.maximum(load.doubt.node_use - own_use(made), 0)
+    np.testing.assert_allclose(made.background, rest, rtol=1e-4, atol=1.0)
+    np.testing.assert_allclose(node_use(made)[0].sum(), node_use(load)[0].sum(), rtol=0.02)
+
+
+def test_the_same_seed_draws_the_same(load: Workload) -> None:
+    one, other = (rearranged(load, stream(4, "arrivals")) for _ in range(2))
+    another = rearranged(load, stream(5, "arrivals"))
+    np.testing.assert_array_equal(one.request, other.request)
+    np.testing.assert_array_equal(one.usage, other.usage)
+    assert np.sort(one.request[:, 0]).tolist() != np.sort(another.request[:, 0]).tolist()
+
+
+def test_without_doubt_nothing_is_drawn(load: Workload) -> None:
+    plain = dataclasses.replace(load, doubt=None)
+    made = rearranged(plain, stream(4, "arrivals"))
+    assert np.sort(made.request[:, 0]).tolist() == np.sort(plain.request[:, 0]).tolist()
+    assert made.usage is plain.usage
+
+
+def test_replicas_are_drawn_with_their_originals(load: Workload) -> None:
+    made = with_drawn_sizes(multiplied(load, Fraction(2), stream(1, "replicas")), stream(6, "draw"))
+    again = with_drawn_sizes(load, stream(6, "draw"))
+    sizes = dict(zip(again.container_ids, again.request[:, 0], strict=True))
+    for name, asked in zip(made.container_ids, made.request[:, 0], strict=True):
+        assert asked == sizes[name.split("+")[0]]
+    # replicas bring no measured use with them
+    np.testing.assert_allclose(made.background, again.background, rtol=1e-5, atol=1.0)
+
+
+def test_a_shared_workload_has_its_doubt(load: Workload, tmp_path: Path) -> None:
+    with shared(load, tmp_path / "shared") as there:
+        same = there.load()
+    assert load.doubt is not None
+    assert same.doubt is not None
+    np.testing.assert_array_equal(same.doubt.group, load.doubt.group)
+    np.testing.assert_array_equal(
+        with_drawn_sizes(same, stream(7, "d")).usage, with_drawn_sizes(load, stream(7, "d")).usage
+    )
+
+
+def test_repeats_cover_the_doubt_of_sizes(load: Workload) -> None:
+    """Use of the fullest node differs from order to order more than without doubt."""
+
+    def spread(of: Workload) -> float:
+        run = repeat_replay(of, [parse_entrant("observed")], seed=1, repeats=8)
+        assert run.repeats is not None
+        return float(np.std(run.repeats["imbalance_mean"].to_numpy()))
+
+    # production's placement is the same in every order: without doubt nothing differs
+    tight = spread(dataclasses.replace(load, doubt=None))
+    assert spread(load) > 10 * tight

@@ -1,0 +1,217 @@
+"""A list of what runs knows who stayed; and who is on a node is there before anybody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from facts_support import causes, the
+from kubernetes_support import CREATED_MS, Object, container, listed, node, owned, pod, written
+
+from tracekit.base.seeds import stream
+from tracekit.cluster.sized.tables import is_sized
+from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.cluster.workload import Workload
+from tracekit.intake.ingest import ingest
+from tracekit.policy.parse import parse_policy
+from tracekit.replay.runs.run import replay
+from tracekit.store import open_store
+
+HOUR_MS = 3_600_000
+
+
+def _load(folder: Path, objects: list[Object], *assume: str) -> Workload:
+    folder.mkdir(exist_ok=True)
+    ingest(written(folder / "cluster.json", listed(*objects)), folder / "store")
+    return workload_from_sizes(
+        open_store(folder / "store"), sized_assumptions(assume), stream(0, "test")
+    )
+
+
+def _pod(name: str, hour: int, cores: int, **spec: Any) -> Object:
+    created = {"creationTimestamp": f"2026-01-01T{hour:02}:00:00Z"}
+    waits = {} if "nodeName" in spec else {"status": {"phase": "Pending"}}
+    return pod(name, meta=created, containers=[container(str(cores))], **waits, **spec)
+
+
+GROWN = [node("n1"), *(_pod(f"web-{hour}", hour, 1, nodeName="n1") for hour in range(8))]
+
+
+def test_who_stayed_was_there_at_the_beginning(tmp_path: Path) -> None:
+    load = _load(tmp_path, GROWN, "arrival_span_ms=60000")
+    assert int(load.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
+    assert load.arrival_ms.max() <= load.settled_ms < CREATED_MS + 8 * HOUR_MS
+    assert load.quantities["arrivals"] == "assumed"
+    assert causes(load.remarks) == ["from_the_beginning"]
+
+
+def test_the_recorded_arrivals_can_be_had(tmp_path: Path) -> None:
+    load = _load(tmp_path, GROWN, "arrivals=recorded")
+    assert load.arrival_ms.tolist() == [CREATED_MS + hour * HOUR_MS for hour in range(8)]
+    assert load.quantities["arrivals"] == "recorded"
+    assert not load.remarks
+
+
+@pytest.mark.slow
+def test_where_most_depart_it_is_a_history(tmp_path: Path) -> None:
+    ended = {"phase": "Succeeded", "containerStatuses": [
+        {"name": "main", "state": {"terminated": {"finishedAt": "2026-01-01T12:00:00Z"}}}
+    ]}  # fmt: skip
+    jobs = [
+        pod(f"job-{at}", meta={"creationTimestamp": f"2026-01-01T{at:02}:00:00Z"}, status=ended,
+            nodeName="n1")
+        for at in range(9)
+    ]  # fmt: skip
+    load = _load(tmp_path, [*GROWN, *jobs])
+    assert int(load.times_ms[0]) == CREATED_MS
+    assert load.quantities["arrivals"] == "recorded"
+    few = _load(tmp_path / "few", [*GROWN, *jobs[:3]])
+    assert int(few.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
+
+
+def _cluster() -> list[Object]:
+    return [
+        _pod("big", 0, 7, nodeName="n1"),
+        _pod("waits", 0, 2),
+        _pod("urgent", 0, 2, priority=1000),
+        pod("agent", meta=owned("DaemonSet", "agent"), nodeName="n1"),
+    ]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 0, 3, 2), (2, 1, 3, 0)])
+def test_nobody_takes_the_room_of_one_who_is_there(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """One that waits and is listed first was placed on what was taken; priority made it worse."""
+    pods = _cluster()
+    load = _load(tmp_path, [node("n1"), *(pods[at] for at in order)], "start=observed")
+    run = replay(load, [parse_policy("first_fit")], seed=0)
+    placed = run.placements.filter(policy="first_fit")
+    where = dict(placed.select("container", "node").iter_rows())
+    assert where["default/big"] == where["default/agent"] == "n1"
+    assert where["default/waits"] is where["default/urgent"] is None
+    row = run.summary.filter(policy="first_fit").row(0, named=True)
+    assert row["overloaded_node_steps"] == 0
+    assert row["cpu_max_fraction"] == pytest.approx(7.5 / 8)
+
+
+def test_one_that_waits_longest_hides_nobody_who_runs(tmp_path: Path) -> None:
+    load = _load(
+        tmp_path,
+        [node("n1"), _pod("waits", 0, 2), _pod("big", 1, 7, nodeName="n1")],
+        "start=observed",
+    )
+    pinned = dict(zip(load.container_ids, load.pinned.tolist(), strict=True))  # type: ignore[union-attr]
+    assert pinned == {"default/big": 0, "default/waits": -1}
+
+
+_TINY = {"cpu": "1m", "memory": "1Mi", "pods": "110"}
+
+
+def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> None:
+    objects = [
+        node("fast", labels={"disk": "ssd"}, taints=[{"key": "own", "effect": "NoSchedule"}]),
+        node("slow"),
+        pod("free"),
+        pod("lost", nodeSelector={"disk": "tape"}),
+        pod("picky", nodeSelector={"disk": "ssd"}),
+        pod("let-in", nodeSelector={"disk": "ssd"}, tolerations=[{"operator": "Exists"}]),
+        node("tiny", labels={"disk": "tape"}, allocatable=_TINY),
+    ]
+    load = _load(tmp_path, objects)
+    assert sorted(load.container_ids) == ["default/free", "default/let-in"]
+    assert load.facts["containers_set_aside_shut_out"] == 2
+    # nothing stands in for the use of who is not replayed
+    assert (
+        load.facts["containers_with_request_as_use"] == load.facts["containers_without_usage"] == 2
+    )
+    shut_out = the(load.remarks, "shut_out")
+    assert (shut_out.value, shut_out.about["names"]) == (2, "default/lost, default/picky")
+    # the one that has it is too small, and is not counted among those that lack it
+    assert shut_out.about["why"] == (
+        "2 nodes lack the label disk=tape, 1 node has the taint own:NoSchedule, 1 node is too small"
+    )
+
+
+def _asking(name: str, **spec: Any) -> Object:
+    asked = container("1")
+    asked["resources"]["requests"]["nvidia.com/gpu"] = "1"
+    return pod(name, containers=[asked], **spec)
+
+
+def test_who_asks_for_what_no_node_has_is_named(tmp_path: Path) -> None:
+    """Its request was dropped with the column, and it was placed as if it had asked for nothing."""
+    waits = _asking("train", status={"phase": "Pending"})
+    objects = [node("n1"), pod("free", nodeName="n1"), waits]
+    load = _load(tmp_path, objects, "waiting=place")
+    assert load.container_ids == ("default/free",)
+    about = {"names": "default/train", "resources": "gpu"}
+    assert dict(the(load.remarks, "lacking").about) == about
+    assert load.facts["containers_set_aside_lacking"] == 1
+
+
+def test_where_one_ran_with_it_what_nodes_have_of_it_is_not_recorded(tmp_path: Path) -> None:
+    objects = [node("n1"), _asking("ran", nodeName="n1"), _asking("train")]
+    load = _load(tmp_path, objects, "waiting=place")
+    assert set(load.container_ids) == {"default/ran", "default/train"}
+
+
+def test_pods_that_request_nothing_are_placed_on_nodes_as_large_as_they_are(tmp_path: Path) -> None:
+    """They went the way of traces that record no sizes."""
+    objects = [node("n1"), node("n2")]
+    objects += [pod(f"p{at}", containers=[{"name": "main"}], nodeName="n1") for at in range(4)]
+    load = _load(tmp_path, objects)
+    assert is_sized(open_store(tmp_path / "store"))
+    assert load.capacity[:, :2].tolist() == [[8000, 32 << 30]] * 2
+    assert load.request[:, :2].tolist() == [[0, 0]] * 4
+    assert load.facts["containers_without_request"] == 4
+
+
+def test_one_on_a_node_that_nobody_lists_takes_no_room_that_is_taken(tmp_path: Path) -> None:
+    objects = [node("n1"), _pod("lost", 0, 2, nodeName="away"), _pod("big", 1, 7, nodeName="n1")]
+    load = _load(tmp_path, objects, "start=observed")
+    run = replay(load, [parse_policy("first_fit")], seed=0)
+    placed = run.placements.filter(policy="first_fit")
+    where = dict(placed.select("container", "node").iter_rows())
+    assert where["default/big"] == "n1"
+    assert where.get("default/lost") is None
+
+
+def test_arrivals_that_were_asked_for_as_before_are_assumed(tmp_path: Path) -> None:
+    load = _load(tmp_path, GROWN, "arrivals=before")
+    assert load.quantities["arrivals"] == "assumed"
+    assert not load.remarks
+
+
+@pytest.mark.slow
+def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
+    objects = [*GROWN, _pod("train", 6, 4)]
+    load = _load(tmp_path, objects)
+    assert "default/train" not in load.container_ids
+    assert load.containers == 8
+    left_out = the(load.remarks, "waiting_left_out")
+    assert (left_out.about["service"], left_out.about["requested_cores"]) == ("default/train", 4)
+    assert left_out.about["since"] == "2026-01-01 06:00 UTC"
+    assert load.facts["containers_left_waiting"] == 1
+    assert "containers_left_waiting_too_large" not in load.facts
+    huge = _load(tmp_path / "huge", [*objects, _pod("huge", 6, 400)])
+    assert huge.facts["containers_left_waiting_too_large"] == 1
+    placed = _load(tmp_path / "placed", objects, "waiting=place")
+    assert "default/train" in placed.container_ids
+    stayed = _load(tmp_path / "stayed", objects, "start=observed")
+    assert "default/train" in stayed.container_ids
+    for load in (placed, stayed):
+        assert the(load.remarks, "waiting_placed").about["service"] == "default/train"
+        assert "waiting_left_out" not in causes(load.remarks)
+
+
+def test_who_waited_and_fits_nowhere_is_not_said_to_be_placed(tmp_path: Path) -> None:
+    objects = [*GROWN, _pod("train", 6, 4), _pod("vast", 6, 400)]
+    load = _load(tmp_path, objects, "start=observed")
+    assert the(load.remarks, "too_large").about["names"] == "default/vast"
+    placed = the(load.remarks, "waiting_placed")
+    assert (placed.value, placed.about["service"]) == (1, "default/train")
+
+
+def test_where_most_wait_they_are_what_is_to_be_placed(tmp_path: Path) -> None:
+    load = _load(tmp_path, [node("n1"), _pod("a", 0, 1, nodeName="n1"), _pod("b", 1, 1)])
+    assert set(load.container_ids) == {"default/a", "default/b"}

@@ -1,0 +1,200 @@
+"""Recorded use of network and disk: a store and a folder measure it alike, and limits see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from facts_support import the
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import fact_of
+from tracekit.cli import run
+from tracekit.cluster.parquet.workload import workload_from_parquet
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.intake.ingest import ingest
+
+STEP_MS = 30_000
+STEPS = 4
+GIB = 2**30
+NODES, CONTAINERS = 3, 9
+
+
+def folder(path: Path, **more: list[int] | list[str]) -> Path:
+    """Production puts five times the network that is asked for on its nodes, and more over time."""
+    path.mkdir()
+    pl.DataFrame(
+        {
+            "node": [f"n{at}" for at in range(NODES)],
+            "cpu_milli": [8000] * NODES,
+            "memory_bytes": [32 * GIB] * NODES,
+            "disk_bytes": [200 * 10**9] * NODES,
+            "net_kbit_per_s": [10**6] * NODES,
+        }
+    ).write_parquet(path / "nodes.parquet")
+    at = range(CONTAINERS)
+    pl.DataFrame(
+        {
+            "container": [f"c{one}" for one in at],
+            "service": [f"s{one % 2}" for one in at],
+            "node": [f"n{one % NODES}" for one in at],
+            "arrival_ms": [0] * CONTAINERS,
+            "departure_ms": pl.Series([None] * CONTAINERS, dtype=pl.Int64),
+            "cpu_milli": [1000] * CONTAINERS,
+            "memory_bytes": [GIB] * CONTAINERS,
+            "disk_bytes": [10**10 * (one % 4 + 1) for one in at],
+            "net_kbit_per_s": [50_000 * (one % 3 + 1) for one in at],
+            **more,
+        }
+    ).write_parquet(path / "containers.parquet")
+    rows = [
+        (f"c{one}", step * STEP_MS, 500.0, 5e8, disk(one), network(one, step))
+        for one in at
+        for step in range(STEPS)
+    ]
+    names = ["container", "time_ms", "cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s"]
+    pl.DataFrame(rows, schema=names, orient="row").write_parquet(path / "usage.parquet")
+    return path
+
+
+def disk(one: int) -> float | None:
+    """Nothing is known of the disk of one of them."""
+    return None if one == 4 else 1.4e10 * (one % 4 + 1)
+
+
+def network(one: int, step: int) -> float:
+    return 5 * 50_000.0 * (one % 3 + 1) * (1 + 0.1 * step)
+
+
+def stored(tmp_path: Path) -> Workload:
+    ingest(folder(tmp_path / "cluster"), tmp_path / "store")
+    settings = ("arrival_span_ms=0",)
+    return source_of(tmp_path / "store", None, assume=settings, seed=0).load()
+
+
+def summary(out: Path) -> pl.DataFrame:
+    return pl.read_parquet(out / "summary.parquet").filter(pl.col("policy") == "observed")
+
+
+def test_a_store_and_a_folder_measure_what_plain_sums_say(tmp_path: Path) -> None:
+    ingest(folder(tmp_path / "cluster"), tmp_path / "store")
+    asked = ("--policy", "best_fit", "--repeat", "1", "--out")
+    assume = ("--assume", "arrival_span_ms=0")
+    assert run(["replay", str(tmp_path / "store"), *asked, str(tmp_path / "a"), *assume]) == 0
+    assert (
+        run(
+            [
+                "replay",
+                "--workload",
+                str(tmp_path / "cluster"),
+                *asked,
+                str(tmp_path / "b"),
+                *assume,
+            ]
+        )
+        == 0
+    )
+    every = range(CONTAINERS)
+    fullest = max(
+        sum(network(one, STEPS - 1) for one in every if one % NODES == node) / 10**6
+        for node in range(NODES)
+    )
+    # of the one whose disk is not recorded what it requests counts: 10 GB
+    on_disk = [
+        sum(disk(one) or 10**10 for one in every if one % NODES == node) / 2e11
+        for node in range(NODES)
+    ]
+    for out in ("a", "b"):
+        found = summary(tmp_path / out).row(0, named=True)
+        assert found["network_max_fraction"] == pytest.approx(fullest)
+        assert found["disk_max_fraction"] == pytest.approx(max(on_disk))
+        assert found["overloaded_node_steps"] == found["network_overload_node_steps"] > 0
+        document = json.loads((tmp_path / out / "manifest.json").read_text())["workload"]
+        assert document["quantities"]["use of network"] == "recorded"
+        assert document["quantities"]["use of disk of 1 of 9 containers"] == "assumed"
+        further = the(map(fact_of, document["remarks"]), "further_use")
+        assert further.about["resources"] == "disk and network"
+    measured = [name for name in summary(tmp_path / "a").columns if name.startswith("network_")]
+    assert summary(tmp_path / "a")[measured].equals(summary(tmp_path / "b")[measured])
+
+
+def test_a_store_and_a_folder_have_the_same_use(tmp_path: Path) -> None:
+    one, other = stored(tmp_path), workload_from_parquet(tmp_path / "cluster")
+    assert one.resources == other.resources
+    assert one.further_used == other.further_used == (2, 3)
+    found = []
+    for load in (one, other):
+        assert load.further_usage is not None
+        order = np.argsort(load.container_ids)
+        found.append(load.further_usage[:, :, load.columns_of(order)])
+    assert np.array_equal(found[0], found[1], equal_nan=True)
+
+
+def test_a_limit_on_network_is_on_what_is_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(folder(tmp_path / "cluster"))
+    asked = ("--workload", path, "--policy", "worst_fit", "--repeat", "1")
+    assert run(["nodes", *asked, "--limit", "network_max_fraction <= 0.9", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    (needed,) = (one for one in facts if one["kind"] == "nodes_needed")
+    assert (needed["because"], needed["measure"]) == ("none_holds", "network_max_fraction")
+    assert needed["about"]["breaks_at_fraction"] == pytest.approx(2.275, abs=1e-3)
+
+
+def test_containers_without_cpu_or_memory_keep_their_network(tmp_path: Path) -> None:
+    path = folder(tmp_path / "cluster")
+    used = pl.read_parquet(path / "usage.parquet")
+    silent = pl.col("container").is_in(["c1", "c7"])
+    used.with_columns(
+        pl.when(~silent).then(name).alias(name) for name in ("cpu_milli", "memory_bytes")
+    ).write_parquet(path / "usage.parquet")
+    ingest(path, tmp_path / "store")
+    load = source_of(tmp_path / "store", None, assume=("arrival_span_ms=0",), seed=0).load()
+    assert load.further_usage is not None
+    for name in ("c1", "c2", "c7"):
+        its = load.columns_of(np.array([load.container_ids.index(name)]))[0]
+        expected = [network(int(name[1:]), step) for step in range(STEPS)]
+        assert load.further_usage[1, :, its].tolist() == pytest.approx(expected)
+
+
+def test_columns_that_nobody_reads_are_named(tmp_path: Path) -> None:
+    path = folder(tmp_path / "cluster", min_member=[4] * CONTAINERS)
+    used = pl.read_parquet(path / "usage.parquet").with_columns(gpu=pl.lit(0.5))
+    used.write_parquet(path / "usage.parquet")
+    unread = workload_from_parquet(path).remarks[-2:]
+    assert [(one.because, one.about["names"], one.about["file"]) for one in unread] == [
+        ("columns_unread", "min_member", "containers.parquet"),
+        ("columns_unread", "gpu", "usage.parquet"),
+    ]
+    ingest(path, tmp_path / "store")
+    load = source_of(tmp_path / "store", None, assume=(), seed=0).load()
+    assert the(load.remarks, "further_without_size").about["resources"] == "gpu"
+
+
+def test_a_folder_has_priorities_and_gangs(tmp_path: Path) -> None:
+    asked = {"priority": [100, *[0] * 8], "gang": ["g"] * 3 + [""] * 6, "gang_minimum": [2] * 9}
+    path = folder(tmp_path / "cluster", **asked)  # type: ignore[arg-type]
+    rows = pl.read_parquet(path / "containers.parquet")
+    rows = rows.with_columns(gang=pl.when(pl.col("gang") != "").then("gang"))
+    rows.write_parquet(path / "containers.parquet")
+    load = workload_from_parquet(path)
+    assert load.priority is not None
+    assert load.gang is not None
+    assert load.gang_minimum is not None
+    assert load.priority.tolist() == [100] + [0] * 8
+    assert load.gang.tolist() == [0] * 3 + [-1] * 6
+    assert load.gang_minimum.tolist() == [2] * 3 + [0] * 6
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("priority", "expected Int64"), ("gang_minimum", "expected Int64")]
+)
+def test_a_rule_of_another_type_is_refused(name: str, said: str, tmp_path: Path) -> None:
+    path = folder(tmp_path / "cluster", **{name: ["high"] * CONTAINERS})
+    with pytest.raises(TracekitError, match=f"column {name} is String, {said}"):
+        workload_from_parquet(path)

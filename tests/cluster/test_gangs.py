@@ -1,0 +1,157 @@
+"""Gangs: all of a service's containers run, or none."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as some
+from replay_support import Row, workload
+from workload_support import parquet_folder
+
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.gangs import runs, with_gangs
+from tracekit.cluster.source import source_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.parse import parse_policy
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import PlainPlacer
+from tracekit.replay.fast.choose import fast_placer, rows_placer
+from tracekit.replay.runs.one import in_order
+from tracekit.replay.runs.run import replay
+
+POLICIES = ["first_fit", "least_allocated", "random", "cwt", "target_load_packing"]
+shapes = some.tuples(some.integers(0, 3000), some.integers(10, 70), some.integers(10, 70))
+
+
+def ganged(nodes: list[tuple[int, int]], rows: list[Row]) -> Workload:
+    """Services s0, s1, s2 in turn; containers that stay to the end are exchangeable."""
+    load = workload(nodes, rows)
+    exchangeable = load.departure_ms >= 4000
+    usage = load.usage.copy()
+    usage[:, :, exchangeable] = (load.request[exchangeable] * 0.5).T[:, None, :]
+    return with_gangs(dataclasses.replace(load, exchangeable=exchangeable, usage=usage))
+
+
+def test_a_gang_arrives_together_at_its_earliest_time() -> None:
+    load = ganged([(100, 100)], [(at * 10, 9000, 1, 1) for at in range(6)])
+    assert load.services == ("s0", "s0", "s1", "s1", "s2", "s2")
+    assert load.arrival_ms.tolist() == [0, 0, 10, 10, 20, 20]
+    assert load.gang is not None
+    assert runs(load.gang) == [(0, 2), (2, 4), (4, 6)]
+
+
+def test_without_room_for_all_none_runs_and_later_all_do() -> None:
+    """c0 and c3 of s0 need 120 of the node together; c1, which leaves at 2 s, is in the way."""
+    rows: list[Row] = [(5, 9000, 60, 1), (0, 2000, 50, 1), (4000, 9000, 1, 1), (5, 9000, 60, 1)]
+    load = ganged([(120, 100)], rows)
+    run = replay(load, [parse_entrant("first_fit")], seed=0)
+    placed = run.steps.filter(run.steps["policy"] == "first_fit")["placed"].to_list()
+    assert placed == [1, 1, 2, 2]  # c1 alone; then the gang, as soon as c1 has left
+    times = dict(run.placements.select("container", "time_ms").iter_rows())
+    assert times["c0"] == times["c3"] == 2000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+@given(rows=some.lists(shapes, min_size=4, max_size=14), seed=some.integers(0, 9))
+def test_every_engine_admits_whole_gangs_and_the_same(
+    policy: str, rows: list[tuple[int, int, int]], seed: int
+) -> None:
+    given_rows: list[Row] = [
+        (at, 9000 if n % 4 else at + 1500, cpu, memory) for n, (at, cpu, memory) in enumerate(rows)
+    ]
+    try:
+        load = ganged([(150, 150)] * 3, given_rows)
+    except TracekitError:  # no two of a service are there from the start
+        reject()
+    found = []
+    for placer in (PlainPlacer, rows_placer, fast_placer):
+        engine = Engine(load, parse_policy(policy), np.random.default_rng(seed), placer=placer)
+        outcome = engine.run()
+        found.append((outcome.node.tolist(), outcome.time_ms.tolist()))
+        assert load.gang is not None
+        for gang in set(load.gang[load.gang >= 0].tolist()):
+            assert len({node < 0 for node in outcome.node[load.gang == gang].tolist()}) == 1
+    assert found[0] == found[1] == found[2]
+
+
+def test_another_order_keeps_gangs_together() -> None:
+    load = ganged([(100, 100)], [(at * 10, 9000, 1, 1) for at in range(9)])
+    again = in_order(load, 5)
+    assert sorted(again.container_ids) == sorted(load.container_ids)
+    assert again.gang is not None
+    for gang in set(again.gang.tolist()):
+        assert len(set(again.arrival_ms[again.gang == gang].tolist())) == 1
+    assert (np.diff(again.arrival_ms) >= 0).all()
+
+
+def test_containers_of_no_known_service_are_no_gang() -> None:
+    load = workload([(100, 100)], [(0, 9000, 1, 1)] * 4)
+    load = dataclasses.replace(
+        load, services=("?", "?", "s", "s"), exchangeable=np.ones(4, dtype=np.bool_)
+    )
+    made = with_gangs(load)
+    assert made.gang is not None
+    assert made.gang.tolist() == [-1, -1, made.gang.max(), made.gang.max()]
+    with pytest.raises(TracekitError, match="states no service: --gang has nothing to make"):
+        with_gangs(dataclasses.replace(load, services=("?",) * 4))
+    with pytest.raises(TracekitError, match="has no service with several containers that were"):
+        with_gangs(dataclasses.replace(load, services=("a", "b", "c", "d")))
+
+
+@pytest.mark.parametrize("span_ms", [0, 600_000])
+def test_a_folder_makes_gangs_of_who_was_there_whatever_the_span(
+    span_ms: int, tmp_path: Path
+) -> None:
+    """With a span of 0 nobody was said to have been there; a store took the same."""
+    names, no_node = ["a0", "a1", "a2"], pl.Series([None] * 3, dtype=pl.String)
+    folder = parquet_folder(
+        tmp_path / "load",
+        nodes={"node": ["n0"], "cpu_milli": [4000], "memory_bytes": [1000]},
+        containers={
+            "container": names, "service": ["a"] * 3,
+            "node": no_node,  # type: ignore[dict-item]
+            "arrival_ms": [-1000] * 3,
+            "departure_ms": [900_000, None, None], "cpu_milli": [2000] * 3,
+            "memory_bytes": [1] * 3,
+        },
+        usage={
+            "container": ["a1"] * 61, "time_ms": list(range(0, 3_600_001, 60_000)),
+            "cpu_milli": [500.0] * 61, "memory_bytes": [1.0] * 61,
+        },
+        background=None,
+    )  # fmt: skip
+    source = source_of(None, folder, assume=[f"arrival_span_ms={span_ms}"], gangs=True)
+    load = source.load()
+    assert load.gang is not None
+    assert sorted(set(load.gang.tolist())) == [0]
+    # a0 leaves after 15 minutes, while all wait: the others are the gang that is left
+    outcome = Engine(load, parse_policy("first_fit"), np.random.default_rng(0)).run()
+    at_ms = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
+    assert at_ms == {"a0": -1, "a1": 900_000, "a2": 900_000}
+
+
+def test_gangs_of_the_source_stay_as_they_are_in_every_order() -> None:
+    """Those that came together do so again; those that came one after the other may."""
+    load = workload([(100, 100)], [(at * 10, 9000, 1, 1) for at in (0, 0, 0, 1, 2, 2)])
+    free = np.array([True, False, True, True, True, True])
+    load = dataclasses.replace(
+        load, gang=np.array([7, -1, 7, 4, 4, -1]), gang_minimum=np.array([2, 0, 2, 1, 1, 0]),
+        pinned=np.array([-1, 0, -1, -1, -1, -1]), priority=np.arange(6), exchangeable=free,
+        usage=np.ones_like(load.usage),
+    )  # fmt: skip
+    assert with_gangs(load) is load
+    for seed in range(9):
+        again = in_order(load, seed)
+        at = [again.container_ids.index(name) for name in load.container_ids]
+        for name in ("gang", "gang_minimum", "pinned", "priority"):
+            assert getattr(again, name)[at].tolist() == getattr(load, name).tolist()
+        assert again.gang is not None
+        assert len(set(again.arrival_ms[again.gang == 7].tolist())) == 1
+        assert (np.diff(again.arrival_ms) >= 0).all()

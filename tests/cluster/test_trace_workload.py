@@ -1,0 +1,316 @@
+"""From usage tables to a workload: axis, gaps, arrivals, background, assumptions."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from plain_trace import workload_from_frames
+from usage_store import usage_store
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.seeds import stream
+from tracekit.cluster.arrivals import rearranged
+from tracekit.cluster.assumptions import Assumptions, parse_assumptions
+from tracekit.cluster.trace import matrix, survey
+from tracekit.cluster.trace.workload import workload_from_store
+from tracekit.cluster.workload import Workload
+
+S = 30_000
+SMALL = {"node_cpu_cores": 10.0, "node_memory_bytes": 1000, "request_cpu_cores": 2.0,
+         "request_memory_bytes": 100}  # fmt: skip
+
+
+def nodes(rows: Sequence[tuple[int | None, str | None, float, float]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        rows,
+        schema={"time_ms": pl.Int64, "node": pl.String, "cpu_fraction": pl.Float64,
+                "memory_fraction": pl.Float64},
+        orient="row",
+    )  # fmt: skip
+
+
+def containers(rows: Sequence[tuple[int, str, str | None, float, float]]) -> pl.DataFrame:
+    """Rows of (time, container, node, cpu, memory); the service is the container's first letter."""
+    return pl.DataFrame(
+        [(time, name[0], name, node, cpu, memory) for time, name, node, cpu, memory in rows],
+        schema={"time_ms": pl.Int64, "service": pl.String, "container": pl.String,
+                "node": pl.String, "cpu_fraction": pl.Float64, "memory_fraction": pl.Float64},
+        orient="row",
+    )  # fmt: skip
+
+
+def made(node_rows: Sequence[Any], container_rows: Sequence[Any], **assumed: Any) -> Workload:
+    assumptions = Assumptions(**{**SMALL, "edge_steps": 0, "arrival": "trace", **assumed})
+    return of_frames([nodes(node_rows)], [containers(container_rows)], assumptions)
+
+
+def of_frames(
+    node_parts: list[pl.DataFrame],
+    container_parts: list[pl.DataFrame],
+    assumptions: Assumptions,
+    seed: int = 0,
+) -> Workload:
+    """The workload of a store of these parts; that of their rows as frames must be the same."""
+    load = from_parts(node_parts, container_parts, assumptions, seed)
+    plain = from_rows(node_parts, container_parts, assumptions, seed)
+    assert_same(load, plain)
+    return load
+
+
+def from_parts(
+    node_parts: list[pl.DataFrame],
+    container_parts: list[pl.DataFrame],
+    assumptions: Assumptions,
+    seed: int = 0,
+) -> Workload:
+    """Of a store, with few rows in a row group and few that are sorted at once."""
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(survey, "_SORTED_ROWS", 9):
+        store = usage_store(Path(folder), node_parts, container_parts, group_rows=7)
+        return workload_from_store(store, assumptions, stream(seed, "workload"))
+
+
+def from_rows(
+    node_parts: list[pl.DataFrame],
+    container_parts: list[pl.DataFrame],
+    assumptions: Assumptions,
+    seed: int = 0,
+) -> Workload:
+    """Of frames, in the plain way."""
+    return workload_from_frames(
+        pl.concat(node_parts), pl.concat(container_parts), assumptions, stream(seed, "workload")
+    )
+
+
+def assert_same(load: Workload, plain: Workload) -> None:
+    """Every field to the last bit, but the name and the quantities, which only a store has."""
+    for field in dataclasses.fields(Workload):
+        if field.name not in ("name", "quantities"):
+            ours, theirs = (getattr(one, field.name) for one in (load, plain))
+            if isinstance(ours, np.ndarray):
+                assert ours.dtype == theirs.dtype, field.name
+                np.testing.assert_array_equal(ours, theirs, err_msg=field.name)
+            else:
+                assert ours == theirs, field.name
+
+
+STEADY = [(at * S, name, "n1", 0.5, 0.25) for name in ("a1", "b1") for at in range(5)]
+
+
+def test_sizes_requests_and_usage() -> None:
+    load = made([(at * S, "n1", 0.5, 0.5) for at in range(5)], STEADY)
+    assert load.step_ms == S
+    assert load.times_ms.tolist() == [0, S, 2 * S, 3 * S, 4 * S]
+    assert load.capacity.tolist() == [[10_000, 1000]]
+    assert load.request.tolist() == [[2000, 100]] * 2
+    assert load.limit.tolist() == [[3000, 150]] * 2
+    assert load.usage[:, :, 0].tolist() == [[1000.0] * 5, [25.0] * 5]
+    assert sorted(load.services) == ["a", "b"]
+    # 0.5 of the node less two containers of 1000 millicores, 25 bytes
+    assert load.background[:, 0, 0].tolist() == [3000.0, 450.0]
+
+
+def test_background_is_never_negative_and_zero_where_not_measured() -> None:
+    load = made([(0, "n1", 0.01, 0.01), (S, "n1", 0.01, 0.01)], [*STEADY, (0, "c1", "n2", 1, 1)])
+    assert load.node_ids == ("n1", "n2")
+    assert load.background.tolist() == np.zeros((2, 5, 2)).tolist()
+    assert load.facts["nodes_without_usage"] == 1
+
+
+def test_gaps_are_held_between_first_and_last_sample() -> None:
+    rows = [(0, "a1", "n1", 0.1, 0.1), (S, "a1", "n1", 0.2, 0.1), (3 * S, "a1", "n1", 0.4, 0.1)]
+    load = made([], [*STEADY, *[(t, "c1", node, cpu, m) for t, _, node, cpu, m in rows]])
+    at = load.container_ids.index("c1")
+    assert load.usage[0, :, at].tolist() == pytest.approx([200, 400, 400, 800, np.nan], nan_ok=True)
+    assert load.departure_ms[at] == 4 * S
+    assert load.facts["container_steps_held"] == 1
+
+
+def test_a_stray_timestamp_does_not_stretch_the_axis() -> None:
+    node_rows = [(at * S, f"n{n}", 0.5, 0.5) for n in range(50) for at in range(5)]
+    load = made([(35_820_000, "n1", 0.5, 0.5), *node_rows], STEADY)
+    assert len(load.times_ms) == 5
+    assert load.facts["rows_stray"] == 1
+
+
+def test_a_long_outage_is_no_stray() -> None:
+    late = [(time + 100 * S, *rest) for time, *rest in STEADY]
+    load = made([], [*STEADY, *late])
+    assert load.times_ms[-1] == 104 * S
+    assert load.facts["rows_stray"] == 0
+
+
+def test_a_thin_sample_keeps_the_grid_of_its_times() -> None:
+    """Six containers with one sample each, one with two: five steps apart is no step."""
+    rows = [(at * S, f"a{at}", "n1", 0.5, 0.5) for at in range(6)]
+    assert made([], [*rows, (5 * S, "a0", "n1", 0.5, 0.5)]).step_ms == S
+
+
+def test_incomplete_rows_are_left_out_and_counted() -> None:
+    load = made([(None, "n1", 0.5, 0.5), (0, None, 0.5, 0.5)], [*STEADY, (0, "c", None, 1, 1)])
+    assert load.containers == 2
+    assert load.facts["rows_incomplete"] == 3
+
+
+def test_nothing_to_replay() -> None:
+    with pytest.raises(TracekitError, match="no container to replay"):
+        made([(0, "n1", 0.5, 0.5)], [])
+
+
+def test_spread_arrivals_share_the_span_in_seeded_order() -> None:
+    rows = [(at * S, f"a{n}", "n1", 0.5, 0.5) for n in range(4) for at in range(10)]
+    load = made([], rows, arrival="spread", arrival_span_ms=4000)
+    assert load.arrival_ms.tolist() == [0, 1000, 2000, 3000]
+    assert load.settled_ms == 3000
+    assert set(load.departure_ms.tolist()) == {10 * S}
+    other = of_frames([nodes([])], [containers(rows)], Assumptions(arrival="spread"), seed=5)
+    assert load.container_ids != other.container_ids
+    assert sorted(load.container_ids) == sorted(other.container_ids)
+
+
+def test_who_shares_the_span_may_share_it_in_another_order() -> None:
+    """a1 and b1 are there throughout; c1 comes later and keeps its time."""
+    rows = [*STEADY, *((at * S, "c1", "n1", 0.5, 0.25) for at in (2, 3, 4))]
+    load = made([], rows, arrival="spread", arrival_span_ms=2 * S)
+    free = dict(zip(load.container_ids, load.exchangeable, strict=True))  # type: ignore[arg-type]
+    assert free == {"a1": True, "b1": True, "c1": False}
+    assert not np.isnan(load.usage[:, :, load.container_ids.index("b1")]).any()
+    orders = {rearranged(load, stream(seed, "x")).container_ids for seed in range(6)}
+    assert orders == {("a1", "b1", "c1"), ("b1", "a1", "c1")}
+    plain = made([], rows, arrival="trace")
+    assert plain.exchangeable is not None
+    assert not plain.exchangeable.any()
+
+
+def test_the_span_is_at_most_half_of_the_trace() -> None:
+    load = made([], STEADY, arrival="spread")
+    assert load.assumptions["arrival_span_used_ms"] == 5 * S // 2
+    assert load.assumptions["arrival_span_ms"] == 7_200_000
+
+
+def test_who_comes_later_arrives_when_first_seen() -> None:
+    rows = [*STEADY, (3 * S, "c1", "n1", 0.5, 0.5)]
+    load = made([], rows, arrival="spread", arrival_span_ms=1000)
+    at = load.container_ids.index("c1")
+    assert (load.arrival_ms[at], load.departure_ms[at]) == (3 * S, 4 * S)
+
+
+def test_the_edges_of_the_trace_are_wide() -> None:
+    """Seen first at the second step and last at the third: there from start to end."""
+    load = made([], [*STEADY, (S, "c1", "n1", 0.5, 0.5), (2 * S, "c1", "n1", 0.7, 0.5)],
+                edge_steps=2)  # fmt: skip
+    at = load.container_ids.index("c1")
+    assert load.departure_ms[at] == 5 * S
+    assert load.arrival_ms[at] == S  # arrival='trace'
+    assert load.usage[0, 1:, at].tolist() == pytest.approx([1000, 1400, 1400, 1400])
+
+
+def test_dedicated_nodes_are_scaled_to_the_target() -> None:
+    load = made([(0, "n1", 0.9, 0.9)], STEADY, background="none", target_alloc_fraction=0.5)
+    assert load.background.max() == 0
+    # cpu is the scarcer one: 2 * 2000 of 0.5 * 8000; memory keeps the node's shape
+    assert load.capacity.tolist() == [[8000, 800]]
+
+
+times = some.one_of(
+    some.integers(0, 9).map(lambda at: at * S),
+    some.integers(0, 9 * S),
+    some.integers(0, 9).map(lambda at: at * S + S // 2),
+    some.just(10_000_000),
+)
+fractions = some.sampled_from([0.0, 0.1, 0.3, 1.7, float("nan"), None])
+names = some.sampled_from(["n1", "n2", "n0", None])
+node_rows = some.lists(some.tuples(times, names, fractions, fractions), max_size=25)
+container_rows = some.lists(
+    some.tuples(times, some.sampled_from(["b1", "a2", "a1", "c1", None]), names,
+                fractions, fractions),
+    max_size=40,
+)  # fmt: skip
+
+
+def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> list[pl.DataFrame]:
+    """The rows in parts; sorted, as an ingest leaves them, where an order is given."""
+    edges = [0, *sorted(min(cut, frame.height) for cut in cuts), frame.height]
+    found = [frame[start:end] for start, end in itertools.pairwise(edges)]
+    return [part.sort(ordered, maintain_order=True) if ordered else part for part in found]
+
+
+@pytest.mark.slow
+@settings(max_examples=80, deadline=None)
+@given(
+    node_rows=node_rows,
+    container_rows=container_rows,
+    cuts=some.lists(some.integers(0, 40), max_size=3),
+    ordered=some.booleans(),
+    worth_compiling=some.sampled_from([0, 1000]),
+    assumed=some.fixed_dictionaries(
+        {
+            "edge_steps": some.sampled_from([0, 2]),
+            "arrival": some.sampled_from(["spread", "trace"]),
+            "background": some.sampled_from(["keep", "none"]),
+            "stray_share": some.sampled_from([0.01, 0.2]),
+        }
+    ),
+)
+def test_parts_of_any_rows_in_any_order_give_the_workload_of_their_frames(
+    node_rows: list[Any],
+    container_rows: list[Any],
+    cuts: list[int],
+    ordered: bool,
+    worth_compiling: int,
+    assumed: Any,
+) -> None:
+    """Gaps, ties, several nodes, rows between the steps, strays, numbers that are none."""
+    rows = [
+        (time, None if name is None else f"{name[0]}s" if int(name[1]) % 2 else None, name, *rest)
+        for time, name, *rest in container_rows
+    ]
+    schema = containers([]).schema
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    node_parts = parts(nodes(node_rows), cuts, ("node", "time_ms") if ordered else ())
+    order = ("node", "container", "time_ms") if ordered else ()
+    given_parts = node_parts, parts(frame, cuts, order), Assumptions(**{**SMALL, **assumed})
+    try:
+        plain = from_rows(*given_parts)
+    except TracekitError as refused:
+        with pytest.raises(TracekitError, match=f"^{re.escape(refused.what)}$"):
+            from_parts(*given_parts)
+        return
+    with mock.patch.object(matrix, "WORTH_COMPILING", worth_compiling):
+        assert_same(from_parts(*given_parts), plain)
+
+
+def test_assumptions_from_text() -> None:
+    assert parse_assumptions(["node_memory_bytes=2GiB", "background=none"]) == Assumptions(
+        node_memory_bytes=2 * 2**30, background="none"
+    )
+    with pytest.raises(TracekitError, match="'x' is not name=value"):
+        parse_assumptions(["x"])
+    with pytest.raises(TracekitError, match="limit_factor must be at least 1"):
+        parse_assumptions(["limit_factor=0.5"])
+
+
+def test_real_rows(real_rows: Path) -> None:
+    renamed = {"timestamp": "time_ms", "nodeid": "node", "node_cpu_usage": "cpu_fraction",
+               "node_memory_usage": "memory_fraction", "msname": "service",
+               "msinstanceid": "container", "instance_cpu_usage": "cpu_fraction",
+               "instance_memory_usage": "memory_fraction"}  # fmt: skip
+    tables = [
+        pl.read_csv(real_rows / name).rename(renamed, strict=False)
+        for name in ("Node_0.csv", "MSResource_0.csv")
+    ]
+    load = of_frames([tables[0]], [tables[1]], Assumptions())
+    assert (load.containers, load.nodes, len(load.times_ms)) == (992, 1833, 11)
+    assert load.facts["rows_stray"] == 1
+    assert load.recorded

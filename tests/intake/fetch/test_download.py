@@ -1,0 +1,187 @@
+"""One archive from a server that misbehaves: what passes is mended, the rest is one clear error."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from fetch_support import (
+    NODE,
+    Mirror,
+    Take,
+    Trick,
+    body,
+    chunked,
+    no_answer,
+    no_ranges,
+    reset,
+    short_body,
+    stall,
+    status,
+)
+
+from tracekit.base.errors import TracekitError
+from tracekit.intake.fetch import Retries, part
+
+
+def visible(folder: Path) -> list[str]:
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
+
+
+def test_an_archive_comes_whole_and_is_described(
+    take: Take, mirror: Mirror, target: Path, node: bytes, tmp_path: Path
+) -> None:
+    (file,) = take().files
+    assert target.read_bytes() == node
+    assert (file.path, file.table, file.part, file.outcome, file.tries) == (
+        NODE,
+        "node_usage",
+        0,
+        "fetched",
+        1,
+    )
+    assert (file.size_bytes, file.sha256) == (len(node), hashlib.sha256(node).hexdigest())
+    assert file.url == mirror.base_url + NODE
+    assert visible(tmp_path / "out") == [".fetch.json", NODE]
+
+
+def test_the_size_is_that_of_the_archive_where_its_description_cannot_be_read(
+    take: Take, node: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(part, "read_text", refused)
+    (file,) = take().files
+    assert (file.outcome, file.size_bytes) == ("fetched", len(node))
+
+
+MENDED: list[tuple[str, list[Trick], list[str | None]]] = [
+    ("short body", [short_body(300_000)], [None, "bytes=300000-"]),
+    (
+        "three cuts",
+        [short_body(100_000), short_body(200_000), short_body(650_000)],
+        [None, "bytes=100000-", "bytes=200000-", "bytes=650000-"],
+    ),
+    ("no answer", [no_answer(), no_answer()], [None, None, None]),
+    ("503 first", [status(503), status(500)], [None, None, None]),
+    ("429 in between", [short_body(300_000), status(429)], [None, *["bytes=300000-"] * 2]),
+    ("403 once", [status(403)], [None, None]),
+    ("404 once", [status(404)], [None, None]),
+    ("ranges ignored", [short_body(300_000), no_ranges()], [None, "bytes=300000-"]),
+    (
+        "ranges ignored and cut further on",
+        [no_ranges(300_000), no_ranges(500_000), no_ranges()],
+        [None, "bytes=300000-", "bytes=500000-"],
+    ),
+    ("length unknown", [chunked], [None]),
+]
+
+
+@pytest.mark.parametrize(("_name", "tricks", "ranges"), MENDED, ids=[case[0] for case in MENDED])
+def test_what_passes_is_mended(
+    take: Take,
+    mirror: Mirror,
+    target: Path,
+    node: bytes,
+    naps: list[float],
+    *,
+    _name: str,
+    tricks: list[Trick],
+    ranges: list[str | None],
+) -> None:
+    mirror.tricks[NODE] = list(tricks)
+    (file,) = take().files
+    assert target.read_bytes() == node
+    assert mirror.ranges(NODE) == ranges
+    assert file.tries == len(ranges)
+    assert len(naps) == len(ranges) - 1
+
+
+def test_a_reset_line_goes_on_with_what_had_come(
+    take: Take, mirror: Mirror, target: Path, node: bytes
+) -> None:
+    mirror.tricks[NODE] = [reset(400_000)]
+    take()
+    assert target.read_bytes() == node
+    # a reset may swallow what was on its way, so only the order of things is sure
+    assert len(mirror.ranges(NODE)) == 2
+
+
+def test_a_silent_server_is_left_and_asked_again(
+    take: Take, mirror: Mirror, target: Path, node: bytes
+) -> None:
+    release = threading.Event()
+    mirror.tricks[NODE] = [stall(300_000, release)]
+    take(timeout_s=0.3)
+    release.set()
+    assert target.read_bytes() == node
+    assert mirror.ranges(NODE) == [None, "bytes=300000-"]
+
+
+def test_progress_starts_the_count_of_tries_again(
+    take: Take, mirror: Mirror, target: Path, node: bytes, naps: list[float]
+) -> None:
+    mirror.tricks[NODE] = [short_body(upto) for upto in range(20_000, 600_000, 30_000)]
+    take()
+    assert target.read_bytes() == node
+    assert len(naps) == 20 > Retries().tries
+    assert max(naps) <= Retries().first_wait_s
+
+
+GIVEN_UP: list[tuple[str, Trick, int, str]] = [
+    ("403", status(403), 2, r"HTTP 403 Forbidden: http://.*/node/Node_0.tar.gz"),
+    ("404", status(404), 2, r"HTTP 404 Not Found: http://.*/node/Node_0.tar.gz"),
+    ("503", status(503), 8, r"HTTP 503 Service Unavailable"),
+    ("always cut", short_body(300_000), 8, r"the line broke after 300,000 of 7\d\d,\d{3} bytes"),
+    ("never an answer", no_answer(), 8, r"the line to 127.0.0.1:\d+ broke"),
+    ("damaged there", body(b"\x1f\x8b\x08" + b"x" * 500), 2, r"twice the same, so it is damaged"),
+    ("an error page", body(b"<html>"), 2, r"is no gzip archive; it starts with b'<html>'"),
+    ("empty", body(b""), 2, r"is no gzip archive, it is empty"),
+]
+
+
+@pytest.mark.parametrize(
+    ("_name", "trick", "tries", "message"), GIVEN_UP, ids=[case[0] for case in GIVEN_UP]
+)
+def test_what_does_not_pass_is_one_clear_error(
+    take: Take,
+    mirror: Mirror,
+    target: Path,
+    node: bytes,
+    *,
+    _name: str,
+    trick: Trick,
+    tries: int,
+    message: str,
+) -> None:
+    mirror.tricks[NODE] = [trick] * tries
+    with pytest.raises(TracekitError, match=message) as caught:
+        take()
+    assert caught.value.hint
+    assert "\n" not in caught.value.what
+    assert not target.exists()
+    assert len(mirror.ranges(NODE)) == tries
+    # the mirror is mended, and the same command goes on
+    (file,) = take().files
+    assert target.read_bytes() == node
+    assert file.outcome == ("resumed" if "cut" in _name else "fetched")
+
+
+def test_the_same_seed_gives_the_same_waits(
+    take: Take, mirror: Mirror, target: Path, naps: list[float]
+) -> None:
+    runs = []
+    for seed in (3, 3, 4):
+        mirror.tricks[NODE] = [status(503)] * 4
+        take(seed=seed)
+        runs.append(naps.copy())
+        naps.clear()
+        target.unlink()
+    assert runs[0] == runs[1] != runs[2]

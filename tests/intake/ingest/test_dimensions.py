@@ -1,0 +1,106 @@
+"""Dimensions that grow: keys stay, new ids come in the order of their text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracekit.intake.ingest import dimensions
+from tracekit.intake.ingest.dimensions import Dimension, extend, hashed
+from tracekit.store.folder import dimension_path, dimension_paths
+
+#: blake2b of 8 bytes, read from the lowest byte on: ``b2sum --length 64`` prints the bytes.
+HASHES = [0x2F42665B399EF840, 0x2F19F3EF8BBF1ACB]
+ROWS = {"key": pl.Int32, "id": pl.String, "hash": pl.UInt64}
+FILES = st.lists(st.lists(st.text("abcé", max_size=3), unique=True, max_size=12), max_size=6)
+
+
+@pytest.mark.slow
+@given(files=FILES)
+def test_ids_have_the_keys_of_the_obvious_way(
+    files: list[list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("dimension")
+    dimension, expected = Dimension(), dict[str, int]()
+    for number, seen in enumerate(files):
+        new = sorted(set(seen) - set(expected), key=str.encode)
+        expected |= {name: len(expected) + at for at, name in enumerate(new)}
+        series = pl.Series("id", seen, dtype=pl.String)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(dimensions, "ROW_GROUP_ROWS", 3)
+            dimension, keys = extend(dimension, series, folder / f"{number}.parquet")
+        assert keys.tolist() == [expected[name] for name in seen]
+    rows = pl.concat([pl.DataFrame(schema=ROWS), *(pl.read_parquet(p) for p in dimension.parts)])
+    assert dict(rows.select("id", "key").iter_rows()) == expected
+    assert rows["key"].to_list() == list(range(len(expected)))
+    assert rows["hash"].to_list() == hashed(rows["id"]).tolist()
+
+
+def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
+    names = [f"{n:05d}" for n in range(1_050)]
+    dimension = Dimension()
+    written: list[int] = []
+    for number, (start, stop) in enumerate(((0, 333), (100, 1_000), (900, 1_050))):
+        dimension, _ = extend(dimension, pl.Series("id", names[start:stop]), tmp_path / f"{number}")
+        assert [part.stat().st_mtime_ns for part in dimension.parts[:-1]] == written
+        written = [part.stat().st_mtime_ns for part in dimension.parts]
+    assert [pq.ParquetFile(part).metadata.num_rows for part in dimension.parts] == [333, 667, 50]
+
+
+def test_of_row_groups_without_known_ids_only_the_hashes_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dimensions, "ROW_GROUP_ROWS", 100)
+    names = pl.Series("id", [f"{n:05d}" for n in range(1_000)])
+    dimension, _ = extend(Dimension(), names, tmp_path / "one.parquet")
+    read: list[tuple[int, list[str]]] = []
+    real = pq.ParquetFile.read_row_group
+
+    def noted(file: pq.ParquetFile, number: int, columns: list[str]) -> object:
+        read.append((number, columns))
+        return real(file, number, columns=columns)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", noted)
+    _, keys = extend(dimension, pl.Series("id", ["00250", "new"]), tmp_path / "two.parquet")
+    assert keys.tolist() == [250, 1_000]
+    assert [number for number, columns in read if columns == ["hash"]] == list(range(10))
+    assert [number for number, columns in read if columns == ["key", "id"]] == [2]
+
+
+def test_ids_of_the_same_hash_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def poor(ids: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        return np.array([len(one) for one in ids], dtype=np.uint64)
+
+    monkeypatch.setattr(dimensions, "hashed", poor)
+    first, _ = extend(Dimension(), pl.Series("id", ["b", "a", "cc"]), tmp_path / "one.parquet")
+    _, keys = extend(first, pl.Series("id", ["d", "a", "cc", "b"]), tmp_path / "two.parquet")
+    assert keys.tolist() == [3, 0, 2, 1]
+
+
+def test_hashes_stay_what_they_are_in_stores_that_exist() -> None:
+    assert hashed(pl.Series("id", ["a", "é"])).tolist() == HASHES
+
+
+def test_nothing_is_written_for_ids_that_are_all_known(tmp_path: Path) -> None:
+    first, _ = extend(Dimension(), pl.Series("id", ["b", "a"]), tmp_path / "one.parquet")
+    second, keys = extend(first, pl.Series("id", ["b"]), tmp_path / "two.parquet")
+    assert second is first
+    assert keys.tolist() == [1]
+    assert not (tmp_path / "two.parquet").exists()
+
+
+def test_a_part_beyond_the_count_is_an_interrupted_ingests(tmp_path: Path) -> None:
+    first = tmp_path / dimension_path("node", 0)
+    one, _ = extend(Dimension(), pl.Series("id", ["a", "b"]), first)
+    extend(one, pl.Series("id", ["c"]), tmp_path / dimension_path("node", 2))
+    assert dimension_paths(tmp_path, "node", 2) == [first]
+    assert len(dimension_paths(tmp_path, "node", 3)) == 2
+    assert dimension_paths(tmp_path, "node", 0) == []

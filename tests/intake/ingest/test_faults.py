@@ -1,0 +1,223 @@
+"""Files as they come from bad disks, bad lines and bad programs, through the whole of ingest."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from fault_support import random_node_text
+from store_support import tree
+from tests_support import (
+    NODE_HEADER,
+    RESOURCE_HEADER,
+    TraceFolder,
+    csv_text,
+    hex_id,
+    node_lines,
+    resource_lines,
+    tar_gz,
+)
+
+from tracekit.base.errors import CheckFailedError, TracekitError
+from tracekit.intake.ingest import ingest
+from tracekit.store import open_store
+from tracekit.store.query import Database
+
+NODE = hex_id("node", 0)
+BIG_TEXT = random_node_text(60_000)
+
+
+def stored(store: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The node rows of a store in their order, and its rejects."""
+    with Database(open_store(store)) as database:
+        rows = "SELECT time_ms, node, cpu_fraction, memory_fraction FROM node_usage ORDER BY ALL"
+        return database.frame(rows), database.frame("SELECT * FROM reject ORDER BY line")
+
+
+def with_store(tmp_path: Path, traces: TraceFolder) -> tuple[Path, dict[str, str]]:
+    """A store that holds something already, and its bytes."""
+    ingest(traces.path, tmp_path / "store")
+    return tmp_path / "store", tree(tmp_path / "store")
+
+
+@pytest.fixture(scope="module")
+def big_archive(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("big") / "Node_9.tar.gz"
+    tar_gz(path, {"Node_9.csv": BIG_TEXT})
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("kept", [1, 17, 600, 0.3, 0.6, 0.97, -700, -8, -1])
+def test_a_truncated_archive(
+    tmp_path: Path, traces: TraceFolder, big_archive: bytes, kept: float
+) -> None:
+    store, before = with_store(tmp_path, traces)
+    end = int(kept * len(big_archive)) if isinstance(kept, float) else int(kept)
+    bad = tmp_path / "Node_9.tar.gz"
+    bad.write_bytes(big_archive[:end])
+    with pytest.raises(TracekitError, match=r"^Node_9.tar.gz") as caught:
+        ingest(bad, store)
+    assert "\n" not in caught.value.what
+    assert tree(store) == before
+
+
+@pytest.mark.slow
+def test_a_corrupt_block_in_the_middle_never_goes_in(
+    tmp_path: Path, traces: TraceFolder, big_archive: bytes
+) -> None:
+    store, before = with_store(tmp_path, traces)
+    rng = np.random.default_rng(0)
+    bad = tmp_path / "Node_9.tar.gz"
+    for at in sorted(rng.integers(20, len(big_archive), size=8).tolist()):
+        data = bytearray(big_archive)
+        data[at : at + 40] = rng.bytes(len(data[at : at + 40]))
+        bad.write_bytes(data)
+        with pytest.raises(TracekitError, match=r"Node_9.tar.gz is (corrupt|truncated)"):
+            ingest(bad, store)
+        assert tree(store) == before
+    bad.write_bytes(big_archive)
+    assert ingest(bad, store).ingested[0].rows == 60_000
+
+
+def test_the_archive_holds_another_table_than_its_name_says(tmp_path: Path) -> None:
+    path = tmp_path / "Node_0.tar.gz"
+    tar_gz(path, {"Node_0.csv": csv_text(RESOURCE_HEADER, resource_lines())})
+    (entry,) = ingest(path, tmp_path / "store").ingested
+    assert (entry.table, entry.rows) == ("container_usage", len(resource_lines()))
+
+
+def test_the_archive_holds_no_table_at_all(tmp_path: Path, traces: TraceFolder) -> None:
+    store, before = with_store(tmp_path, traces)
+    path = tmp_path / "Node_0.tar.gz"
+    tar_gz(path, {"holiday.jpg": "\x00\x01JFIF" * 100})
+    with pytest.raises(TracekitError, match=r"Node_0.tar.gz: not a table of a known trace"):
+        ingest(path, store)
+    path.write_bytes(gzip.compress(b"<html>403 Forbidden</html>"))
+    with pytest.raises(TracekitError, match=r"Node_0.tar.gz: a web page and no data; .*403 Forb"):
+        ingest(path, store)
+    assert tree(store) == before
+
+
+def test_a_file_of_no_bytes(tmp_path: Path, traces: TraceFolder) -> None:
+    store, before = with_store(tmp_path, traces)
+    (tmp_path / "Node_0.tar.gz").touch()
+    with pytest.raises(TracekitError, match=r"Node_0.tar.gz is empty \(0 bytes\)"):
+        ingest(tmp_path / "Node_0.tar.gz", store)
+    assert tree(store) == before
+
+
+@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08\x00cut"], ids=["empty", "cut in its head"])
+def test_the_good_files_beside_an_unreadable_one_go_in(
+    tmp_path: Path, traces: TraceFolder, data: bytes
+) -> None:
+    (traces.path / "Node_9.tar.gz").write_bytes(data)
+    with pytest.raises(TracekitError, match=r"Node_9.tar.gz is .*; 4 other files went in"):
+        ingest(traces.path, tmp_path / "store")
+    assert len(open_store(tmp_path / "store").manifest.sources) == 4
+
+
+LONG = "9" * 10_000_000
+#: A broken line, the column that is blamed, and what is said.
+BROKEN_LINES = [
+    (f"30000,{NODE[:20]}\0{NODE[21:]},0.5,0.5", None, "holds a NUL byte"),
+    (f"30000,{NODE},{LONG},0.5", None, "is longer than 1 MiB"),
+    (f"30000,{NODE},0.5,0.{'0' * 4_000_000}", None, "is longer than 1 MiB"),
+    (LONG, None, "is longer than 1 MiB"),
+    ("9" * 1_000_000, None, "has 2 fields, expected 5"),
+    (f"30000,{NODE},0,5,0.5", None, "has 6 fields, expected 5"),
+    (f'30000,{NODE},"0,5",0.5', None, "has 6 fields, expected 5"),
+    (f"9223372036854775808,{NODE},0.5,0.5", "time_ms", "expected a whole number of ms"),
+    (f"18446744073709551617,{NODE},0.5,0.5", "time_ms", "expected a whole number of ms"),
+    (f"1e400,{NODE},0.5,0.5", "time_ms", "expected a whole number of ms"),
+    (f"30000,{NODE},1e999,0.5", "cpu_fraction", "expected a number"),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "reason"), BROKEN_LINES, ids=[str(n) for n in range(len(BROKEN_LINES))]
+)
+def test_a_broken_line_costs_itself_only(
+    tmp_path: Path, line: str, column: str | None, reason: str | None
+) -> None:
+    path = tmp_path / "Node_0.csv"
+    good = node_lines(3, 40)
+    path.write_text(csv_text(NODE_HEADER, [*good[:50], line, *good[50:]]))
+    (entry,) = ingest(path, tmp_path / "store").ingested
+    rows, rejects = stored(tmp_path / "store")
+    assert (entry.rows_read, entry.rows, entry.rejected) == (121, 120, 1)
+    assert rows.height == 120
+    (reject,) = rejects.rows(named=True)
+    assert (reject["source_file"], reject["line"], reject["column"]) == ("Node_0.csv", 52, column)
+    assert reason is None or reason in reject["reason"]
+    assert len(reject["reason"]) + len(reject["text"]) < 1000
+
+
+def test_the_largest_time_that_fits_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "Node_0.csv"
+    path.write_text(csv_text(NODE_HEADER, [f"9223372036854775807,{NODE},0.5,0.5"]))
+    ingest(path, tmp_path / "store")
+    assert stored(tmp_path / "store")[0]["time_ms"].to_list() == [2**63 - 1]
+
+
+def windows(text: str) -> bytes:
+    return text.replace("\n", "\r\n").encode()
+
+
+def marked(text: str) -> bytes:
+    return b"\xef\xbb\xbf" + text.encode()
+
+
+def without_last_end(text: str) -> bytes:
+    return text.rstrip("\n").encode()
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [windows, marked, without_last_end, lambda text: b"\xef\xbb\xbf" + windows(text)],
+    ids=["CRLF", "BOM", "no last line end", "BOM and CRLF"],
+)
+def test_other_programs_line_ends_and_marks_change_nothing(
+    tmp_path: Path, spell: Callable[[str], bytes]
+) -> None:
+    text = csv_text(NODE_HEADER, [*node_lines(), f"0,{NODE},x,0.5"])
+    for name, data in (("plain", text.encode()), ("other", spell(text))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "Node_0.csv").write_bytes(data)
+        ingest(tmp_path / name, tmp_path / f"{name} store")
+    plain, other = (tree(tmp_path / f"{name} store") for name in ("plain", "other"))
+    assert plain.keys() == other.keys()
+    tables = [name for name in plain if name.split("/")[0] in {"tables", "dimensions", "rejects"}]
+    assert len(tables) >= 3
+    assert [plain[name] for name in tables] == [other[name] for name in tables]
+
+
+@pytest.mark.parametrize(("every", "share"), [(100, 0.01), (1, 1.0)])
+def test_many_broken_rows(tmp_path: Path, every: int, share: float) -> None:
+    good = node_lines(10, 100)
+    lines = [line if at % every else line.replace("0.", "O.") for at, line in enumerate(good)]
+    path = tmp_path / "Node_0.csv"
+    path.write_text(csv_text(NODE_HEADER, lines))
+    with pytest.raises(CheckFailedError, match=r"of 1,000 rows are broken"):
+        ingest(path, tmp_path / "store", max_rejects_fraction=share - 0.001)
+    assert not (tmp_path / "store").exists()
+    (entry,) = ingest(path, tmp_path / "store", max_rejects_fraction=share).ingested
+    assert (entry.rows_read, entry.rejected) == (1000, round(1000 * share))
+    rows, rejects = stored(tmp_path / "store")
+    assert rows.height == 1000 - round(1000 * share)
+    assert rejects["line"].to_list() == [at + 2 for at in range(1000) if at % every == 0]
+    assert rejects["reason"].str.contains("expected a number").all()
+
+
+def test_what_lies_hidden_in_a_folder_that_is_no_store_is_not_cleared_away(
+    traces: TraceFolder, tmp_path: Path
+) -> None:
+    mine = tmp_path / "folder" / ".staging" / "mine"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(TracekitError, match="is not empty and not a store"):
+        ingest(traces.path, tmp_path / "folder")
+    assert mine.read_text() == "mine"

@@ -1,0 +1,70 @@
+"""A mended file takes the place of its earlier version: the store is as if it had come first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracekit.base.errors import TracekitError
+from tracekit.intake.ingest import ingest
+from tracekit.store import open_store
+from tracekit.store.query import Database
+
+TABLES = ("node", "node_resource", "container", "container_resource", "container_amount")
+GOOD = {
+    "nodes": "node,cpu_milli,memory_bytes\nn1,8000,34359738368\n",
+    "containers": "container,node,arrival_ms,cpu_milli,memory_bytes\na,n1,0,500,268435456\n",
+    "usage": "container,time_ms,cpu_milli,memory_bytes\na,0,100,1e8\na,30000,10,1e8\n",
+}
+BROKEN = {
+    "nodes": "node,cpu_milli,memory_bytes\n,8000,34359738368\nn0,8000,34359738368\n",
+    "containers": "container,node,arrival_ms,cpu_milli,memory_bytes\na,n7,0,500,268435456\n",
+    "usage": "container,time_ms,cpu_milli,memory_bytes\na,0,100x,1e8\nb,30000,10,1e8\n",
+}
+
+
+def _written(folder: Path, tables: dict[str, str]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in tables.items():
+        (folder / f"{name}.csv").write_text(text)
+    return folder
+
+
+def _rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
+    with Database(open_store(store)) as database:
+        found = {
+            table: database.frame(f"SELECT * FROM {table} ORDER BY ALL")
+            for table in (*TABLES, "reject")
+        }
+    return {
+        name: rows.select([one for one in rows.columns if not one.endswith("_key")]).rows()
+        for name, rows in found.items()
+    }
+
+
+def test_broken_files_are_refused_and_mended_ones_replace_them(tmp_path: Path) -> None:
+    folder, store = _written(tmp_path / "in", BROKEN), tmp_path / "store"
+    with pytest.raises(TracekitError) as refused:
+        ingest(folder, store)
+    assert "n7" in refused.value.what
+    assert "--replace" in str(refused.value.hint)
+    _written(folder, GOOD)
+    ingest(folder / "nodes.csv", store, replace=True)
+    summary = ingest(folder, store, replace=True)
+    assert summary.replaced == ["containers.csv", "usage.csv"]
+    ingest(folder, tmp_path / "fresh")
+    assert _rows(store) == _rows(tmp_path / "fresh")
+
+
+def test_what_cannot_be_read_replaces_nothing(tmp_path: Path) -> None:
+    folder, store = _written(tmp_path / "in", GOOD), tmp_path / "store"
+    ingest(folder, store)
+    before = _rows(store)
+    (folder / "usage.csv").write_text("container,time_ms\na,0\n")
+    with pytest.raises(TracekitError):
+        ingest(folder / "usage.csv", store, replace=True)
+    (folder / "other.csv").write_text(GOOD["usage"])
+    with pytest.raises(TracekitError):
+        ingest(folder / "other.csv", store, replace=True)
+    assert _rows(store) == before

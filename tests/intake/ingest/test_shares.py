@@ -1,0 +1,158 @@
+"""Shares of use have CPU and memory: one of them holds where it is sampled less often."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import polars as pl
+import pytest
+from facts_support import causes, the
+from kubernetes_support import Object, answer, container, listed, node, pod, series, written
+
+from tracekit.intake.ingest import ingest
+from tracekit.store import Store, open_store
+from tracekit.store.doubts import ONE_OF_TWO, doubts
+from tracekit.store.query import run
+from tracekit.store.views import read
+
+FROM_S = 1_767_225_600
+GIB = 2.0**30
+Samples = list[tuple[int, float]]
+
+
+def _pod(name: str) -> Object:
+    sizes = container("1")
+    sizes["resources"]["requests"]["memory"] = "1Gi"
+    return pod(name, nodeName="n1", containers=[sizes])
+
+
+def _stored(
+    folder: Path, cpu: list[Samples], memory: list[Samples], **lists: list[Object]
+) -> Store:
+    """A store of pods with samples of cores and GiB, which are the shares of their requests."""
+    made = folder / "cluster"
+    made.mkdir()
+    names = [f"p{at}" for at in range(len(cpu))]
+    nodes = lists or {"list": [node("n1")]}
+    for name, some in nodes.items():
+        written(made / f"{name}.json", listed(*some, *map(_pod, names)))
+    for what, of_all, unit in (("cpu", cpu, 1.0), ("memory", memory, GIB)):
+        some = [
+            series(None, [(at, value * unit) for at, value in one], namespace="default", pod=name)
+            for name, one in zip(names, of_all, strict=True)
+        ]
+        written(made / f"container_{what}_in_use.json", answer(*some))
+    ingest(made, folder / "store")
+    return open_store(folder / "store")
+
+
+def _rows(store: Store, container: str = "default/p0") -> list[tuple[int, float, float]]:
+    rows = read(store, "container_usage").filter(container=container).sort("time_ms")
+    seconds = pl.col("time_ms") // 1000
+    return rows.select(seconds, "cpu_fraction", "memory_fraction").rows()
+
+
+def _every(step_s: int, count: int, *, first_s: int = 0) -> Samples:
+    return [(FROM_S + first_s + step_s * at, 0.25 + at / 1024) for at in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "memory_s", "beside_s"),
+    [(60, 300, 0), (300, 60, 0), (60, 60, 7), (60, 900, 0), (600, 600, 250)],
+    ids=["memory is rare", "cpu is rare", "queries beside one another", "very rare", "both rare"],
+)
+def test_no_sample_is_lost_where_the_other_one_still_holds(
+    tmp_path: Path, cpu_s: int, memory_s: int, beside_s: int
+) -> None:
+    """Of one CPU sample a minute and one of memory in five a fifth was kept, or none at all."""
+    span = 36_000
+    cpu = _every(cpu_s, span // cpu_s, first_s=beside_s)
+    memory = _every(memory_s, span // memory_s)
+    store = _stored(tmp_path, [cpu], [memory])
+    often, seldom = (cpu, memory) if cpu_s <= memory_s else (memory, cpu)
+    found = _rows(store)
+    assert [row[0] for row in found] == [at for at, _ in often]
+    assert [row[1 if often is cpu else 2] for row in found] == [value for _, value in often]
+    held = dict(seldom)
+    last = [max(at for at, _ in seldom if at <= time) for time, _ in often]
+    assert [row[2 if often is cpu else 1] for row in found] == [held[at] for at in last]
+    assert ONE_OF_TWO not in causes(doubts(store))
+
+
+def _silence_s(samples: Samples, usual_s: float) -> float:
+    distances = [after - before for (before, _), (after, _) in pairwise(samples)]
+    return max(300, 2.5 * (median(distances) if len(distances) >= 3 else usual_s))
+
+
+def _plain(cpu: Samples, memory: Samples) -> tuple[list[tuple[int, float, float]], int]:
+    """The rows in plain loops, and how often one of the two is silent."""
+    rows: list[tuple[int, float, float]] = []
+    silent = 0
+    often = {at for at, _ in (cpu if len(cpu) >= len(memory) else memory)}
+    for time in sorted({at for at, _ in (*cpu, *memory)}):
+        known: list[float] = []
+        for some in (cpu, memory):
+            until = _silence_s(some, 60)
+            values = [value for at, value in some if time - until <= at <= time]
+            known += values[-1:]
+            silent += not values and not 1 <= some[0][0] - time <= until
+        if len(known) == 2 and time in often:
+            rows.append((time, known[0], known[1]))
+    return rows, silent
+
+
+@pytest.mark.slow
+def test_what_has_only_one_of_both_is_counted(tmp_path: Path) -> None:
+    """Random holes, against plain loops; the ledger, info and check say how many and why."""
+    rng = np.random.default_rng(5)
+    both: list[list[Samples]] = [[], []]
+    for _ in range(6):
+        for at, step_s in enumerate((60, int(rng.choice([60, 300])))):
+            some = _every(step_s, 7200 // step_s)
+            for first in rng.integers(0, 7200, 2).tolist():
+                some = [one for one in some if not first <= one[0] - FROM_S < first + 1500]
+            both[at].append(some)
+    store = _stored(tmp_path, *both)
+    lost = 0
+    for at, (cpu, memory) in enumerate(zip(*both, strict=True)):
+        rows, silent = _plain(cpu, memory)
+        assert _rows(store, f"default/p{at}") == rows
+        lost += silent
+    assert lost > 50
+    [line] = [one for one in run(store, "quality/ledger").to_dicts() if one["defect"] == ONE_OF_TWO]
+    assert (line["table"], line["rows"]) == ("container_amount", lost)
+    assert the(doubts(store), ONE_OF_TWO).value == lost
+    # taken in again it is told once
+    written(
+        tmp_path / "cluster" / "more.json", listed(node("n2"), *(_pod(f"p{i}") for i in range(6)))
+    )
+    ingest(tmp_path / "cluster", tmp_path / "store")
+    again = open_store(tmp_path / "store").manifest.sources
+    assert sum(d.defect == ONE_OF_TWO for one in again for d in one.defects) == 1
+
+
+def test_use_of_a_node_as_a_sum_ends_where_its_pods_are_silent(tmp_path: Path) -> None:
+    """Six hours without a sample had 64 rows at ten minutes' distance."""
+    some = [*_every(600, 12), *_every(600, 12, first_s=8 * 3600)]
+    store = _stored(tmp_path, [some], [some])
+    times = read(store, "node_usage").sort("time_ms")["time_ms"] // 1000 - FROM_S
+    # two and a half of the usual distances are held
+    assert times.to_list() == [*range(0, 7801, 600), *range(28_800, 35_401, 600)]
+
+
+def test_a_share_is_of_the_size_that_the_node_has_then(tmp_path: Path) -> None:
+    def sized(cpu: str, beat: str) -> Object:
+        one = node("n1", allocatable={"cpu": cpu, "memory": "4Gi"})
+        one["status"]["conditions"] = [
+            {"type": "Ready", "status": "True", "lastHeartbeatTime": f"2026-01-01T{beat}Z"}
+        ]
+        return one
+
+    some = [(FROM_S + 60 * at, 1.0) for at in range(60)]
+    lists = {"1": [sized("4", "00:10:00")], "2": [sized("8", "00:30:00")]}
+    store = _stored(tmp_path, [some], [some], **lists)
+    shares = read(store, "node_usage").sort("time_ms")["cpu_fraction"].to_list()
+    assert shares == [0.25] * 30 + [0.125] * 30

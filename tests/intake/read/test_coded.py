@@ -1,0 +1,262 @@
+"""The compiled way into coded rows, held against the careful one: same rows, rejects and counts."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests_support import CALL_HEADER, NODE_HEADER, RATE_HEADER, RESOURCE_HEADER, hex_id
+
+from tracekit.intake.read import table_file as reading_module
+from tracekit.intake.read.arrow_rows import table_of
+from tracekit.intake.read.blocks import lines_in_blocks
+from tracekit.intake.read.coded import LINE
+from tracekit.intake.read.discover import discover
+from tracekit.intake.read.plan import key_kinds, kind_of
+from tracekit.intake.read.scanner import Scanner
+from tracekit.intake.read.table_file import CodedFile, Reading, open_coded, read_file
+
+WIDE_HEADER = "timestamp,msname,msinstanceid,nodeid,providerrpc_rt,providerrpc_mcr,http_mcr,http_rt"
+HEADERS = [NODE_HEADER, RESOURCE_HEADER, RATE_HEADER, CALL_HEADER, WIDE_HEADER]
+
+TIMES = [
+    "0",
+    "30000",
+    "43200000",
+    "007",
+    "30000.0",
+    "30000.5",
+    "-1",
+    "",
+    "soon",
+    "9" * 17,
+    "9" * 25,
+]
+NUMBERS = [
+    "0.5", "0.1549999999968956", "1", "-0.25", "-0", "1e-3", "5E+2", "1.5e", "nan", "inf", "abc",
+    "", "0.00012345678901234567", "1e400", "4.9e-324", "+1", " 1", "1_0", ".5", "5.", ".", "1e-30",
+    "123456789012345678901234567890", "2.7",
+]  # fmt: skip
+NAMES = [
+    hex_id("a", 0), hex_id("a", 1), hex_id("a", 2), "MS_1_POD_7", "(?)", "", "NAN", "nan", "b",
+    "b" * 8, "b" * 9, "b" * 16, "b" * 17, "b" * 63, "b" * 65, "é", "a\tb", 'say "x"', "a\rb",
+    "\x7f",
+]  # fmt: skip
+ANY = st.text(alphabet="0123456789.ae-,\0é", max_size=6)
+
+
+def _field(name: str) -> st.SearchStrategy[str]:
+    if name == "timestamp":
+        usual = TIMES
+    elif name.endswith(("usage", "value", "rt", "mcr")):
+        usual = NUMBERS
+    else:
+        usual = NAMES
+    good = st.sampled_from(usual[:3])
+    return st.one_of(good, good, good, st.sampled_from(usual), ANY)
+
+
+def _files() -> st.SearchStrategy[bytes]:
+    def lines(header: str) -> st.SearchStrategy[bytes]:
+        fields = [_field(name) for name in header.split(",")]
+        line = st.tuples(*fields).map(",".join).map(str.encode)
+        odd = st.sampled_from([b"", b",,", b"\xff\xfe,1,2,3,4", b"a" * 300])
+        rows = st.lists(st.one_of(line, line, line, odd), max_size=30)
+        return rows.map(lambda rows: b"\n".join([header.encode(), *rows]) + b"\n")
+
+    return st.sampled_from(HEADERS).flatmap(lines)
+
+
+def _compiled(path: Path, monkeypatch: pytest.MonkeyPatch) -> CodedFile:
+    monkeypatch.setattr(reading_module, "COMPILED_FROM_BYTES", 0)
+    (file,) = discover(path).files
+    coded = open_coded(file)
+    assert coded.padding > 0
+    return coded
+
+
+def _plain(path: Path, monkeypatch: pytest.MonkeyPatch) -> CodedFile:
+    monkeypatch.setattr(reading_module, "COMPILED_FROM_BYTES", 1 << 40)
+    (file,) = discover(path).files
+    coded = open_coded(file)
+    assert coded.padding == 0
+    return coded
+
+
+def _everything(coded: CodedFile) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
+    """Rows with the names back in the place of keys, rejects, and what was counted."""
+    blocks = list(coded.blocks())
+    table = table_of(coded.file.match)
+    columns = {}
+    for column in table.columns:
+        values = np.concatenate([block.columns[column.name] for block in blocks])
+        columns[column.name] = pl.Series(values)
+        if column.kind in {"id", "text"}:
+            some = coded.keys.texts(key_kinds(table).index(kind_of(column)))
+            texts = pl.Series(pa.chunked_array(some, pa.large_string()), dtype=pl.String)
+            found = texts.gather(np.where(values < 0, 0, values)) if texts.len() else texts
+            found = found if texts.len() else pl.Series([None] * values.size, dtype=pl.String)
+            columns[column.name] = found.set(pl.Series(values < 0), None)
+    columns[LINE] = pl.Series(np.concatenate([block.columns[LINE] for block in blocks]))
+    rejects = pl.concat([block.rejects for block in blocks])
+    return pl.DataFrame(columns), rejects, coded.reading
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(data=_files(), times=st.integers(1, 4), block_bytes=st.sampled_from([300, 1 << 20]))
+def test_both_ways_find_the_same(
+    data: bytes, times: int, block_bytes: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "table.csv"
+    header, _, lines = data.partition(b"\n")
+    path.write_bytes(header + b"\n" + times * lines)
+    with pytest.MonkeyPatch.context() as patched:
+        if not lines:
+            return
+        small = partial(lines_in_blocks, block_bytes=block_bytes)
+        patched.setattr(reading_module, "lines_in_blocks", small)
+        rows, rejects, reading = _everything(_compiled(path, patched))
+        plain_rows, plain_rejects, plain_reading = _everything(_plain(path, patched))
+    assert rows.equals(plain_rows)
+    assert rejects.equals(plain_rejects)
+    assert reading.counts == plain_reading.counts
+    assert (reading.sha256, reading.content) == (plain_reading.sha256, plain_reading.content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["cycle", "shuffled", "swapped"])
+def test_names_are_right_whatever_followed_them_before(
+    order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(7)
+    containers = np.tile(np.arange(500), 60)
+    if order == "shuffled":
+        rng.shuffle(containers)
+    nodes = containers % 37
+    if order == "swapped":  # containers move to other nodes when all have been seen often
+        nodes[15_000:] = containers[15_000:] % 41
+    rows = [
+        f"{at},s_{c % 7},{hex_id('c', c)},{hex_id('n', n)},0.5,0.5,{at}"
+        for at, (c, n) in enumerate(zip(containers.tolist(), nodes.tolist(), strict=True))
+    ]
+    path = tmp_path / "MSResource_0.csv"
+    path.write_text("\n".join([RESOURCE_HEADER, *rows]) + "\n")
+    trusted = []
+    before = Scanner.read
+
+    def read(scanner: Scanner, block: bytes, line: int) -> int:
+        trusted.append(scanner._rows.trusted.any())
+        return before(scanner, block, line)
+
+    monkeypatch.setattr(Scanner, "read", read)
+    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    assert rejects.is_empty()
+    assert frame["container"].to_list() == [hex_id("c", c) for c in containers.tolist()]
+    assert frame["node"].to_list() == [hex_id("n", n) for n in nodes.tolist()]
+    assert frame["service"].to_list() == [f"s_{c % 7}" for c in containers.tolist()]
+    assert any(trusted), "no block was read by what followed before"
+
+
+def test_no_name_is_left_that_stands_in_broken_rows_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "Node_0.csv"
+    path.write_text(f"{NODE_HEADER}\n0,0,good,0.5,0.5\n1,0,bad,abc,0.5\n2,0,worse,0.5,abc\n")
+    for way in (_compiled, _plain):
+        coded = way(path, monkeypatch)
+        list(coded.blocks())
+        assert [name for some in coded.keys.texts(0) for name in some.to_pylist()] == ["good"]
+
+
+def test_many_names_and_many_rows_outgrow_every_buffer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = 70_000
+    path = tmp_path / "Node_0.csv"
+    lines = [f"{at},{at},{hex_id('node', at)},0.{at},0.5" for at in range(rows)]
+    path.write_text("\n".join([NODE_HEADER, *lines]) + "\n")
+    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    assert rejects.is_empty()
+    assert frame["time_ms"].to_list() == list(range(rows))
+    assert frame["node"].to_list() == [hex_id("node", at) for at in range(rows)]
+    assert frame["cpu_fraction"].to_list() == [float(f"0.{at}") for at in range(rows)]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "together_bytes", "known", "compiled"),
+    [
+        (16 << 20, 0, False, True),
+        (2 << 20, 64 << 20, False, True),
+        (2 << 20, 63 << 20, False, False),
+        (1 << 10, 64 << 20, True, False),
+        (2 << 20, 8 << 20, True, True),
+        (2 << 20, 7 << 20, True, False),
+    ],
+)
+def test_a_file_is_read_the_compiled_way_where_there_is_much_to_read(
+    size_bytes: int,
+    together_bytes: int,
+    known: bool,
+    compiled: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of less where the code is compiled already: then it is only loaded."""
+    monkeypatch.setattr(reading_module, "is_compiled", lambda _: known)
+    path = tmp_path / "Node_0.csv"
+    path.write_text(f"{NODE_HEADER}\n0,0,good,0.5,0.5\n")
+    (file,) = discover(path).files
+    with path.open("r+b") as grown:
+        grown.truncate(size_bytes)
+    coded = open_coded(dataclasses.replace(file, together_bytes=together_bytes))
+    assert (coded.padding > 0) == compiled
+
+
+@pytest.mark.parametrize("block_bytes", [200, 1 << 20])
+def test_odd_lines_of_many_blocks_stand_where_they_stood(
+    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = 2_000
+    times = [f"{at}.0" if at % 3 == 0 else "soon" if at % 50 == 1 else at for at in range(rows)]
+    path = tmp_path / "Node_0.csv"
+    lines = [f"{at},{time},n{at % 7},0.5,0.5" for at, time in enumerate(times)]
+    path.write_text("\n".join([NODE_HEADER, *lines]) + "\n")
+    small = partial(lines_in_blocks, block_bytes=block_bytes)
+    monkeypatch.setattr(reading_module, "lines_in_blocks", small)
+    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    broken = [at for at in range(rows) if times[at] == "soon"]
+    assert frame["time_ms"].to_list() == [at for at in range(rows) if at not in broken]
+    assert frame[LINE].to_list() == [at + 2 for at in range(rows) if at not in broken]
+    assert rejects["line"].to_list() == [at + 2 for at in broken]
+
+
+def test_a_name_longer_than_all_room_for_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "Node_0.csv"
+    names = ["n" * 1_000_000, "m" * 700_000]
+    path.write_text("\n".join([NODE_HEADER, *(f"0,0,{name},0.5,0.5" for name in names)]) + "\n")
+    frame, _, _ = _everything(_compiled(path, monkeypatch))
+    assert frame["node"].to_list() == names
+
+
+def test_the_careful_way_agrees_with_the_frames_of_read_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "MSCallGraph_0.csv"
+    lines = [f"{n},t{n % 3},{n},0.{n},(?),rpc,{hex_id('s', n % 4)},,{n}" for n in range(50)]
+    path.write_text("\n".join([CALL_HEADER, *lines]) + "\n")
+    coded = _plain(path, monkeypatch)
+    frame, _, _ = _everything(coded)
+    clean = pl.concat([block.frame for block in read_file(coded.file, Reading())])
+    assert frame.select("trace", "downstream", "line").equals(
+        clean.select("trace", "downstream", "line")
+    )

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tracekit.base.errors import TracekitError
+from tracekit.interference.fit.binding import Binding, read_binding
+from tracekit.interference.fit.topology_file import Topologies, read_topologies
+from tracekit.interference.vcpu.topology import linux_numbering
+
+HEADER = "instance_id,node_ip,cpu_list,cpu_util,service"
+
+
+def read(folder: Path, lines: list[str], header: str = HEADER) -> Binding:
+    file = folder / "binding.csv"
+    file.write_text("\n".join([header, *lines]) + "\n")
+    topologies = Topologies()
+    topologies["h"] = linux_numbering(16, 2)
+    topologies["g"] = linux_numbering(8, 1, 1)
+    return read_binding(file, topologies, {"known": "s"})
+
+
+GOOD = 'a,h,"0-1,8",0.5,s'
+
+
+def test_sound_rows_become_places(tmp_path: Path) -> None:
+    found = read(tmp_path, [GOOD, "b,g,7,0.25,t", "known,h,4,1.5,"])
+    assert found.rejects.is_empty()
+    assert found.room.hosts == ("g", "h")
+    assert found.rows["service"].to_list() == ["s", "t", "s"]
+    assert found.place.tolist() == [8, 9, 16, 7, 12]
+    assert found.rows.select("first", "vcpus").rows() == [(0, 3), (3, 1), (4, 1)]
+
+
+BAD = {
+    "vCPU 1 of 'h' belongs to 'a' already": "b,h,1,0.5,s",
+    "cpu_list lies across sockets 0, 1": 'b,h,"2,4",0.5,s',
+    "host 'x' is not in the topology file": "b,x,2,0.5,s",
+    "vCPU 16 is out of range: the host has 16, ids 0 to 15": "b,h,16,0.5,s",
+    "names a vCPU twice": 'b,h,"2,2",0.5,s',
+    "'q' in cpu_list 'q' is no vCPU id or range": "b,h,q,0.5,s",
+    "cpu_list is empty": "b,h,,0.5,s",
+    "cpu_util is 'much', expected a number from 0 to 2": "b,h,2,much,s",
+    "cpu_util is '2.5', expected a number": "b,h,2,2.5,s",
+    "cpu_util is 'nan', expected a number": "b,h,2,nan,s",
+    "cpu_util is 0, expected more": "b,h,2,0,s",
+    "its service is not known": "b,h,2,0.5,",
+    "instance_id or node_ip is empty": ",h,2,0.5,s",
+    "'a' stands twice at time 0 ms": "a,h,2,0.5,s",
+}
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_a_bad_row_goes_with_its_reason(reason: str, tmp_path: Path) -> None:
+    found = read(tmp_path, [GOOD, BAD[reason], 'z,h,"3,11",0.5,s'])
+    assert found.rows["instance"].to_list() == ["a", "z"]
+    assert found.rejects.height == 1
+    assert found.rejects["line"].to_list() == [3]
+    assert reason in found.rejects["reason"][0]
+
+
+def test_of_overlapping_rows_the_first_stays_and_a_rejected_one_takes_nothing(
+    tmp_path: Path,
+) -> None:
+    rows = ["a,h,0-1,0.5,s", "b,h,1-2,0.5,s", "c,h,2-3,0.5,s"]
+    assert read(tmp_path, rows).rows["instance"].to_list() == ["a", "c"]
+
+
+def test_times_apart_may_share_vcpus(tmp_path: Path) -> None:
+    header = "instance_id,node_ip,cpu_list,cpu_util,service,time_ms,load"
+    found = read(
+        tmp_path, ["a,h,0,0.5,s,0,1.5", "b,h,0,0.5,s,60000,", "a,h,1,0.5,s,60000,2"], header
+    )
+    assert found.rejects.is_empty()
+    assert found.rows["time_ms"].to_list() == [0, 60000, 60000]
+    assert found.rows["load"].to_list() == [1.5, None, 2.0]
+
+
+def test_a_parquet_file_says_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "binding.parquet"
+    pl.DataFrame(
+        {"instance_id": ["a"], "node_ip": ["h"], "cpu_list": ["0,8"], "cpu_util": [0.5],
+         "service": ["s"]}
+    ).write_parquet(file)  # fmt: skip
+    topologies = Topologies(linux_numbering(16, 2))
+    assert read_binding(file, topologies).place.tolist() == [0, 8]
+
+
+def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="none of 1 rows can be used; the first: host 'x'"):
+        read(tmp_path, ["a,x,0,0.5,s"])
+    with pytest.raises(TracekitError, match="has no column cpu_list"):
+        read(tmp_path, ["a,h,0.5"], "instance_id,node_ip,cpu_util")
+    with pytest.raises(TracekitError, match="no such binding file"):
+        read_binding(tmp_path / "nope.csv", Topologies())
+
+
+def topologies(folder: Path, text: str) -> Topologies:
+    (folder / "hosts.csv").write_text(text)
+    return read_topologies(folder / "hosts.csv")
+
+
+def test_a_topology_file_has_a_row_per_host(tmp_path: Path) -> None:
+    (tmp_path / "odd.txt").write_text("# CPU,Core,Socket\n0,0,0\n1,0,0\n2,1,1\n3,1,1\n")
+    found = topologies(
+        tmp_path,
+        "node_ip,cpu_num_total,socket_num,threads_per_core,map\na,16,2,,\nb,8,2,1,\nc,,,,odd.txt\n",
+    )
+    assert found["a"].siblings(0).tolist() == [8]
+    assert found["b"].siblings(0).tolist() == []
+    assert found["c"].siblings(0).tolist() == [1]
+    assert found.of("nobody") is None
+
+
+def test_a_map_alone_holds_for_every_host(tmp_path: Path) -> None:
+    found = topologies(tmp_path, "# CPU,Core,Socket\n0,0,0\n1,0,0\n")
+    host = found.of("any")
+    assert host is not None
+    assert host.siblings(0).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("node_ip,cpus\na,4\n", "hosts.csv has no column cpu_num_total, socket_num"),
+        ("node_ip,cpu_num_total,socket_num\na,10,2\n", "line 2: 10 vCPUs do not divide"),
+        ("node_ip,cpu_num_total,socket_num\na,x,2\n", "line 2: cpu_num_total 'x'"),
+        ("node_ip,cpu_num_total,socket_num\na,8,2\na,8,2\n", "line 3: host 'a' stands twice"),
+        ("node_ip,cpu_num_total,socket_num\n,8,2\n", "line 2: node_ip is empty"),
+        ("node_ip,cpu_num_total,socket_num\n", "names no host"),
+        ("node_ip,cpu_num_total,socket_num,map\na,8,2,nope\n", "no such map: nope"),
+        ("# CPU,Core,Socket\nx\n", "hosts.csv: line 2: 'x' is no row"),
+    ],
+)
+def test_a_topology_file_that_is_none(text: str, what: str, tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match=what):
+        topologies(tmp_path, text)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from sklearn.linear_model import HuberRegressor, LinearRegression
+from vcpu_support import GOLDEN
+
+from tracekit.base.errors import TracekitError
+from tracekit.interference.fit.how import How, Loss
+from tracekit.interference.fit.linear import condition, fit_linear, solve
+
+CASE = GOLDEN["patent.regression"]
+COLUMNS = np.array(CASE["input"]["rows(cpu_sc,cpu_ss)"])
+
+
+@pytest.mark.parametrize("name", ["exact", "noisy"])
+def test_golden(name: str) -> None:
+    fitted = fit_linear(COLUMNS, np.array(CASE["input"][f"cpu_inst_{name}"]))
+    wanted = CASE["expected"][name]
+    assert fitted.coefficients == pytest.approx([wanted[k] for k in ("b0", "k1", "k2")], abs=1e-9)
+    assert fitted.r2 == pytest.approx(wanted["r2"], abs=1e-9)
+    assert fitted.rmse == pytest.approx(wanted["rmse"], abs=1e-9)
+
+
+def drawn(seed: int, rows: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    columns = rng.uniform(0, 1, (rows, 2))
+    return columns, 0.3 + columns @ [0.25, 0.1] + rng.normal(0, 0.01, rows)
+
+
+@given(some.integers(0, 2**32))
+def test_equals_scikit_learn(seed: int) -> None:
+    columns, target = drawn(seed)
+    model = LinearRegression().fit(columns, target)
+    assert solve(columns, target) == pytest.approx([model.intercept_, *model.coef_], abs=1e-9)
+
+
+def test_errors_are_those_of_the_textbook() -> None:
+    columns, target = drawn(3)
+    fitted = fit_linear(columns, target)
+    design = np.column_stack([np.ones(len(target)), columns])
+    residual = target - design @ fitted.coefficients
+    covariance = residual @ residual / (len(target) - 3) * np.linalg.inv(design.T @ design)
+    assert fitted.errors == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-9)
+
+
+def test_rows_of_one_instance_do_not_count_as_many() -> None:
+    columns, target = drawn(4)
+    again, groups = np.repeat(columns, 10, axis=0), np.repeat(np.arange(40), 10)
+    naive = fit_linear(again, np.repeat(target, 10)).errors
+    clustered = fit_linear(again, np.repeat(target, 10), groups=groups).errors
+    single = fit_linear(columns, target).errors
+    assert (naive < 0.4 * single).all()
+    assert clustered == pytest.approx(single, rel=0.35)
+
+
+def test_huber_is_not_led_astray() -> None:
+    columns, target = drawn(5, rows=100)
+    spoilt = target.copy()
+    spoilt[:8] += 1.0
+    wrong = np.abs(solve(columns, spoilt) - [0.3, 0.25, 0.1]).max()
+    robust = solve(columns, spoilt, How(loss="huber"))
+    assert np.abs(robust - [0.3, 0.25, 0.1]).max() < wrong / 5
+    model = HuberRegressor(epsilon=1.345, alpha=0.0).fit(columns, spoilt)
+    assert robust[1:] == pytest.approx(model.coef_, abs=5e-3)
+
+
+def test_nonneg_is_nought_where_the_line_falls() -> None:
+    columns, _ = drawn(6)
+    target = 0.3 + 0.2 * columns[:, 0] - 0.1 * columns[:, 1]
+    assert fit_linear(columns, target).coefficients[2] == pytest.approx(-0.1)
+    bounded = solve(columns, target, How(nonneg=True))
+    assert bounded[2] == 0
+    assert bounded[1] > 0
+
+
+def test_ridge_shrinks_slopes_and_spares_the_intercept() -> None:
+    columns, target = drawn(7)
+    plain, shrunk = solve(columns, target), solve(columns, target, How(ridge=1e6))
+    assert np.abs(shrunk[1:]).max() < 1e-3
+    assert shrunk[0] == pytest.approx(target.mean(), abs=1e-3)
+    assert np.abs(solve(columns, target, How(ridge=1e-9)) - plain).max() < 1e-6
+
+
+def test_dependent_columns_have_no_condition() -> None:
+    column = np.linspace(0, 1, 20)
+    assert condition(np.column_stack([np.ones(20), column, 2 * column])) == float("inf")
+    assert condition(np.column_stack([np.ones(20), np.zeros(20)])) == float("inf")
+    assert condition(np.eye(20)[:, :3]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("wrong", [{"ridge": -1.0}, {"level": 1.0}, {"ridge": float("nan")}])
+def test_impossible_options_are_told(wrong: dict[str, float]) -> None:
+    with pytest.raises(TracekitError, match="expected"):
+        How(**wrong)  # type: ignore[arg-type]
+
+
+def covered(how: How, groups: int, times: int, draws: int = 400) -> float:
+    """Share of intervals that hold the planted slopes; rows of a group err together."""
+    rng = np.random.default_rng(9)
+    inside = 0
+    for _ in range(draws):
+        columns = np.repeat(rng.uniform(0, 1, (groups, 2)) ** 2, times, axis=0)
+        columns += rng.normal(0, 0.05, columns.shape)
+        noise = np.repeat(rng.normal(0, 0.01, groups), times)
+        noise += 0.01 * rng.standard_t(4, len(columns))
+        cluster = np.repeat(np.arange(groups), times) if times > 1 else None
+        fitted = fit_linear(columns, 0.3 + columns @ [0.25, 0.1] + noise, how, groups=cluster)
+        inside += int(
+            ((fitted.low <= [0.3, 0.25, 0.1]) & (fitted.high >= [0.3, 0.25, 0.1]))[1:].sum()
+        )
+    return inside / (2 * draws)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize(("groups", "times"), [(12, 6), (40, 4), (25, 1)])
+def test_intervals_hold_at_the_stated_rate(loss: Loss, groups: int, times: int) -> None:
+    assert 0.915 <= covered(How(loss=loss), groups, times) <= 0.985
+
+
+def test_one_row_a_group_is_the_jackknife() -> None:
+    columns, target = drawn(8, rows=15)
+    fitted = fit_linear(columns, target, groups=np.arange(15))
+    left_out = np.array([
+        solve(np.delete(columns, at, axis=0), np.delete(target, at)) for at in range(15)
+    ])  # fmt: skip
+    spread = ((left_out - fitted.coefficients) ** 2).sum(axis=0) * 14 / 15
+    assert fitted.errors == pytest.approx(np.sqrt(spread), rel=1e-9)

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from facts_support import causes
+from fit_support import planted
+from scipy import stats
+
+from tracekit.base.errors import TracekitError
+from tracekit.interference.fit.how import How
+from tracekit.interference.fit.options import Options
+from tracekit.interference.fit.run import fit_rows
+from tracekit.interference.fit.services import SCHEMA, fit_services, predictions
+from tracekit.interference.fit.table import make_table
+
+DRAWS, LEVEL = 240, 0.95
+
+
+@pytest.mark.slow
+def test_planted_coefficients_lie_in_their_intervals_at_the_stated_rate() -> None:
+    """Of all intervals of 240 draws, 95 % hold what was planted, within what chance allows."""
+    inside = np.zeros(2)
+    tried = 0
+    for draw in range(DRAWS):
+        rng = np.random.default_rng([11, draw])
+        rows, k = planted(rng)
+        found = fit_services(make_table(rows), How(level=LEVEL), rng, proxy=False).services
+        assert (found["basis"] == "own").all()
+        for at, name in enumerate(("k1", "k2")):
+            low, high = found[f"{name}_low"].to_numpy(), found[f"{name}_high"].to_numpy()
+            inside[at] += ((low <= k[:, at]) & (k[:, at] <= high)).sum()
+        tried += len(k)
+    low, high = stats.binom.interval(0.9999, tried, LEVEL)
+    assert tried >= 1000
+    assert low <= inside.min() <= inside.max() <= high, inside / tried
+
+
+@pytest.mark.slow
+def test_the_pooled_interval_holds_what_all_services_share() -> None:
+    inside, draws = 0, 200
+    for draw in range(draws):
+        rng = np.random.default_rng([12, draw])
+        rows, _ = planted(rng, services=20, hosts=12)
+        shared = rows.with_columns(
+            cpu=0.3
+            + 0.25 * pl.col("cpu_sc")
+            + 0.1 * pl.col("cpu_ss")
+            + rng.normal(0, 0.01, len(rows))
+        )
+        pooled = fit_services(make_table(shared), How(), rng, proxy=False).pooled.row(0, named=True)
+        inside += pooled["k1_low"] <= 0.25 <= pooled["k1_high"]
+        inside += pooled["k2_low"] <= 0.1 <= pooled["k2_high"]
+    low, high = stats.binom.interval(0.9999, 2 * draws, 0.95)
+    assert low <= inside <= high
+
+
+@pytest.fixture(scope="module")
+def rows() -> pl.DataFrame:
+    return planted(np.random.default_rng(3))[0]
+
+
+def fitted(rows: pl.DataFrame, how: How | None = None, *, proxy: bool = False) -> pl.DataFrame:
+    found = fit_services(make_table(rows), how or How(), np.random.default_rng(0), proxy=proxy)
+    return found.services
+
+
+def test_a_service_with_one_container_takes_the_pooled_coefficients(rows: pl.DataFrame) -> None:
+    single = rows.with_columns(
+        service=pl.when(pl.col("instance") == rows["instance"][0]).then(pl.lit("lonely"))
+        .otherwise(pl.col("service"))
+    )  # fmt: skip
+    found = fit_services(make_table(single), How(), np.random.default_rng(0), proxy=False)
+    row = found.services.filter(pl.col("service") == "lonely").row(0, named=True)
+    pooled = found.pooled.row(0, named=True)
+    assert (row["basis"], row["rows"]) == ("pooled", 1)
+    assert (row["k1"], row["k2"]) == (pooled["k1"], pooled["k2"])
+    own = single.filter(pl.col("service") == "lonely").row(0, named=True)
+    wanted = own["cpu"] - pooled["k1"] * own["cpu_sc"] - pooled["k2"] * own["cpu_ss"]
+    assert row["b0"] == pytest.approx(wanted)
+    assert "1 row, 8 are needed" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("instances", "basis", "said"),
+    [
+        (1, "pooled", "1 instance, 3 are needed, as rows of one instance are not independent"),
+        (2, "pooled", "2 instances, 3 are needed, as rows of one instance are not independent"),
+        (3, "own", ""),
+    ],
+)
+def test_a_service_of_few_instances_says_that_these_are_too_few(
+    rows: pl.DataFrame, instances: int, basis: str, said: str
+) -> None:
+    """It said '12 rows, 8 are needed'."""
+    rng = np.random.default_rng(4)
+    many = pl.concat([rows.with_columns(window_ms=pl.lit(at)) for at in range(12)])
+    many = many.with_columns(
+        pl.col("cpu", "cpu_sc", "cpu_ss") + pl.Series(rng.normal(0, 0.01, many.height))
+    )
+    chosen = many.filter(pl.col("service") == many["service"][0])["instance"].unique(
+        maintain_order=True
+    )
+    lonely = pl.col("instance").is_in(chosen.head(instances).implode())
+    found = fit_rows(
+        many.with_columns(service=pl.when(lonely).then(pl.lit("few")).otherwise("service")),
+        "bound",
+        Options(resolved=True),
+    )
+    row = found.fitted.services.row(by_predicate=pl.col("service") == "few", named=True)
+    assert (row["instances"], row["basis"]) == (instances, basis)
+    assert row["rows"] >= 8
+    assert said in row["reason"]
+    assert "are needed" not in row["reason"] or said
+    assert ("fit_few_instances" in causes(found.remarks)) == bool(said)
+
+
+def test_too_few_rows_in_all_are_told_as_they_are(rows: pl.DataFrame) -> None:
+    """Of 9 rows of 5 services it said '4 rows, 8 are needed'; of 9 totals '7 rows'."""
+    few = rows.group_by("service", maintain_order=True).head(2).head(9)
+    found = fit_rows(few, "bound", Options())
+    assert found.fitted.pooled["reason"].to_list() == ["9 rows, 13 are needed"]
+    assert found.totals[0]["reason"] == f"{found.totals[0]['rows']} rows, 10 are needed"
+
+
+def test_collinear_neighbours_are_not_identifiable(rows: pl.DataFrame) -> None:
+    same = rows.with_columns(cpu_ss=pl.col("cpu_sc") * 2)
+    found = fit_services(make_table(same), How(), np.random.default_rng(0), proxy=False)
+    assert (found.services["basis"] == "none").all()
+    assert (found.services["verdict"] == "not identifiable").all()
+    assert found.services["k1"].to_list() == [0.0] * found.services.height
+    assert found.pooled["verdict"].to_list() == ["not identifiable"]
+    assert "do not vary apart" in found.pooled["reason"][0]
+
+
+def test_noise_alone_is_weak(rows: pl.DataFrame) -> None:
+    rng = np.random.default_rng(8)
+    noise = rows.with_columns(cpu=0.4 + pl.Series(rng.normal(0, 0.05, rows.height)))
+    assert (fitted(noise)["verdict"] == "weak").mean() >= 0.8  # type: ignore[operator]
+
+
+def test_planted_effects_are_usable_and_a_proxy_never_is(rows: pl.DataFrame) -> None:
+    assert set(fitted(rows)["verdict"]) == {"usable"}
+    assert set(fitted(rows.with_columns(cpu_sc=None), proxy=True)["verdict"]) <= {
+        "weak",
+        "not identifiable",
+    }
+
+
+def test_few_rows_in_all_fit_nothing(rows: pl.DataFrame) -> None:
+    found = fit_services(make_table(rows.head(5)), How(), np.random.default_rng(0), proxy=False)
+    assert set(found.services["basis"]) == {"none"}
+    assert found.pooled["verdict"].to_list() == ["not identifiable"]
+
+
+def test_columns_and_predictions(rows: pl.DataFrame) -> None:
+    table = make_table(rows)
+    found = fit_services(table, How(), np.random.default_rng(0), proxy=False)
+    assert found.services.schema == SCHEMA
+    errors = predictions(table, found) - table.target
+    rmse = np.sqrt((errors**2).mean())
+    assert rmse == pytest.approx(0.01, rel=0.15)
+    assert found.services["rmse"].max() < 0.015  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("how", [How(loss="huber"), How(ridge=0.01), How(nonneg=True)])
+def test_options_find_much_the_same_where_all_is_well(rows: pl.DataFrame, how: How) -> None:
+    plain, other = fitted(rows), fitted(rows, how)
+    assert other["k1"].to_numpy() == pytest.approx(plain["k1"].to_numpy(), abs=0.02)
+
+
+def test_unequal_load_is_not_mistaken_for_interference() -> None:
+    rng = np.random.default_rng(21)
+    rows, k = planted(rng, hosts=60)
+    load = 100 * (1 + 0.3 * rng.standard_normal(rows.height) + 2 * rows["cpu_sc"].to_numpy())
+    rows = rows.with_columns(load=pl.Series(np.clip(load, 1, None)))
+    relative = pl.col("load") / pl.col("load").mean().over("service") - 1
+    rows = rows.with_columns(cpu=pl.col("cpu") + 0.1 * relative)
+    blind = fit_rows(rows, "bound", Options()).fitted.services["k1"].to_numpy()
+    told = fit_rows(rows, "bound", Options(load=True)).fitted.services
+    assert np.abs(blind - k[:, 0]).mean() > 0.1
+    assert np.abs(told["k1"].to_numpy() - k[:, 0]).mean() < 0.02
+    assert told["k_load"].to_numpy() == pytest.approx(np.full(len(k), 0.1), abs=0.02)
+
+
+def test_load_that_nobody_has_is_an_error(rows: pl.DataFrame) -> None:
+    with pytest.raises(TracekitError, match="no instance has a call rate"):
+        fit_rows(rows, "bound", Options(load=True))
+
+
+def test_totals_of_sockets_find_the_shared_coefficients() -> None:
+    rng = np.random.default_rng(5)
+    rows, _ = planted(rng, services=20, hosts=80)
+    rows = rows.with_columns(
+        cpu=0.3 + 0.25 * pl.col("cpu_sc") + 0.1 * pl.col("cpu_ss") + rng.normal(0, 0.01, len(rows))
+    )
+    for total in fit_rows(rows, "bound", Options()).totals:
+        assert total["k1"] == pytest.approx(0.25, abs=4 * total["k1_error"])
+        assert total["k2"] == pytest.approx(0.1, abs=4 * total["k2_error"])
+        assert total["k1_error"] < 0.02
+
+
+@pytest.mark.slow
+def test_models_are_compared_on_rows_held_out(rows: pl.DataFrame) -> None:
+    options = Options(compare=("least_squares", "gradient_boosting", "ridge"))
+    found = fit_rows(rows, "bound", options, seed=2)
+    again = fit_rows(rows, "bound", options, seed=2)
+    assert found.compared.equals(again.compared)
+    assert set(found.compared["model"]) == {*options.compare, "least_squares_per_service"}
+    assert (found.compared["saved_share"] > 0.3).all()
+    assert found.compared["cv_rmse"].is_sorted()

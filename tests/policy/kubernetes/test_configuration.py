@@ -1,0 +1,401 @@
+"""A KubeSchedulerConfiguration as a policy: plugin by plugin, and the real scheduler's own runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from configuration_support import BASE, DEFAULT, profile, weights, written
+from real_scheduler import as_workload, recorded_runs
+from replay_support import workload
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import read_answer
+from tracekit.cli import run
+from tracekit.policy.entrant import parse_entrant
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.profile import Profile
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import PlainPlacer
+from tracekit.replay.fast.choose import rows_placer
+
+
+def test_a_profile_with_which_the_scheduler_does_not_start_is_told(tmp_path: Path) -> None:
+    few = [{"name": "NodeResourcesFit"}, {"name": "DefaultBinder"}]
+    plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": few}}
+    made = profile(tmp_path, plugins)
+    told = "kube-scheduler does not start with this profile: no plugin"
+    assert [note for note in made.notes if told in note] == [
+        f"kube-scheduler.yaml: {told} sorts the queue"
+    ]
+    assert made.lifts == {"selector", "taints", "apart", "together", "affinity",
+                          "anti-affinity", "spread", "ports"}  # fmt: skip
+    for own in ({"queueSort": {"enabled": [{"name": "Sort"}]}}, None):
+        more = {**plugins, **own} if own else None
+        assert told not in "\n".join(profile(tmp_path, more).notes)
+
+
+PLUGINS = [
+    (None, DEFAULT),
+    ({"score": {"disabled": [{"name": "PodTopologySpread"}]}},
+     {"least_allocated": 1, "balanced_allocation": 1}),
+    ({"score": {"disabled": [{"name": "*"}],
+                "enabled": [{"name": "NodeResourcesFit", "weight": 7}]}},
+     {"least_allocated": 7}),
+    ({"multiPoint": {"enabled": [{"name": "NodeResourcesBalancedAllocation", "weight": 9}]}},
+     {**DEFAULT, "balanced_allocation": 9}),
+    ({"multiPoint": {"enabled": [{"name": "PodTopologySpread"}]}},  # enabled again: weight 1
+     {**DEFAULT, "pod_topology_spread": 1}),
+    ({"multiPoint": {"disabled": [{"name": "*"}]},
+      "score": {"enabled": [{"name": "TargetLoadPacking"}]}},
+     {"target_load_packing": 1}),
+    ({"multiPoint": {"disabled": [{"name": "*"}],
+                     "enabled": [{"name": "PrioritySort"}, {"name": "DefaultBinder"},
+                                 {"name": "NodeResourcesFit"}, {"name": "SelectorSpread",
+                                                                "weight": 4}]}},
+     {"least_allocated": 1, "selector_spread": 4}),
+    ({"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]},
+      "score": {"disabled": [{"name": "*"}], "enabled": [{"name": "PodTopologySpread",
+                                                          "weight": 6}]}},
+     {"pod_topology_spread": 6}),
+    ({"multiPoint": {"enabled": [{"name": "NodeResourcesFit", "weight": 5}]},
+      "score": {"enabled": [{"name": "NodeResourcesFit", "weight": 3}]}},  # the point's own wins
+     {**DEFAULT, "least_allocated": 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plugins", "expected"), PLUGINS)
+def test_plugins_are_enabled_disabled_and_weighed(
+    plugins: Any, expected: dict[str, float], tmp_path: Path
+) -> None:
+    assert weights(profile(tmp_path, plugins)) == expected
+
+
+FIT = "NodeResourcesFit"
+ARGUMENTS = [
+    (FIT, {"scoringStrategy": {"type": "MostAllocated",
+                               "resources": [{"name": "cpu", "weight": 3}]}},
+     "most_allocated[resources=cpu:3]"),
+    (FIT, {"scoringStrategy": {"type": "RequestedToCapacityRatio",
+                               "resources": [{"name": "nvidia.com/gpu", "weight": 2},
+                                             {"name": "cpu"}],
+                               "requestedToCapacityRatio": {"shape": [
+                                   {"utilization": 0, "score": 0},
+                                   {"utilization": 80, "score": 10}]}}},
+     "requested_to_capacity_ratio[resources=nvidia.com/gpu:2+cpu:1,shape=0:0+80:10]"),
+    ("NodeResourcesBalancedAllocation", {"resources": [{"name": "cpu", "weight": 1}]},
+     "balanced_allocation[resources=cpu:1]"),
+    ("PodTopologySpread", {"defaultingType": "List", "defaultConstraints": [
+        {"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 2,
+         "whenUnsatisfiable": "ScheduleAnyway"}]},
+     "pod_topology_spread[constraints=zone:2,every_domain=true]"),
+    ("TargetLoadPacking", {"targetUtilization": 70, "defaultRequests": {"cpu": "500m"},
+                           "defaultRequestsMultiplier": "1.8",
+                           "metricProvider": {"type": "Prometheus"}},
+     "target_load_packing[target_utilization=70,default_requests_cpu_milli=500,requests_multiplier=1.8]"),
+    ("LoadVariationRiskBalancing", {"safeVarianceMargin": 1.5, "safeVarianceSensitivity": 2},
+     "load_variation_risk_balancing[safe_variance_margin=1.5,safe_variance_sensitivity=2.0]"),
+    ("LowRiskOverCommitment", {"smoothingWindowSize": 8, "riskLimitWeights": {"cpu": 0.2}},
+     "low_risk_overcommitment[smoothing_window_size=8,risk_limit_weights=cpu:0.2+memory:0.5]"),
+    ("NodeResourcesAllocatable", {"mode": "Most", "resources": [{"name": "memory", "weight": 4}]},
+     "node_resources_allocatable[mode=Most,resources=memory:4]"),
+    ("Peaks", {"nodePowerModel": {"n1": {"k0": 1.0, "k1": -2.0, "k2": -0.5}}},
+     "peaks[k0=0.0,k1=0.0,k2=0.0,node_power_model=n1:1.0:-2.0:-0.5]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plugin", "given", "expected"), ARGUMENTS)
+def test_arguments_reach_the_policy(plugin: str, given: Any, expected: str, tmp_path: Path) -> None:
+    made = profile(tmp_path, {"score": {"enabled": [{"name": plugin}]}}, {plugin: given})
+    assert expected in [str(one.policy) for one in made.parts]
+    assert not [note for note in made.notes if "not known" in note]
+
+
+@pytest.mark.slow
+def test_every_real_run_by_a_configuration(tmp_path: Path) -> None:
+    for at, recorded in enumerate(recorded_runs()):
+        disabled = ["PodTopologySpread"]
+        if "Balanced" not in recorded["profile"]:
+            disabled.append("NodeResourcesBalancedAllocation")
+        path = written(tmp_path, {
+            **BASE,
+            "percentageOfNodesToScore": recorded["percentage_of_nodes_to_score"],
+            "profiles": [{"plugins": {"score": {"disabled": [{"name": n} for n in disabled]}}}],
+        })  # fmt: skip
+        folder, out = as_workload(tmp_path / f"cluster{at}", recorded), tmp_path / f"run{at}"
+        policy = f"{path}[tie=first]"
+        asked = ["--workload", str(folder), "--policy", policy, "--out", str(out)]
+        assert run(["replay", *asked]) == 0
+        placed = pl.read_parquet(out / "placements.parquet").sort("container")
+        assert ["" if n is None else n for n in placed["node"]] == recorded["chosen"]
+
+
+def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
+    plugins = {
+        "multiPoint": {
+            "enabled": [
+                {"name": "MyPlugin", "weight": 3},
+                {"name": "NodeResourceFit"},
+                {"name": "Coscheduling"},
+            ]
+        },
+        "filter": {"disabled": [{"name": "NodeResourcesFit"}]},
+    }
+    args = {
+        FIT: {"ignoredResources": ["x"], "scoringStrategy": {"newField": "MostAllocated"}},
+        "PodTopologySpread": {"defaultingType": "List", "defaultConstraints": [
+            {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1,
+             "whenUnsatisfiable": "DoNotSchedule"}]},
+    }  # fmt: skip
+    told = profile(tmp_path, plugins, args, futureField=1).notes
+    assert all(note.startswith("kube-scheduler.yaml: ") for note in told)
+    text = "\n".join(told)
+    for expected in (
+        "plugins not known, and left out: MyPlugin, NodeResourceFit",
+        "NodeResourceFit (did you mean NodeResourcesFit?)",
+        "futureField, profiles[0].pluginConfig[0].args.scoringStrategy.newField",
+        "profiles[0].pluginConfig[0].args.ignoredResources has no effect here",
+        "requests are respected, although the filter of NodeResourcesFit is disabled",
+        "defaultConstraints[0] is a wish here",
+        "nobody is preempted",
+    ):
+        assert expected in text, text
+    assert "Coscheduling" not in text
+
+
+@pytest.mark.parametrize(
+    ("document", "wrong", "meant"),
+    [
+        ({"profiles": [{"plugin": {}}]}, "profiles[0].plugin", "plugins"),
+        ({"profile": []}, "profile", "profiles"),
+        ({"percentageOfNodeToScore": 5}, "percentageOfNodeToScore", "percentageOfNodesToScore"),
+        (
+            {"profiles": [{"plugins": {"scores": {}}}]},
+            "profiles[0].plugins.scores",
+            "score",
+        ),
+        (
+            {"profiles": [{"plugins": {"score": {"disable": []}}}]},
+            "profiles[0].plugins.score.disable",
+            "disabled",
+        ),
+        (
+            {"profiles": [{"plugins": {"score": {"enabled": [{"name": FIT, "wieght": 1}]}}}]},
+            "profiles[0].plugins.score.enabled[0].wieght",
+            "weight",
+        ),
+        (
+            {"profiles": [{"pluginConfig": [{"name": FIT, "args": {"scoringStrategi": {}}}]}]},
+            "profiles[0].pluginConfig[0].args.scoringStrategi",
+            "scoringStrategy",
+        ),
+    ],
+)
+def test_a_misspelt_field_is_refused(
+    document: dict[str, Any], wrong: str, meant: str, tmp_path: Path
+) -> None:
+    """As kube-scheduler does it: what is left out by mistake would be another scheduler."""
+    with pytest.raises(TracekitError) as said:
+        parse_policy(str(written(tmp_path, {**BASE, **document})))
+    assert said.value.what.endswith(f"{wrong} is not known")
+    assert said.value.hint == f"did you mean '{meant}'?"
+
+
+def test_real_arguments_without_effect_are_told(tmp_path: Path) -> None:
+    args: dict[str, dict[str, Any]] = {
+        "InterPodAffinity": {"hardPodAffinityWeight": 5},
+        "NodeAffinity": {"addedAffinity": {}},
+        "DefaultPreemption": {"minCandidateNodesPercentage": 10},
+    }
+    notes = "\n".join(profile(tmp_path, None, args).notes)
+    for name, given in args.items():
+        assert f"args.{next(iter(given))} has no effect here" in notes, name
+    assert "not known" not in notes
+
+
+def test_how_the_program_runs_is_told_in_one_line(tmp_path: Path) -> None:
+    notes = profile(tmp_path, leaderElection={"leaderElect": True}, parallelism=4).notes
+    assert "kube-scheduler.yaml: leaderElection, parallelism have no effect here" in notes
+
+
+def test_arguments_of_a_plugin_that_does_not_score_are_told(tmp_path: Path) -> None:
+    notes = profile(tmp_path, None, {"TargetLoadPacking": {"targetUtilization": 60}}).notes
+    where = "profiles[0].pluginConfig[0].args"
+    assert f"kube-scheduler.yaml: {where} has no effect: TargetLoadPacking does not score" in notes
+
+
+def test_a_profile_is_chosen_by_name(tmp_path: Path) -> None:
+    second = {"schedulerName": "batch", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
+    path = written(tmp_path, {**BASE, "profiles": [{"schedulerName": "default-scheduler"}, second]})
+    both = [parse_policy(str(path)), parse_policy(f"{path}[profile=batch]")]
+    assert [len(one.parts) for one in both if isinstance(one, Profile)] == [3, 0]
+    assert str(both[1]) == "kube-scheduler.yaml[profile=batch]"
+    assert parse_policy(both[1].address()) == both[1]
+    assert "profiles that are not replayed: batch" in both[0].notes[-1]
+    with pytest.raises(
+        TracekitError, match="has no profile 'bach'; it has: default-scheduler, bat"
+    ):
+        parse_policy(f"{path}[profile=bach]")
+
+
+def test_where_nothing_scores_the_first_node_found_is_taken(tmp_path: Path) -> None:
+    policy = profile(tmp_path, {"score": {"disabled": [{"name": "*"}]}})
+    load = workload([(1000, 1000)] * 4, [(at, 9000, 100, 100) for at in range(6)])
+    assert Engine(load, policy, np.random.default_rng(0)).run().node.tolist() == [0, 1, 2, 3, 0, 1]
+
+
+def test_coscheduling_says_how_patient_gangs_are(tmp_path: Path) -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}
+    plain = profile(tmp_path, plugins)
+    assert (plain.gang_wait_ms, plain.gang_backoff_ms) == (60_000, 0)
+    args = {"Coscheduling": {"permitWaitingTimeSeconds": 2, "podGroupBackoffSeconds": 9}}
+    own = profile(tmp_path, plugins, args)
+    assert (own.gang_wait_ms, own.gang_backoff_ms) == (2000, 9000)
+    assert profile(tmp_path).gang_wait_ms is None
+    rows = [(0, 9000, 10, 10)] * 10 + [(500, 9000, 10, 10)]
+    load = workload([(30, 30)] * 3, rows, steps=8)
+    load = dataclasses.replace(load, gang=np.array([0] * 10 + [-1]))
+    # nine of ten hold all places until they give up after 2 s
+    assert Engine(load, own, np.random.default_rng(0)).run().time_ms[10] == 2000
+
+
+def test_both_engines_decide_the_same(tmp_path: Path) -> None:
+    policy = profile(tmp_path, {"score": {"enabled": [{"name": "LowRiskOverCommitment"}]}})
+    load = workload([(1000, 1000)] * 120, [(at % 3000, 9000, 300, 100) for at in range(200)])
+    plain, rows = (
+        Engine(load, policy, np.random.default_rng(0), placer=placer).run().node.tolist()
+        for placer in (PlainPlacer, rows_placer)
+    )
+    assert plain == rows
+
+
+def test_who_disables_preemption_preempts_nobody(tmp_path: Path) -> None:
+    assert profile(tmp_path, {}).preempts
+    disabled = {"disabled": [{"name": "DefaultPreemption"}]}
+    assert not profile(tmp_path, {"postFilter": disabled}).preempts
+    assert not profile(tmp_path, {"multiPoint": disabled}).preempts
+
+
+def test_disabled_filters_lift_their_rules(tmp_path: Path) -> None:
+    disabled = [{"name": "TaintToleration"}, {"name": "InterPodAffinity"}]
+    made = profile(tmp_path, {"filter": {"disabled": disabled}})
+    # taints stay: NodeUnschedulable looks at them too
+    assert made.lifts == {"apart", "together", "affinity", "anti-affinity"}
+    disabled += [{"name": "PodTopologySpread"}, {"name": "NodePorts"}]
+    lifted = profile(tmp_path, {"filter": {"disabled": disabled}}).lifts
+    assert lifted == made.lifts | {"spread", "ports"}
+    disabled.append({"name": "NodeUnschedulable"})
+    assert "taints" in profile(tmp_path, {"filter": {"disabled": disabled}}).lifts
+
+
+#: Ten times ten times ten ... values in a few lines.
+BOMB = "a0: &a0 [x]\n" + "".join(
+    f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]\n" for at in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ("a: [", "is not YAML: line 1"),
+        ("a: \x1b[31m", "is not YAML: unacceptable character"),
+        ("a: 1\na: 2\n", "key 'a' is there twice"),
+        (BOMB, "more than 100,000 values once its aliases are written out"),
+        ("a: &a [*a]\n", "more than 100,000 values"),
+        ("!!python/object/apply:os.system [ls]", "is not YAML"),
+        ("[1, 2]", "holds no mapping"),
+        ("a: 1\n---\nb: 1\n", "holds 2 documents"),
+        ({"kind": "Deployment", "apiVersion": "apps/v1"}, "is of kind 'Deployment'"),
+        ({"kind": "DeschedulerPolicy", "apiVersion": "descheduler/v1alpha2"}, "places nothing"),
+        ({**BASE, "apiVersion": "v1"}, "apiVersion is 'v1'"),
+        ({**BASE, "percentageOfNodesToScore": 101}, "percentageOfNodesToScore is 101"),
+        ({**BASE, "percentageOfNodesToScore": "much"}, "'much', expected a whole number"),
+        ({**BASE, "profiles": {"a": 1}}, "profiles is .* expected a list"),
+        ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {
+            "scoringStrategy": {"type": "Odd"}}}]}]}, "type is 'Odd', expected one of LeastAll"),
+        ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {
+            "scoringStrategy": {"resources": [{"name": "cpu", "weight": 101}]}}}]}]},
+         r"scoringStrategy.resources\[0\].weight"),
+        ({**BASE, "extenders": [{"urlPrefix": "u", "prioritizeVerb": "v", "weight": 0}]},
+         "weight is '0', expected"),
+    ],
+)  # fmt: skip
+def test_a_wrong_document_is_told_in_one_line(document: Any, told: str, tmp_path: Path) -> None:
+    path = written(tmp_path, document)
+    with pytest.raises(TracekitError, match=told) as found:
+        parse_entrant(str(path))
+    assert str(path) in found.value.what
+
+
+def test_a_missing_file_and_a_wrong_parameter_are_told(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="cannot be read"):
+        parse_policy(str(tmp_path / "none.yaml"))
+    path = written(tmp_path, BASE)
+    with pytest.raises(TracekitError, match="has no parameter 'weight'; it has: profile, tie"):
+        parse_policy(f"{path}[weight=2]")
+    with pytest.raises(TracekitError) as wrong:
+        parse_policy(f"{path}[profil=bach]")
+    assert wrong.value.hint == "did you mean 'profile'?"
+    with pytest.raises(TracekitError, match=r"tie of kube-scheduler\.yaml is 'last'"):
+        parse_policy(f"{path}[tie=last]")
+
+
+def test_a_run_has_the_notes_as_facts_and_writes_them_down(tmp_path: Path) -> None:
+    recorded = {
+        "nodes": [{"name": "n", "allocatable": {"cpu_milli": 1000, "memory_bytes": 1000}}],
+        "pods": [{"requests": {"cpu_milli": 10, "memory_bytes": 10}}],
+    }
+    folder = as_workload(tmp_path / "cluster", recorded)
+    path, out = written(tmp_path, BASE), tmp_path / "run"
+    assert run(["replay", "--workload", str(folder), "--policy", str(path), "--out", str(out)]) == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    notes = {note for one in manifest["policies"] for note in one.get("notes", ())}
+    answer = read_answer(out)
+    assert answer is not None
+    assert notes
+    assert {one.about["text"] for one in answer.of("note")} == notes
+
+
+FITTING = {"name": "NodeResourcesFit"}
+
+
+@pytest.mark.parametrize(
+    ("profiles", "said"),
+    [
+        (
+            [
+                {
+                    "plugins": {
+                        "score": {"enabled": [{**FITTING, "weight": 5}, {**FITTING, "weight": 2}]}
+                    }
+                }
+            ],
+            "profiles[0].plugins.score.enabled has name 'NodeResourcesFit' twice",
+        ),
+        (
+            [{"pluginConfig": [{**FITTING, "args": {}}, {**FITTING, "args": {}}]}],
+            "profiles[0].pluginConfig has name 'NodeResourcesFit' twice",
+        ),
+        ([{}, {}], "profiles has schedulerName 'default-scheduler' twice"),
+    ],
+)
+def test_what_stands_twice_is_refused(
+    profiles: list[dict[str, Any]], said: str, tmp_path: Path
+) -> None:
+    """The scheduler refuses it; the last one counted, and nobody was told."""
+    with pytest.raises(TracekitError) as wrong:
+        parse_policy(str(written(tmp_path, {**BASE, "profiles": profiles})))
+    assert wrong.value.what.endswith(said)
+
+
+def test_a_plugin_that_is_disabled_and_not_known_is_told(tmp_path: Path) -> None:
+    off = {"score": {"disabled": [{"name": "NodeResourcesFitt"}]}}
+    made = parse_policy(str(written(tmp_path, {**BASE, "profiles": [{"plugins": off}]})))
+    assert isinstance(made, Profile)
+    assert any("disabled and not known" in note and "NodeResourcesFitt" in note
+               for note in made.notes)  # fmt: skip

@@ -1,0 +1,156 @@
+"""Best fit and worst fit, against the plainest loop and against another simulator's rule."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from replay_support import container, snapshot
+from tests_support import shared_data
+
+from tracekit.base.arrays import IntArray
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.view.cluster import Cluster
+from tracekit.policy.view.snapshot import Container
+from tracekit.replay.engine.decision import decide
+
+MIB = 2**20
+
+amounts = some.tuples(some.integers(1, 50), some.integers(1, 50))
+
+
+def placements(policy: PlacementPolicy, nodes: IntArray, pods: IntArray) -> list[int | None]:
+    """The node of each pod, one after the other, none ever leaving."""
+    resources = ("cpu_milli", "memory_bytes")
+    cluster = Cluster(resources=resources, capacity=nodes, allocatable=nodes)
+    rng, chosen = np.random.default_rng(0), []
+    for request in pods:
+        waiting = Container(
+            id="c", service="s", request=request, nonzero_request=request, limit=request
+        )
+        node = decide(policy, cluster.snapshot(0), waiting, rng)
+        if node is not None:
+            cluster.change(node, request, request, request, sign=1)
+        chosen.append(node)
+    return chosen
+
+
+def accasim_best_fit(nodes: IntArray, pods: IntArray) -> list[int | None]:
+    """AccaSim's rule spelled out: nodes in order of free millicores plus free MiB, first fit."""
+    free, chosen = [[cpu, memory // MIB] for cpu, memory in nodes.tolist()], []
+    for cpu, memory in pods.tolist():
+        need = (cpu, memory // MIB)
+        order = sorted(range(len(free)), key=lambda at: sum(free[at]))
+        fits = (at for at in order if free[at][0] >= need[0] and free[at][1] >= need[1])
+        node = next(fits, None)
+        chosen.append(node)
+        if node is not None:
+            free[node] = [free[node][0] - need[0], free[node][1] - need[1]]
+    return chosen
+
+
+@given(some.lists(amounts, min_size=1, max_size=6), some.lists(amounts, max_size=20))
+def test_best_fit_places_as_accasim_does(
+    nodes: list[tuple[int, int]], pods: list[tuple[int, int]]
+) -> None:
+    size = np.array([1, MIB])
+    given_nodes = np.array(nodes, dtype=np.int64) * size
+    given_pods = np.array(pods, dtype=np.int64).reshape(-1, 2) * size
+    found = placements(parse_policy("best_fit"), given_nodes, given_pods)
+    assert found == accasim_best_fit(given_nodes, given_pods)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        # left over after 100 m and 1 MiB: n0 900 + 99, n1 400 + 399, n2 200 + 699
+        ("best_fit", 1),
+        ("worst_fit", 0),
+        # in fractions: n0 .9 + .99, n1 .8 + .9975, n2 .667 + .9986
+        ("best_fit[leftover=fraction]", 2),
+        ("worst_fit[leftover=fraction]", 0),
+    ],
+)
+def test_leftover_by_hand(policy: str, expected: int) -> None:
+    seen = snapshot([(1000, 100 * MIB), (500, 400 * MIB), (300, 700 * MIB)], [(0, 0)] * 3)
+    chosen = decide(parse_policy(policy), seen, container(100, MIB), np.random.default_rng(0))
+    assert chosen == expected
+
+
+@given(some.lists(some.tuples(amounts, amounts), min_size=2, max_size=5), amounts)
+def test_worst_fit_is_best_fit_reversed(
+    nodes: list[tuple[tuple[int, int], tuple[int, int]]], request_: tuple[int, int]
+) -> None:
+    seen = snapshot([node for node, _ in nodes], [used for _, used in nodes])
+    every, waiting = np.arange(len(nodes)), container(*request_)
+    for measure in ("amount", "fraction"):
+        best = parse_policy(f"best_fit[leftover={measure}]").score(seen, waiting, every)
+        worst = parse_policy(f"worst_fit[leftover={measure}]").score(seen, waiting, every)
+        assert best.tolist() == (-worst).tolist()
+
+
+def test_a_node_without_a_resource_has_nothing_left_of_it() -> None:
+    seen = snapshot([(1000, 0), (1000, 100)], [(0, 0), (0, 0)])
+    policy = parse_policy("best_fit[leftover=fraction]")
+    scores = policy.score(seen, container(100, 0), np.arange(2))
+    assert scores.tolist() == [-0.9, -1.9]
+
+
+def openb() -> tuple[IntArray, IntArray]:
+    """Nodes and pods of openb in order of submission; skips where they are not at hand."""
+    folder = shared_data("openb")
+
+    def rows(name: str) -> IntArray:
+        with (folder / name).open(encoding="utf-8") as file:
+            read = [(row["cpu_milli"], row["memory_mib"]) for row in csv.DictReader(file)]
+        return np.asarray(np.array(read, dtype=np.int64) * np.array([1, MIB]))
+
+    return rows("openb_node_list_all_node.csv"), rows("openb_pod_list_default.csv")
+
+
+@pytest.mark.parametrize(
+    ("policy", "nodes_used"),
+    [("first_fit", 1077), ("best_fit", 1163), ("best_fit[leftover=fraction]", 1163)],
+)
+def test_openb_needs_as_many_nodes_as_other_simulators_say(policy: str, nodes_used: int) -> None:
+    nodes, pods = openb()
+    chosen = placements(parse_policy(policy), nodes, pods)
+    assert None not in chosen
+    assert len(set(chosen)) == nodes_used
+
+
+def test_openb_best_fit_agrees_placement_by_placement() -> None:
+    nodes, pods = openb()
+    head = pods[:1000]
+    assert placements(parse_policy("best_fit"), nodes, head) == accasim_best_fit(nodes, head)
+
+
+def test_lowest_debris_takes_what_ff_passes_by() -> None:
+    # golden placement.FF_FD: sizes 16 cores and 32 GB, the container 2 and 4
+    seen = snapshot([(16, 32)] * 3, [(8, 8), (4, 24), (15, 10)])
+    policy, rng = parse_policy("lowest_debris"), np.random.default_rng(0)
+    debris = policy.explain(seen, container(2, 4), np.arange(2))["debris_after"]
+    assert debris.tolist() == [0.5, 0.375]
+    assert decide(policy, seen, container(2, 4), rng) == 1
+    assert decide(parse_policy("first_fit"), seen, container(2, 4), rng) == 0
+
+
+def test_lowest_debris_passes_by_a_node_without_capacity() -> None:
+    seen = snapshot([(0, 0), (100, 100)], [(0, 0), (0, 0)])
+    assert parse_policy("lowest_debris").score(seen, container(0, 0), np.arange(2)).tolist() == [
+        -1.0,
+        -1.0,
+    ]
+
+
+def test_random_takes_every_node_about_equally_often() -> None:
+    seen, policy = snapshot([(10, 10)] * 4, [(0, 0)] * 4), parse_policy("random")
+    rng = np.random.default_rng(5)
+    chosen = [decide(policy, seen, container(1, 1), rng) for _ in range(4000)]
+    counts = np.bincount(np.array(chosen), minlength=4)
+    # four standard deviations of a binomial count around 1,000
+    assert np.abs(counts - 1000).max() < 4 * np.sqrt(4000 * 0.25 * 0.75)

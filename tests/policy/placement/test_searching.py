@@ -1,0 +1,220 @@
+"""Batches placed by a search: judged as plain loops say, repeatable, and no better than exact."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import waiting
+from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
+
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.placement._parts.batch import Batch, BatchPolicy
+from tracekit.policy.placement._parts.fitness import FitnessPolicy
+from tracekit.policy.placement._parts.searching import BatchFitness, decode
+from tracekit.policy.search.problem import Problem
+from tracekit.policy.search.searches import all_searches, get_search
+from tracekit.policy.view.snapshot import Container, Snapshot
+from tracekit.replay.engine.engine import Engine
+
+SEARCHING = ["bes", "tbesk", "tpso", "tsbo", "tssa"]
+
+
+def test_decoding() -> None:
+    assert decode(np.array([0.0, 0.999, 1.0, 30.5, 31.0, -3.2]), 31).tolist() == [
+        0, 0, 1, 30, 30, 0,
+    ]  # fmt: skip
+
+
+def plain_fitness(
+    policy: FitnessPolicy, seen: Snapshot, pods: list[Container], nodes: list[int], objective: str
+) -> float:
+    """A batch's fitness, container by container in plain numbers."""
+    ground = policy.ground(seen, np.arange(len(seen.capacity)))
+    used, peak = ground.used.copy(), ground.peak.copy()
+    critical = policy.critical(ground)
+    free = (seen.allocatable - seen.requested)[:, ground.columns].astype(float)
+    mu, nu, score = policy.mu(ground), policy.nu(ground), 0.0
+    for pod, node in zip(pods, nodes, strict=True):
+        want, total = policy.request(ground, pod), ground.total[node]
+        kind, parts, room = int(policy.kinds(ground, pod)[node]), 0.0, True
+        for r in range(len(want)):
+            left = total[r] - used[node, r]
+            load = (want[r] + peak[node, r]) / total[r] if total[r] > 0 else 1.0
+            room &= want[r] == 0 or (want[r] <= left and want[r] <= free[node, r])
+            room &= policy.tcrit_mode != "hard" or load <= critical[r]
+            share = want[r] / left if want[r] and left > 0 else 0.0
+            parts += mu[kind, r] * (1 - share) + nu[r] * (critical[r] - load)
+            if policy.tcrit_mode == "penalty":
+                parts -= 10 * max(load - critical[r], 0.0)
+        if not room:
+            score -= 10.0
+            continue
+        score += parts if objective != "imbalance" else 0.0
+        used[node] += want
+        peak[node] += want
+        free[node] -= want
+    if objective != "score":
+        shares = np.divide(used, ground.total, out=np.zeros(used.shape), where=ground.total > 0)
+        uneven = [math.sqrt(sum((row - row.mean()) ** 2)) for row in shares]
+        score -= 100 * sum(uneven) / len(uneven)
+    return score
+
+
+@settings(max_examples=60)
+@given(
+    some.integers(0, 2**32),
+    some.sampled_from(["score", "imbalance", "score+z"]),
+    some.sampled_from(["soft", "hard", "penalty"]),
+    some.sampled_from([FOUR, FOUR[:2]]),
+    some.sampled_from(
+        ["", ",critical_loads=cpu:0.3+net:0.6,left_weights=cpu:3+memory:1,left_basis=requests"]
+    ),
+)
+def test_batches_are_judged_as_plain_loops_say(
+    seed: int, objective: str, mode: str, resources: tuple[str, ...], apart: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    nodes, size, wide = int(rng.integers(1, 6)), int(rng.integers(1, 6)), len(resources)
+    total = rng.integers(0, 100, (nodes, wide))
+    taken = np.minimum(rng.integers(0, 60, (nodes, wide)), total)
+    used = rng.random((2, nodes, 2))
+    seen = cluster(total, taken, used=used, resources=resources)
+    pods = [waiting(*rng.integers(0, 30, wide)) for _ in range(size)]
+    policy = fitness_policy(f"tbesk_exact[tcrit_mode={mode},type_ref=mean{apart}]")
+    judged = BatchFitness(policy, seen, Batch(containers=tuple(pods)), objective)
+    proposals = rng.integers(0, nodes, (7, size))
+    fitness, _ = judged.fitness(proposals)
+    expected = [plain_fitness(policy, seen, pods, row, objective) for row in proposals.tolist()]
+    assert fitness == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(all_searches()))
+@pytest.mark.parametrize("seed", range(6))
+def test_compiled_searches_find_what_they_find_by_a_plain_cost(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nodes, size = int(rng.integers(1, 30)), int(rng.integers(1, 9))
+    total = rng.integers(20, 100, (nodes, 4))
+    taken = np.minimum(rng.integers(0, 60, (nodes, 4)), total)
+    seen = cluster(total, taken, used=rng.random((2, nodes, 2)), resources=FOUR)
+    pods = tuple(waiting(*rng.integers(0, 30, 4)) for _ in range(size))
+    shut = rng.random((size, nodes)) < 0.8 if seed % 2 else None
+    objective, mode = ("score", "imbalance", "score+z")[seed % 3], ("hard", "penalty")[seed % 2]
+    policy = fitness_policy(f"tbesk_exact[tcrit_mode={mode}]")
+    judged = BatchFitness(policy, seen, Batch(containers=pods, open_nodes=shut), objective)
+    order, asked = rng.permutation(nodes), []
+
+    def cost(positions: np.ndarray) -> np.ndarray:
+        asked.append(positions)
+        return np.array([-judged.fitness(order[decode(at, nodes)][None, :])[0][0]
+                         for at in positions])  # fmt: skip
+
+    plain = Problem(lower=np.zeros(size), upper=np.full(size, float(nodes)), cost=cost)
+    at_once = dataclasses.replace(plain, compiled=judged.compiled_cost(order))
+    search = get_search(name)(iterations=12, population=9, patience=seed)
+    draws = [np.random.default_rng(seed), np.random.default_rng(seed)]
+    one, other = search.minimize(plain, draws[0]), search.minimize(at_once, draws[1])
+    assert one.position.tolist() == other.position.tolist()
+    assert (one.cost, one.curve.tolist()) == (other.cost, other.curve.tolist())
+    assert one.evaluations == other.evaluations == sum(map(len, asked))
+    assert draws[0].random() == draws[1].random()
+
+
+@pytest.mark.parametrize("name", all_searches())
+def test_a_compiled_cost_that_is_no_number_is_refused(name: str) -> None:
+    seen = cluster(np.full((6, 4), 50), np.zeros((6, 4), dtype=np.int64), resources=FOUR)
+    policy = fitness_policy("tbesk_exact")
+    pods = (waiting(1, 1, 1, 1), waiting(2, 2, 2, 2))
+    judged = BatchFitness(policy, seen, Batch(containers=pods, open_nodes=None), "imbalance")
+    # the score of one container on one node alone, which a weight of 0 then multiplies
+    judged._case.alone[1, 3] = -math.inf
+
+    def cost(positions: np.ndarray) -> np.ndarray:
+        return -judged.fitness(decode(positions, 6))[0]
+
+    problem = Problem(
+        lower=np.zeros(2), upper=np.full(2, 6.0), cost=cost,
+        compiled=judged.compiled_cost(np.arange(6)),
+    )  # fmt: skip
+    with pytest.raises(TracekitError, match=r"the objective gave NaN at position \([0-9.]+, 3"):
+        get_search(name)(patience=0).minimize(problem, np.random.default_rng(0))
+
+
+def test_a_policy_of_ones_own_may_give_arrays_of_any_layout() -> None:
+    class Odd(type(fitness_policy("tbesk_exact"))):  # type: ignore[misc]
+        def mu(self, ground: Any) -> Any:
+            found = np.asfortranarray(super().mu(ground))
+            found.flags.writeable = False
+            return found
+
+    seen = cluster(np.full((6, 4), 50), np.zeros((6, 4), dtype=np.int64), resources=FOUR)
+    batch = Batch(containers=(waiting(1, 1, 1, 1), waiting(2, 2, 2, 2)), open_nodes=None)
+    nodes = np.array([[0, 1], [2, 2]])
+    odd, usual = (BatchFitness(one, seen, batch) for one in (Odd(), fitness_policy("tbesk_exact")))
+    assert odd.fitness(nodes)[0].tolist() == usual.fitness(nodes)[0].tolist()
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+def test_a_search_places_all_and_repeats_itself(name: str) -> None:
+    load = small()
+    policy = parse_policy(f"{name}[iterations=5]")
+    first, again = (
+        Engine(load, policy, np.random.default_rng(2)).run().node.tolist() for _ in range(2)
+    )
+    assert first == again
+    assert min(first) >= 0
+
+
+def test_a_search_of_one_container_with_time_finds_the_exact_node() -> None:
+    policy = parse_policy("tbesk[iterations=200,patience=0,population=60,basis=requests]")
+    assert isinstance(policy, BatchPolicy)
+    seen, pod = golden(), waiting(*POD)
+    rng = np.random.default_rng(0)
+    assert policy.select(seen, Batch(containers=(pod,)), rng).tolist() == [0]
+
+
+def test_the_exact_policy_is_no_worse_than_the_search_per_container() -> None:
+    load = small(arrival_span_ms=0)
+    exact = parse_policy("tbesk_exact[basis=requests]")
+    search = parse_policy("tbesk[basis=requests,batch_size=1,iterations=3]")
+
+    def first_scores(policy: Any) -> float:
+        state_nodes = Engine(load, policy, np.random.default_rng(3)).run().node
+        empty = cluster(load.capacity, np.zeros_like(load.capacity), resources=load.resources)
+        first = Container(
+            id="c", service="s", request=load.request[0], nonzero_request=load.request[0],
+            limit=load.request[0],
+        )  # fmt: skip
+        scores = fitness_policy().score(empty, first, np.arange(load.nodes))
+        return float(scores[state_nodes[0]])
+
+    assert first_scores(exact) >= first_scores(search)
+
+
+@pytest.mark.parametrize("name", ["tbesk", "tbesk_exact"])
+def test_with_nothing_feasible_all_wait(name: str) -> None:
+    load = small()
+    huge = Paper000(containers=5, nodes=1, target_alloc_fraction=1.0).drawn(
+        np.random.default_rng(0)
+    )
+    tight = parse_policy(f"{name}[tcrit=0,tcrit_mode=hard]")
+    assert (Engine(load, tight, np.random.default_rng(0)).run().node == -1).all()
+    one = Engine(huge, parse_policy(name), np.random.default_rng(0)).run()
+    assert set(one.node.tolist()) <= {0, -1}
+
+
+def test_node_order_changes_the_search_and_not_what_is_possible() -> None:
+    load = small()
+    nodes = [
+        Engine(load, parse_policy(f"tbesk[iterations=2,node_order={order}]"),
+               np.random.default_rng(0)).run().node.tolist()
+        for order in (0, 1)
+    ]  # fmt: skip
+    assert nodes[0] != nodes[1]

@@ -1,0 +1,183 @@
+"""Low node utilization in the replay, by hand and against a plain second form."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from rebalance_support import Running, running
+
+from tracekit.policy.entrant import parse_rebalancer
+from tracekit.policy.rebalance._snapshot_view import measured_amounts
+from tracekit.policy.view.snapshot import Snapshot
+
+LOW = "low_node_utilization"
+LEVEL = "thresholds=cpu:{0}+memory:{0},target_thresholds=cpu:{1}+memory:{1}"
+THRESHOLDS = LEVEL.format(20, 50)
+#: n0 is over, n1 in between, n2 under.
+NODES = [(1000, 1000)] * 3
+ROWS: list[Running] = [
+    (0, 300, 100),
+    (0, 200, 100),
+    (0, 250, 100),
+    (1, 300, 300),
+    (2, 100, 100),
+]
+
+
+def evicted(text: str, seen: Snapshot) -> list[int]:
+    return [int(at) for at in parse_rebalancer(text).evict(seen)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (THRESHOLDS, [1, 2]),  # the smallest first: 750, 550, 300
+        (f"{THRESHOLDS},number_of_nodes=1", []),
+        (f"{THRESHOLDS},eviction_limit_node=1", [1]),
+        (f"{THRESHOLDS},eviction_limit_node=0", []),
+        # what n2 may take is 300 - 100: spent after the second
+        ("thresholds=cpu:20,target_thresholds=cpu:30", [1]),
+        ("thresholds=cpu:20,target_thresholds=cpu:80", []),  # no node is over
+        ("thresholds=cpu:5,target_thresholds=cpu:50", []),  # no node is under
+        ("thresholds=cpu:90,target_thresholds=cpu:90", []),  # every node is under
+        # means 38.3 and 23.3 percent: under 28.3 and 13.3, over 48.3 and 33.3
+        (
+            f"use_deviation_thresholds=true,{LEVEL.format(10, 10)}",
+            [1, 2],
+        ),
+    ],
+)
+def test_by_requests(settings: str, expected: list[int]) -> None:
+    assert evicted(f"{LOW}[{settings}]", running(NODES, ROWS)) == expected
+
+
+def test_best_effort_goes_before_burstable_before_guaranteed() -> None:
+    rows: list[Running] = [(0, 300, 300), (0, 500, 100), (0, 0, 0), (1, 100, 100)]
+    limits = [(300, 300), (0, 0), (0, 0), (0, 0)]
+    seen = running(NODES[:2], rows, limits=limits)
+    settings = "thresholds=cpu:20,target_thresholds=cpu:50"
+    assert evicted(f"{LOW}[{settings}]", seen) == [2, 1]
+
+
+def test_a_node_is_emptied_only_into_nodes_with_room() -> None:
+    # the large one fits n1 by nothing but its cpu
+    rows: list[Running] = [(0, 600, 500), (1, 100, 10)]
+    seen = running([(1000, 1000), (1000, 400)], rows)
+    settings = "thresholds=cpu:20,target_thresholds=cpu:50"
+    assert evicted(f"{LOW}[{settings}]", seen) == []
+    assert evicted(f"{LOW}[{settings},node_fit=false]", seen) == [0]
+
+
+def test_the_node_used_most_goes_first_and_memory_decides_which() -> None:
+    rows: list[Running] = [(0, 900, 100), (1, 600, 900), (2, 10, 10)]
+    seen = running([(1000, 2000)] * 3, rows)
+    settings = "thresholds=cpu:20,target_thresholds=cpu:50,node_fit=false"
+    assert evicted(f"{LOW}[{settings}]", seen) == [1]  # its 600 use up what n2 may take
+
+
+def test_metrics_tell_another_story_than_requests() -> None:
+    # n0 requests little and uses much
+    rows: list[Running] = [
+        (0, 100, 10, 500.0, 10.0),
+        (0, 200, 10, 300.0, 10.0),
+        (1, 300, 10, 100.0, 10.0),
+    ]
+    seen = running([(1000, 1000)] * 2, rows)
+    settings = "thresholds=cpu:20,target_thresholds=cpu:50"
+    assert evicted(f"{LOW}[{settings}]", seen) == []
+    # 800 is over 500; the first takes 500 of the 400 that n1 may take
+    assert evicted(f"{LOW}[{settings},usage_source=metrics_server]", seen) == [0]
+
+
+def test_the_metrics_server_knows_no_other_resource() -> None:
+    seen = running([(1000, 1000)] * 2, [(0, 900, 10), (1, 10, 10)])
+    settings = "thresholds=gpu:20+cpu:20,target_thresholds=gpu:50+cpu:50"
+    assert evicted(f"{LOW}[{settings}]", seen) == [0]  # gpu is not there and is left out
+    assert evicted(f"{LOW}[{settings},usage_source=metrics_server]", seen) == []
+
+
+def test_a_prometheus_query_says_nothing_of_containers() -> None:
+    seen = running([(1000, 1000)] * 2, [(0, 500, 10), (0, 400, 10), (1, 10, 10)])
+    settings = (
+        "usage_source=prometheus,thresholds=MetricResource:20,target_thresholds=MetricResource:50"
+    )
+    assert evicted(f"{LOW}[{settings}]", seen) == [1]
+    assert evicted(f"{LOW}[{settings},eviction_limit_node=2]", seen) == [1, 0]
+
+
+def test_pods_count_where_the_workload_limits_them() -> None:
+    resources = ("cpu_milli", "memory_bytes", "pods")
+    rows: list[Running] = [*[(0, 10, 10)] * 6, (1, 10, 10)]
+    seen = running([(1000, 1000, 10)] * 2, rows, resources=resources)
+    settings = "thresholds=pods:20,target_thresholds=pods:30"
+    assert evicted(f"{LOW}[{settings}]", seen) == [0, 1]  # n1 may take two more
+    bare = running([(1000, 1000)] * 2, rows)
+    assert evicted(f"{LOW}[{settings}]", bare) == []
+
+
+def plain(nodes: list[tuple[int, int]], rows: list[Running], low: int, high: int) -> list[int]:
+    """The rules one container at a time, by requests, thresholds on both resources."""
+    used = [[sum(row[r] for row in rows if row[0] == n) for r in (1, 2)] for n in range(len(nodes))]
+    share = [
+        [100 * u / c for u, c in zip(us, cs, strict=True)]
+        for us, cs in zip(used, nodes, strict=True)
+    ]
+    under = [n for n in range(len(nodes)) if all(s <= low for s in share[n])]
+    over = [n for n in range(len(nodes)) if n not in under and any(s > high for s in share[n])]
+    if not under or len(under) == len(nodes) or not over:
+        return []
+    budget = [sum(int(nodes[n][r] * high * 0.01) - used[n][r] for n in under) for r in (0, 1)]
+    free = [
+        [c - u for u, c in zip(us, cs, strict=True)] for us, cs in zip(used, nodes, strict=True)
+    ]
+    out: list[int] = []
+    for n in sorted(over, key=lambda n: -sum(used[n])):
+        here = [i for i, row in enumerate(rows) if row[0] == n]
+        for i in sorted(here, key=lambda i: (sum(rows[i][1:3]) > 0, sum(rows[i][1:3]), i)):
+            goal = [int(c * high * 0.01) for c in nodes[n]]
+            if not any(u > g for u, g in zip(used[n], goal, strict=True)) or min(budget) <= 0:
+                break
+            asked = rows[i][1:3]
+            others = (free[m] for m in range(len(nodes)) if m != n)
+            if any(all(f >= a or a == 0 for f, a in zip(fs, asked, strict=True)) for fs in others):
+                out.append(i)
+                for r in (0, 1):
+                    used[n][r] -= asked[r]
+                    budget[r] -= asked[r]
+    return out
+
+
+@given(
+    some.lists(
+        some.tuples(some.integers(200, 900), some.integers(200, 900)), min_size=2, max_size=6
+    ),
+    some.lists(
+        some.tuples(some.integers(0, 5), some.integers(0, 200), some.integers(0, 200)), max_size=25
+    ),
+    some.integers(0, 60),
+    some.integers(0, 40),
+)
+def test_evicts_as_the_plain_form_does(
+    nodes: list[tuple[int, int]], rows: list[Running], low: int, gap: int
+) -> None:
+    held = [(row[0] % len(nodes), *row[1:]) for row in rows]
+    seen = running(nodes, held)
+    high = low + gap
+    settings = LEVEL.format(low, high)
+    expected = plain(nodes, held, low, high)
+    assert evicted(f"{LOW}[{settings}]", seen) == expected
+
+
+def test_containers_without_a_measurement_share_what_their_node_uses() -> None:
+    seen = running([(1000, 1000)], [(0, 100, 30, 400.0, 60.0), (0, 300, 10, 0.0, 20.0)])
+    placed = dataclasses.replace(seen.placed, usage=np.array([[np.nan, 60.0], [80.0, np.nan]]))
+    known = dataclasses.replace(seen, known_placed=placed)
+    # the node uses 400 and 80: by request 100 of 300, 60 and 20
+    assert measured_amounts(known).tolist() == [[100, 60], [80, 20]]
+    nothing = dataclasses.replace(seen.placed, usage=None)
+    shared = measured_amounts(dataclasses.replace(seen, known_placed=nothing))
+    assert shared.tolist() == [[100, 60], [300, 20]]

@@ -1,0 +1,164 @@
+"""What every search promises, whatever it minimises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.parameters import ParameterError, about
+from tracekit.policy.search.problem import Problem
+from tracekit.policy.search.ranking import turned
+from tracekit.policy.search.searches import all_searches, get_search, parse_search
+
+SEARCHES = sorted(all_searches())
+every_search = pytest.mark.parametrize("name", SEARCHES)
+
+
+class Watched:
+    """A cost that remembers where it was asked."""
+
+    def __init__(self, centre: float) -> None:
+        self.centre, self.asked, self.calls = centre, 0, 0
+        self.low, self.high = np.inf, -np.inf
+
+    def __call__(self, at: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        self.calls += 1
+        self.asked += len(at)
+        self.low, self.high = min(self.low, at.min()), max(self.high, at.max())
+        assert np.isfinite(at).all()
+        return np.asarray(np.square(at - self.centre).sum(axis=1))
+
+
+def problem(cost: Any, dimensions: int = 5) -> Problem:
+    return Problem(lower=np.full(dimensions, -2.0), upper=np.full(dimensions, 3.0), cost=cost)
+
+
+@every_search
+def test_it_is_documented(name: str) -> None:
+    kind = all_searches()[name]
+    assert kind.search_source
+    assert kind.__doc__
+    assert all(note.doc.endswith(".") for note in about(kind).values())
+
+
+@every_search
+@pytest.mark.parametrize("dimensions", [1, 5])
+def test_it_stays_in_the_box_and_never_gets_worse(name: str, dimensions: int) -> None:
+    cost = Watched(1.0)
+    search = get_search(name)(iterations=40, patience=0)
+    found = search.minimize(problem(cost, dimensions), np.random.default_rng(4))
+    assert cost.low >= -2.0
+    assert cost.high <= 3.0
+    assert (np.diff(found.curve) <= 0).all()
+    assert len(found.curve) == 41
+    assert found.cost == found.curve[-1] < 0.5 * found.curve[0]
+    assert found.cost == pytest.approx(float(np.square(found.position - 1.0).sum()))
+    assert found.evaluations == cost.asked
+    assert cost.calls <= 41 * 6, "one call for the whole population, not one for each"
+
+
+@every_search
+def test_same_seed_same_answer(name: str) -> None:
+    search = get_search(name)(iterations=10)
+    first, again, other = (
+        search.minimize(problem(Watched(0.7)), np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    assert first.position.tolist() == again.position.tolist()
+    assert first.curve.tolist() == again.curve.tolist()
+    assert first.position.tolist() != other.position.tolist()
+
+
+@every_search
+def test_it_stops_when_nothing_gets_better(name: str) -> None:
+    flat = problem(lambda at: np.zeros(len(at)))
+    found = get_search(name)(iterations=100, patience=7).minimize(flat, np.random.default_rng(0))
+    assert len(found.curve) == 8
+    whole = get_search(name)(iterations=20, patience=0).minimize(flat, np.random.default_rng(0))
+    assert len(whole.curve) == 21
+
+
+@every_search
+def test_two_candidates_are_enough_and_one_is_not(name: str) -> None:
+    kind = get_search(name)
+    found = kind(population=2, iterations=5).minimize(
+        problem(Watched(0.0)), np.random.default_rng(0)
+    )
+    assert np.isfinite(found.cost)
+    with pytest.raises(ParameterError, match="population must be at least 2, got 1"):
+        kind(population=1)
+    with pytest.raises(ParameterError, match="iterations must be at least 1, got 0"):
+        kind(iterations=0)
+
+
+@every_search
+def test_an_error_of_the_objective_comes_through(name: str) -> None:
+    class OwnError(Exception):
+        pass
+
+    cost = Watched(0.0)
+
+    def failing(at: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        if cost.calls == 4:
+            raise OwnError
+        return cost(at)
+
+    with pytest.raises(OwnError):
+        get_search(name)(patience=0).minimize(problem(failing), np.random.default_rng(0))
+    assert cost.calls == 4
+
+
+def test_an_objective_that_is_infinite_everywhere() -> None:
+    nowhere = problem(lambda at: np.full(len(at), np.inf))
+    found = get_search("tpso")(iterations=3).minimize(nowhere, np.random.default_rng(0))
+    assert found.cost == np.inf
+    assert ((found.position >= -2.0) & (found.position <= 3.0)).all()
+
+
+@every_search
+def test_an_objective_that_gives_nan_is_refused(name: str) -> None:
+    bad = problem(lambda at: np.where(at[:, 0] > 0.5, np.nan, 1.0))
+    with pytest.raises(TracekitError, match="the objective gave NaN at position"):
+        get_search(name)(iterations=50, patience=0).minimize(bad, np.random.default_rng(0))
+
+
+def test_bad_problems() -> None:
+    ones = np.ones(2)
+    with pytest.raises(TracekitError, match="not below"):
+        Problem(lower=ones, upper=ones, cost=lambda at: at[:, 0])
+    with pytest.raises(TracekitError, match="bounds have shapes"):
+        Problem(lower=ones[:0], upper=ones[:0], cost=lambda at: at[:, 0])
+    short = problem(lambda at: at[:1, 0])
+    with pytest.raises(TracekitError, match="gave shape"):
+        get_search("bes")().minimize(short, np.random.default_rng(0))
+    with pytest.raises(TracekitError) as known:
+        get_search("tbes")
+    assert "tbesk" in f"{known.value.what} {known.value.hint}"
+
+
+def test_a_turn_keeps_lengths() -> None:
+    turn = turned(6, np.random.default_rng(3))
+    assert turn @ turn.T == pytest.approx(np.eye(6), abs=1e-12)
+    assert not np.allclose(turn, np.eye(6))
+
+
+@pytest.mark.parametrize("setting", ["alpha=1", "angle=11", "cycles=0.1", "c1=3", "c2=0.5"])
+def test_ranges_of_the_paper(setting: str) -> None:
+    name, value = setting.split("=")
+    kind: Any = get_search("bes")
+    with pytest.raises(ParameterError, match=name):
+        kind(**{name: float(value)})
+
+
+@pytest.mark.parametrize("name", sorted(all_searches()))
+def test_it_stops_at_its_accuracy_and_not_before(name: str) -> None:
+    bowl = problem(lambda positions: (positions**2).sum(axis=1))
+    whole = get_search(name)(iterations=40, patience=0).minimize(bowl, np.random.default_rng(0))
+    goal = float(whole.curve[20])
+    found = parse_search(f"{name}[iterations=40,patience=0,accuracy={goal!r}]").minimize(
+        bowl, np.random.default_rng(0)
+    )
+    first = int(np.flatnonzero(whole.curve <= goal)[0])
+    assert found.curve.tolist() == whole.curve[: max(first, 1) + 1].tolist()

@@ -1,0 +1,108 @@
+"""Placement with rebalancing behind it: how it is spelled, and what comes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from replay_support import workload
+
+from tracekit.base.errors import TracekitError
+from tracekit.policy.entrant import (
+    Rebalanced,
+    halves,
+    parse_entrant,
+    parse_rebalancer,
+    spelled,
+)
+from tracekit.policy.parse import parse_policy
+from tracekit.policy.rebalance import all_rebalancers
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import PlainPlacer
+from tracekit.replay.fast.choose import fast_placer, rows_placer
+from tracekit.replay.runs.run import choose_policies, replay
+
+#: Six containers arrive on the first of three nodes, which fill up; a fourth of the load leaves.
+LOAD = workload(
+    [(1000, 1000)] * 3,
+    [(0, 90_000, 150, 150, 0) for _ in range(6)] + [(1000, 3000, 300, 100, 1)],
+    steps=9,
+    used_share=0.9,
+)
+EAGER = "low_node_utilization[interval_ms=2000]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "first_fit",
+        "first_fit+load_spread",
+        "least_allocated[resources=cpu:1+memory:2]+low_node_utilization[interval_ms=60000]",
+    ],
+)
+def test_its_text_reads_back(text: str) -> None:
+    assert str(parse_entrant(text)) == text
+    assert parse_entrant(parse_entrant(text).address()) == parse_entrant(text)
+
+
+def test_parameters_of_both_are_spelled() -> None:
+    entrant = parse_entrant(f"first_fit+{EAGER}")
+    assert spelled(entrant)["tie"] == "first"
+    assert spelled(entrant)["low_node_utilization.interval_ms"] == "2000"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("first_fit+load_spred", "no rebalance policy named 'load_spred'"),
+        ("first_fitt+load_spread", "no policy named 'first_fitt'"),
+        ("observed+load_spread", "nothing can be moved"),
+        ("first_fit+load_spread[x=1]", "has no parameter 'x'"),
+    ],
+)
+def test_what_cannot_be_is_told(text: str, told: str) -> None:
+    with pytest.raises(TracekitError, match=told):
+        parse_entrant(text)
+
+
+def test_each_policy_is_there_alone_and_with_each_rebalancer() -> None:
+    chosen = choose_policies(["first_fit"], LOAD, [parse_rebalancer("load_spread")])
+    assert [str(one) for one in chosen] == ["observed", "first_fit", "first_fit+load_spread"]
+
+
+@pytest.mark.parametrize("name", all_rebalancers())
+def test_a_run_has_a_row_with_moves_and_what_they_cost(name: str) -> None:
+    entrant = parse_entrant(f"first_fit+{name}[interval_ms=1000]")
+    assert isinstance(entrant, Rebalanced)
+    run = replay(LOAD, [entrant], seed=0)
+    row = run.summary.row(0, named=True)
+    assert row["policy"] == f"first_fit+{name}[interval_ms=1000]"
+    assert row["move_downtime_ms"] == row["moves"] * entrant.rebalance.move_downtime_ms
+    assert row["placed"] + row["pending"] == LOAD.containers
+    assert (run.steps["placed"] + run.steps["pending"]).drop_nulls().max() <= LOAD.containers  # type: ignore[operator]
+
+
+def test_rebalancing_moves_containers_of_a_full_node() -> None:
+    alone, behind = (
+        replay(LOAD, [parse_entrant(text)], seed=0).summary.row(0, named=True)
+        for text in ("first_fit", f"first_fit+{EAGER}")
+    )
+    assert alone["moves"] == 0
+    assert behind["moves"] > 0
+
+
+@pytest.mark.parametrize("placement", ["first_fit", "least_allocated", "target_load_packing"])
+@pytest.mark.parametrize("name", all_rebalancers())
+def test_fast_and_plain_engines_move_the_same(placement: str, name: str) -> None:
+    found = []
+    for placer in (PlainPlacer, rows_placer, fast_placer):
+        policy, rebalance = halves(parse_entrant(f"{placement}+{name}[interval_ms=1000]"))
+        rng = np.random.default_rng(0)
+        outcome = Engine(LOAD, policy, rng, rebalance=rebalance, placer=placer).run()
+        found.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps.to_dicts()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_production_has_no_rebalancer() -> None:
+    policy, rebalance = halves(parse_policy("observed"))
+    assert policy.name() == "observed"
+    assert rebalance is None

@@ -1,0 +1,239 @@
+"""A user's own policy file: works as any other, and errors teach."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from replay_support import workload
+from workload_support import parquet_folder
+
+from tracekit.base.errors import TracekitError
+from tracekit.policy.from_file import load_own_policy
+from tracekit.policy.parse import parse_policy
+from tracekit.replay.runs.run import choose_policies, replay
+
+GOOD = '''
+"""The emptiest node."""
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from tracekit.base.parameters import About
+from tracekit.policy.placement import PlacementPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(PlacementPolicy):
+    """Prefer the node with the most left."""
+
+    reads: ClassVar = frozenset({"requests"})
+    source: ClassVar = "our own idea"
+
+    weight: Annotated[float, About("Weight of memory.", minimum=0)] = 2.0
+
+    def score(self, snapshot, container, nodes):
+        left = (snapshot.allocatable - snapshot.requested)[nodes] / 1000
+        return left[:, 0] + self.weight * left[:, 1]
+'''
+SCORE = "return left[:, 0] + self.weight * left[:, 1]"
+
+BROKEN = [
+    (GOOD.split("@dataclass", 1)[0], "defines 0 placement policies"),
+    (GOOD + "\n\nclass Other(Mine):\n    pass\n", "defines 2 placement policies"),
+    (GOOD.replace("import numpy", "import numpyy"), "mine.py:6 does not run: ModuleNotFoundError"),
+    (GOOD.replace("return left", "return left left"), "mine.py:23 does not run: SyntaxError"),
+    (GOOD.replace('    """Prefer the node with the most left."""\n', ""), "has no docstring"),
+    (GOOD.replace("@dataclass(frozen=True, kw_only=True)", ""), "is no dataclass"),
+    (GOOD.replace('"our own idea"', '""'), "'source' is missing"),
+    (GOOD.replace('{"requests"}', '{"reqests"}'), r"reads \['reqests'\] is not known"),
+    (GOOD.replace(" = 2.0", ""), "parameter weight has no default"),
+    (GOOD.replace("Weight of memory.", "Weight"), "'Weight' is no sentence"),
+    (
+        GOOD.replace('Annotated[float, About("Weight of memory.", minimum=0)]', "float"),
+        "Mine.weight does not say what it is about",
+    ),
+    (GOOD.replace(SCORE, "return 1.0"), "score gave float for"),
+    (GOOD.replace(SCORE, "return left[:, 0] > 0"), "score gave bool, expected int64 or float64"),
+    (GOOD.replace(SCORE, "return left[:, 0] * np.nan"), "score gave NaN for node 0"),
+    (GOOD.replace(SCORE, "return left[:, 0] / left[:, 0].sum()"), "scored .* among all"),
+    (GOOD.replace(SCORE, "return np.random.random(len(nodes))"), "asked twice, it scored"),
+    (GOOD.replace(SCORE, "snapshot.requested[0] = 0"), "failed at line 23.*read-only"),
+    (GOOD.replace(SCORE, "return snapshot.usage.latest(0)"), "'usage' without declaring it"),
+    (
+        GOOD.replace("def score(self, snapshot, container, nodes)", "def score_formula(self)")
+        .replace(SCORE, 'return Formula(part=amount, resources=(("cpu", 1),), better="fuller")')
+        .replace("        left = (snapshot.allocatable - snapshot.requested)[nodes] / 1000\n", "")
+        .replace("import PlacementPolicy", "import Formula, PlacementPolicy")
+        + "\n\ndef amount(size, wanted):\n    return wanted\n",
+        "its formula says better='fuller', yet",
+    ),
+]
+
+
+def written(folder: Path, text: str, name: str = "mine.py") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_it_decides_as_any_other(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    load = workload([(1000, 1000), (1000, 1000)], [(0, 9000, 100, 10), (0, 9000, 10, 100)])
+    chosen = choose_policies([str(path), f"{path}[weight=0]", "first_fit"], load)
+    run = replay(load, chosen, seed=0)
+    assert [str(policy) for policy in chosen] == [
+        "mine",
+        "mine[weight=0.0]",
+        "first_fit",
+    ]
+    placed = run.placements.filter(run.placements["policy"] == "mine")
+    assert placed["node"].to_list() == ["n0", "n1"]
+
+
+def test_a_file_is_read_anew_where_it_changed_or_the_folder_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = load_own_policy(written(Path(), GOOD))
+    assert load_own_policy(Path("mine.py")) is first
+    changed = load_own_policy(written(Path(), GOOD.replace("= 2.0", "= 13.0")))
+    assert changed().spelled()["weight"] == "13.0"
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    elsewhere = load_own_policy(written(Path(), GOOD.replace("= 2.0", "= 5.5")))
+    assert elsewhere().spelled()["weight"] == "5.5"
+
+
+@pytest.mark.parametrize(("text", "told"), BROKEN, ids=[told[:30] for _, told in BROKEN])
+def test_what_is_wrong_is_told(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(TracekitError, match=told) as error:
+        load_own_policy(written(tmp_path, text))
+    assert error.value.hint
+
+
+def test_its_parameters_are_checked(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    with pytest.raises(TracekitError, match="weight must be at least 0, got -1"):
+        parse_policy(f"{path}[weight=-1]")
+    with pytest.raises(TracekitError, match="policy mine has no parameter 'wieght'"):
+        parse_policy(f"{path}[wieght=1]")
+
+
+def test_it_cannot_take_a_built_in_name(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="'first_fit' is built in"):
+        load_own_policy(written(tmp_path, GOOD, "first_fit.py"))
+
+
+def test_a_missing_file_and_a_bad_name(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="no policy file"):
+        load_own_policy(tmp_path / "none.py")
+    with pytest.raises(TracekitError, match="cannot be a policy's name"):
+        load_own_policy(written(tmp_path, GOOD, "my-policy.py"))
+
+
+#: What a policy's code may do instead of answering, and what is said of it.
+MISDEEDS = [
+    ("import sys; sys.exit(0)", "failed at line LINE: SystemExit: 0"),
+    ("import os; os._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(\)"),
+    ("import posix; posix._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(\)"),
+    ("import os; os.execl('/bin/true', 'true')", r"failed at line LINE: SystemExit: os\.execv\(\)"),
+    ("import os; os.abort()", r"failed at line LINE: SystemExit: os\.abort\(\)"),
+    ("import os; os.fork()", r"failed at line LINE: SystemExit: os\.fork\(\)"),
+    ("raise BaseException('no')", "failed at line LINE: BaseException: no"),
+    ("raise KeyboardInterrupt", "failed at line LINE: KeyboardInterrupt"),
+    ("raise GeneratorExit", "failed at line LINE: GeneratorExit"),
+    ("1 / 0", "failed at line LINE: ZeroDivisionError"),
+    ("while True: pass", "took longer than 0.2 s"),
+    ("container.request.flags.writeable = True; container.request[:] = 0",
+     r"score changed container\.request"),
+    ("object.__setattr__(container, 'request', container.request * 2)",
+     r"score changed container\.request"),
+    ("nodes.flags.writeable = True; nodes[:] = 0", "score changed nodes"),
+    ("return left[:, 0] * np.nan", r"score gave NaN for node 0 of \d, expected a finite"),
+    ("return left[:, 0] + np.inf", "score gave inf for node 0"),
+    ("return left", r"score gave \(\d, 2\) for"),
+    ("return None", "score gave NoneType for"),
+    ("return left[:, 0].astype(str)", "expected int64 or float64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
+@pytest.mark.parametrize(("misdeed", "told"), MISDEEDS, ids=[told[:30] for _, told in MISDEEDS])
+def test_whatever_it_does_is_one_error_of_its_file(
+    tmp_path: Path, misdeed: str, told: str, late: bool
+) -> None:
+    """``late``: only after the promises were asked, in the middle of the replay."""
+    counted = f"CALLS.append(0)\n        if {'len(CALLS) > 500' if late else 'True'}:"
+    limit = 0.2 if "while" in misdeed else 10.0
+    text = (
+        GOOD.replace(SCORE, f"{counted}\n            {misdeed}\n        {SCORE}")
+        .replace('"our own idea"\n', f'"our own idea"\n    limit_s: ClassVar = {limit}\n')
+        .replace("import numpy as np\n", "import numpy as np\nCALLS = []\n")
+    )
+    line = text[: text.index(misdeed)].count("\n") + 1
+    path = written(tmp_path, text)
+    load = workload([(9000, 9000)] * 3, [(0, 9000, 1, 1)] * 600)
+    with pytest.raises(TracekitError, match=told.replace("LINE", str(line))) as error:
+        replay(load, choose_policies([str(path)], load), seed=0)
+    method = text[: text.index("def score")].count("\n") + 1
+    assert error.value.what.startswith((f"{path}:{line}: ", f"{path}:{method}: "))
+    assert error.value.hint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("misdeed", "name"),
+    [
+        ("sys.stderr = None", "stderr"),
+        ("sys.stdout = sys.stderr", "stdout"),
+        ("sys.stdout.close()", "stdout"),
+        ("sys.stderr.close()", "stderr"),
+        ("sys.stdout = sys.stderr = None", "stdout"),
+    ],
+)
+def test_the_standard_streams_are_not_its_own(tmp_path: Path, misdeed: str, name: str) -> None:
+    text = GOOD.replace(SCORE, f"import sys; {misdeed}\n        {SCORE}")
+    path = written(tmp_path, text)
+    workload_folder = parquet_folder(tmp_path / "load")
+    words = ["replay", "--workload", str(workload_folder), "--policy", str(path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tracekit", "-q", *words, "--out", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = f"error: {path}: score failed: SystemExit: sys.{name} was closed or replaced"
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[0] == told
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "statement", ["import sys; sys.exit(0)", "raise BaseException('no')", "raise KeyboardInterrupt"]
+)
+def test_a_file_that_ends_the_program_does_not(tmp_path: Path, statement: str) -> None:
+    with pytest.raises(TracekitError, match=r"mine\.py:1 does not run: "):
+        load_own_policy(written(tmp_path, f"{statement}\n"))
+
+
+def test_a_file_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[load_own_policy.__module__], "IMPORT_LIMIT_S", 0.2)
+    text = "while True:\n    try:\n        pass\n    except Exception:\n        pass\n"
+    with pytest.raises(TracekitError, match=r"mine\.py:\d: importing it took longer than 0\.2 s"):
+        load_own_policy(written(tmp_path, text))
+
+
+def test_a_broken_promise_comes_out_of_a_worker_as_it_was(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError) as error:
+        load_own_policy(written(tmp_path, GOOD.replace(SCORE, "return 1.0")))
+    again = pickle.loads(pickle.dumps(error.value))  # noqa: S301 - made here
+    assert (type(again), again.what, again.hint) == (
+        type(error.value),
+        error.value.what,
+        error.value.hint,
+    )

@@ -1,0 +1,137 @@
+"""The questions about calls, against counting in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from store_support import tiny_store
+from tests_support import CALL_HEADER, csv_text
+
+from tracekit.intake.ingest import ingest
+from tracekit.store import Store, open_store
+from tracekit.store.query import Database, run
+
+REMOTE = {"rpc", "http", "mq"}
+Record = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return tiny_store(tmp_path_factory.mktemp("calls"), seed=4, tables="MSCallGraph")
+
+
+def store_of(tmp_path: Path, lines: list[str]) -> Store:
+    (tmp_path / "MSCallGraph_0.csv").write_text(csv_text(CALL_HEADER, lines))
+    ingest(tmp_path / "MSCallGraph_0.csv", tmp_path / "store")
+    return open_store(tmp_path / "store")
+
+
+def records(store: Store) -> list[Record]:
+    with Database(store) as database:
+        return database.rows("SELECT * FROM call")
+
+
+def edges_plainly(rows: list[Record]) -> dict[tuple[Any, ...], list[tuple[int, float]]]:
+    """For each edge its rpc ids, each with calls and response time."""
+    same: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    for r in rows:
+        edge = (r["upstream"], r["downstream"], r["rpc_type"])
+        same[(*edge, r["trace"], r["rpc_id"])].append(number(r["response_time_ms"]))
+    edges = defaultdict(list)
+    for key, times in same.items():
+        calling = [time for time in times if time > 0]
+        called = [-time for time in times if time < 0]
+        calls = max(len(calling), len(called), (len(times) + 1) // 2)
+        duration = max(calling, default=max(map(abs, times)))
+        edges[key[:3]].append((calls if key[2] in REMOTE else len(times), duration))
+    return edges
+
+
+def number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def test_service_edges(store: Store) -> None:
+    expected = edges_plainly(records(store))
+    found = run(store, "calls/service_edges").rows(named=True)
+    assert len(found) == len(expected)
+    for row in found:
+        ids = expected[row["upstream"], row["downstream"], row["rpc_type"]]
+        durations = [duration for _, duration in ids if not math.isnan(duration)]
+        assert row["calls"] == sum(calls for calls, _ in ids)
+        assert row["response_time_p50_ms"] == pytest.approx(np.quantile(durations, 0.5))
+        assert row["response_time_p95_ms"] == pytest.approx(np.quantile(durations, 0.95))
+        assert row["response_time_max_ms"] == max(durations)
+    missing = [r for r in records(store) if r["response_time_ms"] is None]
+    assert missing, "the made-up trace has missing response times"
+
+
+def test_both_ends_of_a_call_count_once(tmp_path: Path) -> None:
+    store = store_of(
+        tmp_path,
+        [
+            "t,1,0.1,a,rpc,b,i,7",
+            "t,1,0.1,a,rpc,b,i,-5",
+            "t,1,0.2,a,rpc,b,i,-9",
+            "t,1,0.3,a,mc,m,,0",
+            "t,2,0.3,a,mc,m,,0",
+            "u,1,0.1,c,rpc,b,i,0",
+            "u,1,0.2,(?),rpc,b,i,3",
+        ],
+    )
+    columns = ("upstream", "downstream", "rpc_type", "calls", "traces", "response_time_p50_ms")
+    assert run(store, "calls/service_edges").select(columns).rows() == [
+        ("a", "b", "rpc", 2, 1, 8.0),
+        ("a", "m", "mc", 2, 1, 0.0),
+        ("c", "b", "rpc", 1, 1, 0.0),
+        (None, "b", "rpc", 1, 1, 3.0),
+    ]
+    assert run(store, "calls/upstream_weights").rows() == [
+        ("b", "a", 2, pytest.approx(2 / 3)),
+        ("b", "c", 1, pytest.approx(1 / 3)),
+        ("m", "a", 2, 1.0),
+    ]
+    assert run(store, "calls/hot_services").rows() == [
+        ("b", 4, pytest.approx(4 / 6), 2, 0, 0, 1),
+        ("m", 2, pytest.approx(2 / 6), 1, 0, 0, 2),
+        ("a", 0, 0.0, 0, 4, 2, 3),
+        ("c", 0, 0.0, 0, 1, 1, 4),
+        (None, 0, 0.0, 0, 1, 1, 5),
+    ]
+
+
+def test_weights_add_up_to_one(store: Store) -> None:
+    weights: Counter[str] = Counter()
+    for row in run(store, "calls/upstream_weights").rows(named=True):
+        weights[row["downstream"]] += row["weight"]
+    assert weights
+    assert list(weights.values()) == pytest.approx([1.0] * len(weights))
+
+
+def test_rpc_types(store: Store) -> None:
+    rows = records(store)
+    for found in run(store, "calls/rpc_types").rows(named=True):
+        mine = [row for row in rows if row["rpc_type"] == found["rpc_type"]]
+        times = [number(row["response_time_ms"]) for row in mine]
+        assert found["records"] == len(mine)
+        assert found["record_share"] == pytest.approx(len(mine) / len(rows))
+        assert found["calling_end"] == sum(time > 0 for time in times)
+        assert found["called_end"] == sum(time < 0 for time in times)
+        unnamed = sum(row["downstream"] is None for row in mine)
+        assert found["downstream_missing_share"] == pytest.approx(unnamed / len(mine))
+        assert found["response_time_p95_ms"] == pytest.approx(np.nanquantile(np.abs(times), 0.95))
+
+
+def test_the_mix_of_the_real_rows(real_rows: Path, tmp_path: Path) -> None:
+    """Shares of the 999 head rows, of which 77 repeat another to the letter."""
+    ingest(real_rows / "MSCallGraph_0.csv", tmp_path / "store")
+    rows = run(open_store(tmp_path / "store"), "calls/rpc_types")
+    assert rows["records"].sum() == 922
+    assert set(rows["rpc_type"]) == {"rpc", "mc", "http", "userDefined", "mq", "db"}
+    called = dict(rows.select("rpc_type", "called_end").rows())
+    assert [name for name, count in called.items() if count] == ["http", "mq", "rpc"]

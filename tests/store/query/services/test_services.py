@@ -1,0 +1,136 @@
+"""What services need, on planted rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from usage_support import STEP_MS, random_usage, usage_store
+
+from tracekit.store import Store
+from tracekit.store.query import run
+
+MINUTES = 30
+IDLE, PER_CALL = 0.05, 0.004
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Service 'calls': CPU is exactly IDLE + PER_CALL * calls/s; 'web' reports HTTP only."""
+    rng = np.random.Generator(np.random.PCG64(2))
+    rates, usage = [], []
+    for number, (container, service, metric) in enumerate(
+        [
+            ("a", "calls", "providerRPC_MCR"),
+            ("b", "calls", "providerRPC_MCR"),
+            ("w", "web", "HTTP_MCR"),
+        ]
+    ):
+        calls = rng.uniform(5, 50, MINUTES + 1)
+        for minute in range(MINUTES + 1):
+            at = minute * 60_000
+            rates.append((at, service, container, metric, calls[minute]))
+            rates.append((at, service, container, "consumerRPC_MCR", 2 * calls[minute]))
+            rates.append((at, service, container, metric.replace("MCR", "RT"), 3.0))
+            for time_ms in (at - STEP_MS, at):
+                cpu = IDLE + PER_CALL * calls[minute]
+                usage.append((time_ms, service, container, f"n{number}", cpu, 0.6))
+    names = ["time_ms", "service", "container"]
+    return usage_store(
+        tmp_path_factory.mktemp("services"),
+        rates=pl.DataFrame(rates, schema=[*names, "metric", "value"], orient="row"),
+        containers=pl.DataFrame(
+            [row for row in usage if row[0] >= 0],
+            schema=[*names, "node", "cpu", "memory"],
+            orient="row",
+        ),
+    )
+
+
+def test_what_a_call_costs(store: Store) -> None:
+    found = run(store, "services/demand")
+    assert found.select("service", "metric", "rate_containers", "minutes").rows() == [
+        ("calls", "providerRPC_MCR", 2, MINUTES + 1),
+        ("web", "HTTP_MCR", 1, MINUTES + 1),
+    ]
+    assert found["cpu_per_call"].to_list() == pytest.approx([PER_CALL] * 2, abs=1e-9)
+    assert found["cpu_idle"].to_list() == pytest.approx([IDLE] * 2, abs=1e-9)
+    assert found["r_squared"].to_list() == pytest.approx([1, 1], abs=1e-9)
+    for rate, container_rate, containers in found.select(
+        "rate_mean", "container_rate_mean", "rate_containers"
+    ).rows():
+        assert rate == pytest.approx(container_rate * containers)
+
+
+def test_few_minutes_or_constant_use_give_no_regression(store: Store, tmp_path: Path) -> None:
+    few = run(store, "services/demand", {"min_minutes": MINUTES + 2})
+    assert few["cpu_per_call"].null_count() == few["r_squared"].null_count() == 2
+    times = [minute * 60_000 for minute in range(20)]
+    same = pl.DataFrame({"time_ms": times, "service": "s", "container": "c"})
+    rates = same.with_columns(
+        metric=pl.lit("providerRPC_MCR"), value=pl.int_range(pl.len()).cast(pl.Float64)
+    )
+    usage = same.with_columns(node=pl.lit("n"), cpu=pl.lit(0.2), memory=pl.lit(0.5))
+    flat = run(usage_store(tmp_path, rates=rates, containers=usage), "services/demand")
+    assert flat.select("minutes", "cpu_per_call", "cpu_idle", "r_squared").rows() == [
+        (20, None, None, None)
+    ]
+
+
+def test_a_service_without_usage_still_has_its_load(tmp_path: Path) -> None:
+    rates = pl.DataFrame(
+        {
+            "time_ms": [0, 60_000],
+            "service": "s",
+            "container": "c",
+            "metric": "providerRPC_MCR",
+            "value": [10.0, 20.0],
+        }
+    )
+    found = run(usage_store(tmp_path, rates=rates), "services/demand")
+    assert found.select("rate_mean", "rate_max", "minutes", "cpu_per_call").rows() == [
+        (15.0, 20.0, 0, None)
+    ]
+
+
+@pytest.fixture(scope="module")
+def containers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, pl.DataFrame]:
+    nodes, rows = random_usage(np.random.Generator(np.random.PCG64(8)), containers=40)
+    level = pl.col("service").str.slice(1).cast(pl.Int64) * 0.1
+    rows = rows.with_columns(pl.col("cpu") * 0.1 + level)
+    folder = tmp_path_factory.mktemp("alike")
+    return usage_store(folder, nodes=nodes, containers=rows), rows
+
+
+def test_containers_of_a_service(containers: tuple[Store, pl.DataFrame]) -> None:
+    store, rows = containers
+    means = rows.group_by("service", "container").agg(pl.col("cpu").mean())
+    for row in run(store, "services/profile").iter_rows(named=True):
+        own = means.filter(service=row["service"])["cpu"].to_numpy()
+        assert row["containers"] == len(own)
+        assert row["nodes"] == rows.filter(service=row["service"])["node"].n_unique()
+        assert row["cpu_mean"] == pytest.approx(own.mean(), abs=1e-9)
+        assert row["cpu_cv"] == pytest.approx(own.std() / own.mean(), abs=1e-9)
+
+
+def test_how_alike_containers_are(containers: tuple[Store, pl.DataFrame]) -> None:
+    store, rows = containers
+    means = rows.group_by("service", "container").agg(pl.col("cpu").mean())
+    centred = means.with_columns(own=pl.col("cpu").mean().over("service"))
+    whole = float(np.var(means["cpu"].to_numpy()))
+    between = float(np.var(centred["own"].to_numpy()))
+    found = run(store, "services/alikeness").row(0, named=True)
+    assert (found["resource"], found["services"], found["containers"]) == ("cpu", 4, 40)
+    assert found["between_share"] == pytest.approx(between / whole, abs=1e-9)
+    assert run(store, "services/alikeness", {"min_containers": 11}).height == 0
+
+
+def test_placement_of_a_chosen_service(containers: tuple[Store, pl.DataFrame]) -> None:
+    store, rows = containers
+    found = run(store, "services/placement", {"service": "s2"})
+    edges = rows.filter(service="s2").select("container", "node").unique().sort(pl.all())
+    assert found.select("container", "node").rows() == edges.rows()
+    # of services with ten containers each, the first by id
+    assert set(run(store, "services/placement")["service"]) == {"s0"}

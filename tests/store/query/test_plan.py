@@ -1,0 +1,77 @@
+"""``tracekit estimate``: what there is is counted, what is measured is scaled."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from tests_support import TraceFolder
+
+from tracekit.base.errors import TracekitError
+from tracekit.cli import run
+from tracekit.intake.ingest import ingest
+from tracekit.store import Store, open_store
+from tracekit.store.query.plan import WORTH_A_CLUSTER_S, EnginePlan, _advice, plan
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder = tmp_path_factory.mktemp("plan")
+    ingest(TraceFolder.written(folder / "traces").path, folder / "store")
+    return open_store(folder / "store")
+
+
+def test_rows_and_bytes_are_those_of_the_files(store: Store) -> None:
+    found = {table.table: table for table in plan(store).tables}
+    for entry in store.manifest.sources:
+        parts = store.manifest.parts(entry.table)
+        assert found[entry.table].rows == sum(part.rows for part in parts)
+        assert found[entry.table].files == len(parts)
+        files = store.table_files(entry.table)
+        assert found[entry.table].bytes == sum(path.stat().st_size for path in files)
+
+
+def test_the_rate_of_one_file_is_scaled_to_all_rows(store: Store) -> None:
+    ticks = itertools.count(0.0, 2.0)
+    made = plan(store, clock=lambda: next(ticks))
+    (here,) = made.engines
+    rows = sum(table.rows for table in made.tables)
+    assert here.start_s == 2.0
+    assert here.pass_s == pytest.approx(2.0 + rows / here.rows_per_s)
+
+
+def engine(name: str, pass_s: float) -> EnginePlan:
+    return EnginePlan(engine=name, cores=2, start_s=1.0, rows_per_s=1.0, pass_s=pass_s)
+
+
+@pytest.mark.parametrize(
+    ("passes", "told"),
+    [
+        ([3.0], "one machine does: 3.0 s a pass"),
+        ([WORTH_A_CLUSTER_S * 2], "20 minutes a pass on this machine"),
+        ([3.0, 9.0], "one machine does: 3.0 s a pass, against 9.0 s"),
+        ([90.0, 9.0], "cluster is quicker here: 9.0 s a pass against 90.0 s"),
+    ],
+)
+def test_the_advice_is_the_shorter_time(passes: list[float], told: str) -> None:
+    engines = [engine(name, one) for name, one in zip(("duckdb", "cluster"), passes, strict=False)]
+    assert _advice(tuple(engines)).startswith(told)
+
+
+def test_the_command_prints_it(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["estimate", str(store.path)]) == 0
+    shown = capsys.readouterr().out
+    assert "one machine does" in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+def test_an_unknown_engine_is_refused(store: Store) -> None:
+    with pytest.raises(TracekitError, match="no engine 'sprak'"):
+        plan(store, "sprak")
+
+
+def test_an_empty_store_has_nothing_to_measure(tmp_path: Path) -> None:
+    (tmp_path / "Node_0.csv").write_text("timestamp,nodeid,node_cpu_usage,node_memory_usage\n")
+    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
+    assert "empty" in plan(open_store(tmp_path / "store")).advice

@@ -1,0 +1,107 @@
+"""Node profiles against golden numbers and a plain numpy computation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests_support import NODE_HEADER, csv_text
+
+from tracekit.intake.ingest import ingest
+from tracekit.store import Store, open_store
+from tracekit.store.query import run
+
+
+def store_of(tmp_path: Path, series: dict[str, tuple[list[float], list[float]]]) -> Store:
+    lines = [
+        f"{step * 30000},{node},{cpu!r},{memory!r}"
+        for node, (cpus, memories) in series.items()
+        for step, (cpu, memory) in enumerate(zip(cpus, memories, strict=True))
+    ]
+    (tmp_path / "Node_0.csv").write_text(csv_text(NODE_HEADER, lines))
+    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
+    return open_store(tmp_path / "store")
+
+
+# Six samples a node; r is exact arithmetic on them, worked out by hand or, for n1, by numpy.
+SERIES = {
+    "n1": ([0.6, 0.5, 0.7, 0.4, 0.3, 0.5], [0.7, 0.72, 0.68, 0.75, 0.78, 0.73]),
+    "n3": ([0.5, 0.6, 0.5, 0.6, 0.5, 0.6], [0.7, 0.7, 0.71, 0.71, 0.7, 0.71]),
+    "n4": ([0.5, 0.6, 0.55, 0.45, 0.62, 0.58], [0.6] * 6),
+}
+EXPECTED = {
+    "n1": ("A", "strong", -0.99339926779878),
+    "n3": ("C", "low", 1 / 3),
+    "n4": ("U", "undefined", None),
+}
+
+
+def test_zones_strengths_and_correlations(tmp_path: Path) -> None:
+    rows = run(store_of(tmp_path, SERIES), "usage/node_profile", {"min_samples": 6})
+    for row in rows.iter_rows(named=True):
+        zone, strength, r = EXPECTED[row["node"]]
+        assert (row["zone"], row["strength"]) == (zone, strength)
+        assert row["pearson_r"] == (None if r is None else pytest.approx(r, abs=1e-9))
+
+
+def test_every_number_agrees_with_numpy(tmp_path: Path) -> None:
+    rng = np.random.Generator(np.random.PCG64(7))
+    series = {
+        f"node{at}": (rng.beta(25, 10.7, 300).tolist(), (0.7 + 0.001 * rng.random(300)).tolist())
+        for at in range(8)
+    }
+    rows = run(store_of(tmp_path, series), "usage/node_profile")
+    assert rows.height == 8
+    for row in rows.iter_rows(named=True):
+        cpu, memory = (np.array(values) for values in series[row["node"]])
+        expected = {
+            "samples": 300,
+            "cpu_mean": cpu.mean(),
+            "cpu_median": np.median(cpu),
+            "cpu_std": cpu.std(),
+            "cpu_max": cpu.max(),
+            "memory_mean": memory.mean(),
+            "memory_median": np.median(memory),
+            "memory_std": memory.std(),
+            "memory_max": memory.max(),
+            "pearson_r": np.corrcoef(cpu, memory)[0, 1],
+            "util_diff": np.abs(cpu - memory).mean(),
+            "debris": (1 - (np.minimum(cpu, 1) + np.minimum(memory, 1)) / 2).mean(),
+        }
+        for name, value in expected.items():
+            assert row[name] == pytest.approx(value, abs=1e-9), name
+
+
+def test_the_limits_of_the_zones(tmp_path: Path) -> None:
+    """A node is in zone C from the limit on, and in zone A below its negative."""
+    store = store_of(tmp_path, {"n3": SERIES["n3"]})
+    r = run(store, "usage/node_profile", {"min_samples": 6})["pearson_r"][0]
+    for limit, zone in ((r - 1e-9, "C"), (r + 1e-9, "B")):
+        rows = run(store, "usage/node_profile", {"min_samples": 6, "zone_limit": limit})
+        assert rows["zone"].to_list() == [zone]
+
+
+def test_strength_is_low_from_the_limit_of_the_zones_on(tmp_path: Path) -> None:
+    store = store_of(
+        tmp_path, {"n": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.1, 0.5, 0.2, 0.4, 0.3])}
+    )
+    r = run(store, "usage/node_profile", {"min_samples": 6})["pearson_r"][0]
+    assert 0.1 < r < 0.5
+    for limit, strength in ((r - 1e-9, "low"), (r + 1e-9, "weak_or_none")):
+        rows = run(store, "usage/node_profile", {"min_samples": 6, "zone_limit": limit})
+        assert rows["strength"].to_list() == [strength]
+
+
+def test_weights_of_the_debris_rate(tmp_path: Path) -> None:
+    # the worked case of the formula: ((1 - 0.8 * 0.625) + (1 - 0.46875)) / 2 = 0.515625
+    store = store_of(tmp_path, {"n": ([0.625], [0.46875])})
+    assert run(store, "usage/node_profile")["debris"].to_list() == [0.453125]
+    weighted = run(store, "usage/node_profile", {"cpu_weight": 0.8})
+    assert weighted["debris"].to_list() == [0.515625]
+
+
+def test_nodes_with_few_samples_have_no_zone(tmp_path: Path) -> None:
+    rows = run(store_of(tmp_path, SERIES), "usage/node_profile")
+    assert set(rows["zone"]) == {"too_short"}
+    assert rows["pearson_r"].null_count() == rows.height

@@ -1,0 +1,67 @@
+"""What stands in the way of a Spark session is told in one line."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tracekit.base.errors import TracekitError
+from tracekit.store.spark import crew_of, is_spark, session
+from tracekit.store.spark.session import master_of, open_session
+
+
+@pytest.mark.parametrize(
+    ("engine", "master"),
+    [
+        ("spark://host:7077", "spark://host:7077"),
+        ("spark:local[2]", "local[2]"),
+        ("spark:local", "local"),
+        ("spark:yarn", "yarn"),
+        ("spark:k8s://https://host:443", "k8s://https://host:443"),
+    ],
+)
+def test_engines_name_masters(engine: str, master: str) -> None:
+    assert is_spark(engine)
+    assert master_of(engine) == master
+
+
+@pytest.mark.parametrize("engine", ["spark:loca", "spark:", "spark:local[two]"])
+def test_an_unknown_master_is_refused(engine: str) -> None:
+    with pytest.raises(TracekitError, match="no Spark master"):
+        master_of(engine)
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(TracekitError, match="no engine 'sprak'"):
+        crew_of("sprak")
+    assert crew_of(None) is None
+    assert crew_of("duckdb") is None
+
+
+def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(TracekitError, match="needs pyspark") as error:
+        open_session("spark:local[1]")
+    assert error.value.hint == "pip install 'tracekit[spark]'"
+
+
+def test_without_java_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(TracekitError, match="needs Java"):
+        open_session("spark:local[1]")
+    old = tmp_path / "bin" / "java"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    old.chmod(0o755)
+    with pytest.raises(TracekitError, match="Java 11 is too old"):
+        open_session("spark:local[1]")
+
+
+def test_a_master_that_is_not_there_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(session, "_check_java", lambda _: None)
+    with pytest.raises(TracekitError, match=r"no Spark master answers at 127\.0\.0\.1:9"):
+        open_session("spark://127.0.0.1:9")

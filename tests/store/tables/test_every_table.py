@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from tracekit.store.tables import all_tables
+
+
+def test_the_base_tables_are_these() -> None:
+    assert list(all_tables()) == [
+        "call",
+        "container",
+        "container_amount",
+        "container_resource",
+        "container_usage",
+        "counter_end",
+        "fixed_request",
+        "node",
+        "node_amount",
+        "node_resource",
+        "node_usage",
+        "service_rate",
+        "shadow_choice",
+        "sharing_rule",
+    ]
+
+
+@pytest.mark.parametrize("name", all_tables())
+def test_every_table_is_described(name: str) -> None:
+    table = all_tables()[name]
+    assert table.name == name
+    assert table.title
+    assert table.grain
+    for column in table.columns:
+        assert column.description.endswith("."), column.name
+        assert column.unit or column.kind in {"id", "text"}, column.name
+        assert (column.entity is not None) == (column.kind == "id"), column.name
+
+
+@pytest.mark.parametrize("name", all_tables())
+def test_names_end_in_their_unit(name: str) -> None:
+    for column in all_tables()[name].columns:
+        if column.unit == "ms":
+            assert column.name.endswith("_ms")
+        if column.unit == "0..1":
+            assert column.name.endswith("_fraction")
+
+
+@pytest.mark.parametrize("name", all_tables())
+def test_rows_of_one_key_stand_together_in_the_order(name: str) -> None:
+    table = all_tables()[name]
+    names = [column.name for column in table.columns]
+    assert set(table.order) <= set(names)
+    # duplicates are found among neighbours, so a key must be exactly what rows are sorted by
+    assert table.key in {(), table.order}

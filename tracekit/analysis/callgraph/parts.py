@@ -1,0 +1,108 @@
+"""Reads a store's calls by ranges of traces, so that memory does not grow with the trace.
+
+Each file of the store holds the rows of one source file, sorted by trace. Most traces are in one
+file; some continue in another (alibaba/clusterdata issue 168), so a range of trace keys is read
+from every file whose statistics say that it may hold some of it. A trace is never divided.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import parquet_metadata, scan_parquet
+from tracekit.store.folder import Store
+
+#: Rows that are worked on at once; about 400 bytes each while that lasts.
+ROWS_AT_ONCE = 500_000
+_KEY = "trace_key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A file of the store, and for each of its row groups the traces it spans and its rows."""
+
+    path: Path
+    number: int
+    low: IntArray
+    high: IntArray
+    rows: IntArray
+
+
+def open_parts(store: Store) -> list[Part]:
+    """The store's files of calls; raises TracekitError when it has none with a row."""
+    entries = store.manifest.parts("call")
+    files = store.table_files("call")
+    parts = [_part(path, e.part) for path, e in zip(files, entries, strict=True) if e.rows]
+    if not parts:
+        raise TracekitError(
+            f"{store.path} has no calls, so there is no call graph to rebuild",
+            hint="ingest calls too: MSCallGraph files, or spans of OpenTelemetry or Jaeger",
+        )
+    return parts
+
+
+def _part(path: Path, number: int) -> Part:
+    metadata = parquet_metadata(path)
+    column = metadata.schema.names.index(_KEY)
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    spans = [group.column(column).statistics for group in groups]
+    return Part(
+        path=path,
+        number=number,
+        low=np.array([span.min for span in spans], dtype=np.int64),
+        high=np.array([span.max for span in spans], dtype=np.int64),
+        rows=np.array([group.num_rows for group in groups], dtype=np.int64),
+    )
+
+
+def ranges(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> list[tuple[int, int]]:
+    """Ranges of trace keys, first and last, that hold about ``rows_at_once`` rows each.
+
+    The rows of a row group are taken to be spread evenly over the traces it spans.
+    """
+    low = np.concatenate([part.low for part in parts])
+    high = np.concatenate([part.high for part in parts])
+    rows = np.concatenate([part.rows for part in parts])
+    edges, reached = _rows_below(low, high, rows)
+    cuts = np.arange(1, int(reached[-1] // rows_at_once) + 1) * rows_at_once
+    starts = np.unique(np.floor(np.interp(cuts, reached, edges)).astype(np.int64))
+    first, last = int(low.min()), int(high.max())
+    starts = starts[(starts > first) & (starts <= last)]
+    firsts = [first, *starts.tolist()]
+    return list(zip(firsts, [*(start - 1 for start in firsts[1:]), last], strict=True))
+
+
+def _rows_below(low: IntArray, high: IntArray, rows: IntArray) -> tuple[IntArray, FloatArray]:
+    """Trace keys, and the rows that are likely to lie below each."""
+    edges = np.unique(np.concatenate([low, high + 1]))
+    density = rows / (high + 1 - low)
+    change = np.zeros(len(edges))
+    np.add.at(change, np.searchsorted(edges, low), density)
+    np.add.at(change, np.searchsorted(edges, high + 1), -density)
+    gained = np.cumsum(change)[:-1] * np.diff(edges)
+    return edges, np.concatenate([[0.0], np.cumsum(gained)])
+
+
+def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
+    """All rows of the traces of a range: the columns of ``call_keyed`` and ``part``."""
+    frames = [
+        scan_parquet(part.path)
+        .filter(pl.col(_KEY).is_between(first, last))
+        .with_columns(part=pl.lit(part.number, dtype=pl.Int32))
+        for part in parts
+        if ((part.low <= last) & (part.high >= first)).any()
+    ]
+    return pl.concat(pl.collect_all(frames))
+
+
+def chunks(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
+    """All rows, some hundred thousand at a time; a trace is whole in one of the frames."""
+    for first, last in ranges(parts, rows_at_once):
+        rows = read(parts, first, last)
+        if rows.height:
+            yield rows

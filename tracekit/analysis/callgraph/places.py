@@ -1,0 +1,133 @@
+"""Places in traces: each path that a trace has records of, and those that must have been there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.analysis.callgraph.arrays import agreed, distinct, find
+from tracekit.analysis.callgraph.records import Records
+from tracekit.base.arrays import BoolArray, Int32Array, IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Distinct (trace, path), sorted by both; arrays of shape (places,).
+
+    Parameters
+    ----------
+    parent : int64
+        Place of the path without its last number, -1 where there is none.
+    recorded : bool
+        Whether a record is there. The other places are gaps: paths between two recorded ones, or
+        the entry.
+    entry : bool
+        Whether the place is where its trace starts: the longest path that all paths of the trace
+        with the same first number start with, or the one above that, if it is recorded and names
+        its upstream. The place above it belongs to no known service.
+    of_record : int64, shape (records,)
+        The place of each record.
+    """
+
+    trace: IntArray
+    path: Int32Array
+    depth: Int32Array
+    parent: IntArray
+    recorded: BoolArray
+    entry: BoolArray
+    of_record: IntArray
+
+    def __len__(self) -> int:
+        return len(self.trace)
+
+
+def locate(records: Records) -> Places:
+    """The places of records, gaps included."""
+    paths = records.paths
+    size = max(len(paths.text), 1)
+    of_record = records.trace * size + records.path
+    fresh = np.diff(of_record, prepend=-1) != 0
+    keys = of_record[fresh]
+    entries, gaps = _entries_and_gaps(keys, paths.parent, paths.first, paths.depth)
+    called = _called(records, of_record, entries)
+    raised = _above(entries[called], paths.parent)
+    entries = np.sort(np.concatenate([entries[~called], raised]))
+    every = distinct(np.concatenate([keys, gaps, raised]))
+    trace, path = np.divmod(every, size)
+    at = find(every, keys)
+    recorded = np.zeros(len(every), dtype=np.bool_)
+    recorded[at] = True
+    return Places(
+        trace=trace,
+        path=path.astype(np.int32),
+        depth=paths.depth[path],
+        parent=find(every, _above(every, paths.parent)),
+        recorded=recorded,
+        entry=find(entries, every) >= 0,
+        of_record=at[np.cumsum(fresh) - 1],
+    )
+
+
+def _called(records: Records, of_record: IntArray, entries: IntArray) -> BoolArray:
+    """The entries whose caller is a known service: the call that reached it left no record.
+
+    All records of such an entry name the one upstream, and not only their upstream. Records are
+    sorted by their keys, ``of_record``.
+    """
+    low = np.searchsorted(of_record, entries)
+    count = np.searchsorted(of_record, entries, side="right") - low
+    group = np.repeat(np.arange(len(entries)), count)
+    at = np.arange(len(group)) - np.repeat(np.cumsum(count) - count - low, count)
+    caller = agreed(records.upstream[at], group, len(entries))
+    called: BoolArray = (caller >= 0) & (_above(entries, records.paths.parent) >= 0)
+    named = np.zeros(len(entries), dtype=np.bool_)
+    named[group[records.downstream[at] >= 0]] = True
+    return called & named
+
+
+def _above(keys: IntArray, parent: Int32Array) -> IntArray:
+    """Keys of the places above; -1 above a path of one number."""
+    if not len(keys):
+        return keys
+    trace, path = np.divmod(keys, len(parent))
+    up = parent[path]
+    return np.where(up >= 0, trace * len(parent) + up, -1)
+
+
+def _entries_and_gaps(
+    keys: IntArray, parent: Int32Array, first: Int32Array, depth: Int32Array
+) -> tuple[IntArray, IntArray]:
+    """Keys of the places where traces start, and of the places without a record below them."""
+    above = _above(keys, parent)
+    detached = keys[find(keys, above) < 0]
+    entries = _common(detached, parent, first, depth)
+    found: list[IntArray] = [entries]
+    climbing = detached[find(entries, detached) < 0]
+    while len(climbing):
+        # every path climbs to its tree's entry at the latest, so -1 is never reached
+        climbing = distinct(_above(climbing, parent))
+        climbing = climbing[(find(keys, climbing) < 0) & (find(entries, climbing) < 0)]
+        found.append(climbing)
+    gaps = distinct(np.concatenate(found))
+    return entries, gaps[find(keys, gaps) < 0]
+
+
+def _common(keys: IntArray, parent: Int32Array, first: Int32Array, depth: Int32Array) -> IntArray:
+    """For each trace and first number, the key of the longest path that all of them start with."""
+    if not len(keys):
+        return keys
+    size = len(parent)
+    done: list[IntArray] = []
+    while len(keys):
+        trace, path = np.divmod(keys, size)
+        tops = trace * size + first[path].astype(np.int64)
+        trees = distinct(tops)
+        tree = np.searchsorted(trees, tops)
+        members = np.bincount(tree)
+        alone = members[tree] == 1
+        done.append(keys[alone])
+        keys, tree = keys[~alone], tree[~alone]
+        level = depth[keys % size]
+        deepest = np.zeros(len(members), dtype=np.int32)
+        np.maximum.at(deepest, tree, level)
+        keys = distinct(np.where(level == deepest[tree], _above(keys, parent), keys))
+    return np.sort(np.concatenate(done))

@@ -1,0 +1,133 @@
+"""Changes of use from sample to sample, of nodes and of the containers on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from tracekit.analysis.inference.capacities import capacities
+from tracekit.base.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from tracekit.store.query.engine import AnyDatabase
+
+RESOURCES = ("cpu", "memory")
+#: Values of one resource held at a time: 64 MB.
+MAX_CELLS = 8_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeChanges:
+    """One node: arrays by resource, of shape (steps,) and (containers, steps).
+
+    Where a sample is missing the change is 0 for the container, and for all when it is the node's.
+    A node's changes are shares of a node of the commonest size.
+    """
+
+    node_key: int
+    services: IntArray
+    node: dict[str, FloatArray]
+    containers: dict[str, FloatArray]
+    steps: dict[str, int]
+
+
+def changes(database: AnyDatabase) -> Iterator[NodeChanges]:
+    """Every node that has samples of its own and of containers, a group of nodes in memory."""
+    grid = _grid(database)
+    if grid is None:
+        return
+    sizes = {name: one.relative for name, one in capacities(database).items()}
+    stays = database.frame(
+        "SELECT node_key, container_key, min(service_key) AS service_key"
+        " FROM container_usage_keyed GROUP BY node_key, container_key"
+        " ORDER BY node_key, container_key"
+    )
+    for group in _groups(stays, grid[2]):
+        for one in _changes_of(database, group, grid):
+            yield _in_commonest(one, sizes)
+
+
+def _in_commonest(one: NodeChanges, sizes: Mapping[str, Mapping[int, float]]) -> NodeChanges:
+    """The changes of a node counted in nodes of the commonest size."""
+    own = {
+        name: values * sizes.get(name, {}).get(one.node_key, 1.0)
+        for name, values in one.node.items()
+    }
+    return replace(one, node=own)
+
+
+def _grid(database: AnyDatabase) -> tuple[int, int, int] | None:
+    """First time, step and number of steps that both tables can share."""
+    rows = {r["table"]: r for r in database.rows("SELECT * FROM quality_time_grid")}
+    if not {"node_usage", "container_usage"} <= rows.keys():
+        return None
+    node, box = rows["node_usage"], rows["container_usage"]
+    if node["step_ms"] is None or node["time_min_ms"] is None or box["time_max_ms"] is None:
+        return None
+    start, step = node["time_min_ms"], node["step_ms"]
+    end = max(node["time_max_ms"], box["time_max_ms"])
+    return start, step, max(0, (end - start) // step + 1)
+
+
+def _groups(stays: pl.DataFrame, steps: int) -> Iterator[pl.DataFrame]:
+    """Neighbouring nodes whose containers fit into memory together."""
+    per_group = max(1, MAX_CELLS // max(steps, 1))
+    before = stays.with_row_index("stay").group_by("node_key").agg(pl.col("stay").min())
+    numbered = stays.join(before, on="node_key", maintain_order="left")
+    yield from numbered.with_columns(pl.col("stay") // per_group).partition_by(
+        "stay", maintain_order=True, include_key=False
+    )
+
+
+def _changes_of(
+    database: AnyDatabase, stays: pl.DataFrame, grid: tuple[int, int, int]
+) -> Iterator[NodeChanges]:
+    low, high = stays["node_key"][0], stays["node_key"][-1]
+    nodes = stays.select("node_key").unique().sort("node_key")
+    own = _dense(database, "node_usage_keyed", nodes, (low, high), grid)
+    theirs = _dense(database, "container_usage_keyed", stays, (low, high), grid)
+    ends = stays["node_key"].rle().struct.field("len").cum_sum().to_list()
+    services = stays["service_key"].cast(pl.Int64).to_numpy()
+    for at, (key, start, end) in enumerate(
+        zip(nodes["node_key"].to_list(), [0, *ends], ends, strict=False)
+    ):
+        there = {name: ~np.isnan(own[name][at]) for name in RESOURCES}
+        yield NodeChanges(
+            node_key=key,
+            services=services[start:end],
+            node={name: np.nan_to_num(own[name][at]) for name in RESOURCES},
+            containers={
+                name: np.nan_to_num(theirs[name][start:end]) * there[name] for name in RESOURCES
+            },
+            steps={name: int(there[name].sum()) for name in RESOURCES},
+        )
+
+
+def _dense(
+    database: AnyDatabase,
+    table: str,
+    entities: pl.DataFrame,
+    nodes: tuple[int, int],
+    grid: tuple[int, int, int],
+) -> dict[str, FloatArray]:
+    """Changes of each entity, shape (entities, steps - 1), NaN where a sample is missing."""
+    start, step, steps = grid
+    keys = [name for name in ("node_key", "container_key") if name in entities.columns]
+    rows = database.frame(
+        f"SELECT {', '.join(keys)}, CAST((time_ms - {start}) / {step} AS BIGINT) AS at,"
+        f" cpu_fraction AS cpu, memory_fraction AS memory FROM {table}"
+        f" WHERE node_key BETWEEN {nodes[0]} AND {nodes[1]} AND time_ms >= {start}"
+        f" AND (time_ms - {start}) % {step} = 0"
+    ).join(entities.select(keys).with_row_index("entity"), on=keys)
+    rows = rows.filter(pl.col("at") < steps)
+    where = rows["entity"].to_numpy(), rows["at"].to_numpy()
+    found = {}
+    for name in RESOURCES:
+        values = np.full((entities.height, steps), np.nan)
+        values[where] = rows[name].to_numpy()
+        found[name] = np.diff(values, axis=1)
+    return found

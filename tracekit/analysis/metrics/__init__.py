@@ -1,0 +1,43 @@
+"""Metrics of arrays: one file each, a documented numpy function inside; what SQL gives agrees."""
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tracekit.base import registry
+
+#: A series whose variance is no more than this is constant: the rest is rounding.
+CONSTANT_VARIANCE = 1e-18
+#: How often an interval is to hold what it is of.
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric; its name is its file's name.
+
+    Parameters
+    ----------
+    title : str
+        What it is called in tables and figures.
+    unit : str
+        Unit of the value: ``0..1`` for fractions, ``-1..1``, ``1/h``, ``count``, ``label``, or
+        ``as given`` where it is that of the input.
+    source : str
+        Where the formula comes from: document and equation.
+    function : callable
+        Arrays in, array or number out; its docstring gives shapes and edge cases.
+    """
+
+    title: str
+    unit: str
+    source: str
+    function: Callable[..., Any]
+
+
+@functools.cache
+def all_metrics() -> dict[str, Metric]:
+    """Every metric, by name."""
+    return registry.instances(sys.modules[__name__], Metric)

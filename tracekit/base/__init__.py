@@ -1,0 +1,1 @@
+"""What every room stands on: errors, files, numbers, registries; imports nothing of the others."""

@@ -1,0 +1,25 @@
+"""Finds ``queries/`` and ``reports/``; nothing else knows where they are.
+
+In an installed wheel they lie inside the package; in a checkout or an editable install they
+lie beside it. The current directory is never searched.
+"""
+
+from pathlib import Path
+
+from tracekit.base.errors import TracekitError
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def asset_dir(name: str) -> Path:
+    """The folder ``queries`` or ``reports`` of this installation."""
+    shipped = _PACKAGE / "_assets" / name
+    if shipped.is_dir():
+        return shipped
+    checkout = _PACKAGE.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / name).is_dir():
+        return checkout / name
+    raise TracekitError(
+        f"this installation of tracekit has no '{name}' folder, looked in {shipped}",
+        hint="reinstall tracekit; the wheel carries queries/ and reports/",
+    )

@@ -1,0 +1,279 @@
+"""Facts: what tracekit concludes, as typed values.
+
+A computation returns facts; a printer makes words of them, once, by the templates of
+``reports/facts.toml``. That file is the table of kinds: each has a label, a rank, a short and a
+long template, and the line that the glossary prints. Nothing reads a rendered text again.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from tracekit.base.assets import asset_dir
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.opened import read_text
+from tracekit.base.words import and_more
+
+Scalar = str | int | float | bool | None
+Verdict = Literal["", "better", "worse", "same", "cannot_tell", "holds", "does_not_hold"]
+
+SCHEMA = "tracekit/answer/1"
+FILE = "answer.json"
+#: So many are named in a remark, the others are counted.
+_NAMED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of fact.
+
+    Parameters
+    ----------
+    name, label : str
+        Its name in documents, and what a table calls it.
+    rank : int
+        How much it matters for the decision; 0 is the verdict, 1 stands on the first page.
+    short, long : mapping of str to tuple of str
+        Sentences by ``because`` or ``verdict``; the key ``""`` serves all others. A sentence whose
+        fields are not all known is left out.
+    meaning : str
+        The line of the glossary.
+    """
+
+    name: str
+    label: str
+    rank: int
+    short: Mapping[str, tuple[str, ...]]
+    long: Mapping[str, tuple[str, ...]]
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """One conclusion.
+
+    Parameters
+    ----------
+    kind : str
+        A name in the table of kinds.
+    subject : str
+        What it is about: a policy, a node, a service, an assumption, the trace.
+    measure, value, unit
+        What was measured, what it came to, and in which unit.
+    low, high : float, optional
+        The interval of the value.
+    against : float or str, optional
+        What the value is compared with.
+    verdict : Verdict
+        The outcome of the comparison.
+    because : str
+        The cause: a key of a template of the kind.
+    rank : int, optional
+        Overrides the rank of the kind.
+    about : mapping
+        Scalars that the kind has besides.
+
+    Raises
+    ------
+    ValueError
+        For a kind that the table has not.
+    """
+
+    kind: str
+    subject: str = ""
+    measure: str = ""
+    value: Scalar = None
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    against: Scalar = None
+    verdict: Verdict = ""
+    because: str = ""
+    rank: int | None = None
+    about: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in kinds():
+            raise ValueError(f"no kind of fact is called '{self.kind}'")
+
+    @property
+    def weight(self) -> int:
+        """Its rank; that of its kind unless it has one of its own."""
+        return kinds()[self.kind].rank if self.rank is None else self.rank
+
+    def about_it(self, name: str) -> Scalar:
+        """A scalar of ``about``; None where it is unknown."""
+        return self.about.get(name)
+
+    def document(self) -> dict[str, Any]:
+        """The fact as JSON values; the scalars of ``about`` stand beside its fields, too."""
+        own: dict[str, Any] = {
+            "kind": self.kind,
+            "subject": self.subject,
+            "measure": self.measure,
+            "value": self.value,
+            "unit": self.unit,
+            "low": self.low,
+            "high": self.high,
+            "against": self.against,
+            "verdict": self.verdict,
+            "because": self.because,
+            "rank": self.weight,
+        }
+        return {
+            **own,
+            **{k: v for k, v in self.about.items() if k not in own},
+            "about": dict(self.about),
+        }
+
+
+def remark(
+    because: str,
+    value: float | None = None,
+    unit: str = "",
+    *,
+    kind: str = "remark",
+    names: Sequence[str] = (),
+    **about: Scalar,
+) -> Fact:
+    """A fact that a reader must know before the numbers that follow.
+
+    Parameters
+    ----------
+    because : str
+        The key of its template.
+    names : sequence of str
+        The containers or nodes that it is about, of which the first are named.
+    """
+    first = {"names": and_more(list(names[:_NAMED]), len(names))} if len(names) else {}
+    return Fact(
+        kind=kind,
+        subject="trace",
+        value=value,
+        unit=unit,
+        because=because,
+        about={**first, **about},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Followup:
+    """What to do next: a command that answers a further question.
+
+    Parameters
+    ----------
+    question : str
+        A key of the table ``followups`` of ``reports/facts.toml``.
+    command : str
+        The subcommand of ``tracekit``.
+    arguments : mapping
+        By name: ``STORE`` and other names in capitals are positions, all others are options; a
+        sequence repeats the option, True is a flag.
+    """
+
+    question: str
+    command: str
+    arguments: Mapping[str, Scalar | Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """All facts of one question, those that matter most first, and what to do next."""
+
+    facts: tuple[Fact, ...]
+    next: tuple[Followup, ...] = ()
+
+    def of(self, kind: str, **about: Scalar) -> list[Fact]:
+        """The facts of a kind, those with these scalars in ``about``."""
+        return [
+            one
+            for one in self.facts
+            if one.kind == kind
+            and all(one.about.get(name) == value for name, value in about.items())
+        ]
+
+    def first(self, kind: str, **about: Scalar) -> Fact | None:
+        """The first fact of a kind; None where there is none."""
+        return next(iter(self.of(kind, **about)), None)
+
+
+def answer_of(facts: Iterable[Fact], following: Iterable[Followup] = ()) -> Answer:
+    """An answer of facts in the order of their ranks; equal ranks keep their order."""
+    return Answer(facts=tuple(sorted(facts, key=lambda one: one.weight)), next=tuple(following))
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads((asset_dir("reports") / "facts.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def kinds() -> Mapping[str, Kind]:
+    """The table of kinds, by name."""
+    return {
+        name: Kind(
+            name=name,
+            label=one["label"],
+            rank=one["rank"],
+            short=_sentences(one["short"]),
+            long=_sentences(one.get("long", one["short"])),
+            meaning=one["meaning"],
+        )
+        for name, one in _table()["kinds"].items()
+    }
+
+
+def questions() -> Mapping[str, str]:
+    """What each follow-up asks, by its key."""
+    return dict(_table()["followups"])
+
+
+def _sentences(given: str | list[str] | dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The sentences of a template by cause; of plain text those of every cause."""
+    by_cause = given if isinstance(given, dict) else {"": given}
+    return {
+        cause: (one,) if isinstance(one, str) else tuple(one) for cause, one in by_cause.items()
+    }
+
+
+def read_answer(folder: Path) -> Answer | None:
+    """The answer in a folder; None where it has none.
+
+    Raises
+    ------
+    TracekitError
+        For a file of another format.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        document = json.loads(read_text(path))
+        facts = tuple(fact_of(one) for one in document["facts"])
+        following = tuple(
+            Followup(question=one["asks"], command=one["verb"], arguments=one["arguments"])
+            for one in document["next"]
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise TracekitError(
+            f"{path} is no answer of this version: {error}", hint="make the run again"
+        ) from error
+    return Answer(facts=facts, next=following)
+
+
+def fact_of(document: Mapping[str, Any]) -> Fact:
+    """The fact of a document."""
+    return Fact(**{one.name: document[one.name] for one in fields(Fact)})
+
+
+def write_document(folder: Path, document: Mapping[str, Any]) -> None:
+    """Write ``answer.json``, whole or not at all."""
+    with replaced_file(folder / FILE, follow=False) as made:
+        made.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

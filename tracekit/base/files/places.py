@@ -1,0 +1,229 @@
+"""Places: a folder or file of this machine by its path, or one of an object store by its URL.
+
+A place is a ``Path``; for a URL it is what universal_pathlib makes of it, which behaves like one.
+Whatever may lie on an object store is opened here. Credentials, region and endpoint are the
+libraries' own affair: they come from the usual environment variables (AWS_ACCESS_KEY_ID,
+AWS_ENDPOINT_URL, ...) and, but for polars, from the usual files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.opened import check_file, open_file
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow.parquet as pq
+
+#: A URL; one that went through ``Path`` on its way has lost a slash.
+_URL = re.compile(r"([a-z][a-z0-9+]+):/{1,2}(?=[^/])")
+#: Listings are never kept, as others write too. Parquet readers know what they want of a file, so
+#: nothing is read ahead of them.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "s3": {
+        "default_cache_type": "none",
+        "config_kwargs": {"connect_timeout": 10, "read_timeout": 60},
+    }
+}
+#: A whole file comes in pieces of so many bytes, the next one while this one is worked at.
+PIECE_BYTES = 8 << 20
+_PIECES_KEPT = 3
+#: The head of a file is looked at in pieces of so many bytes.
+_HEAD_BYTES = 128 << 10
+
+
+def place(where: str | Path) -> Path:
+    """The place of a path or URL.
+
+    Raises TracekitError when the URL is none, or the library for it is not installed.
+    """
+    found = _URL.match(str(where))
+    if found is None or is_remote(cast("Path", where)):
+        return Path(where) if found is None else cast("Path", where)
+    url = f"{found[1]}://{str(where)[found.end() :]}"
+    try:
+        from upath import UPath  # noqa: PLC0415 - optional, and slow to import
+
+        there = UPath(url, use_listings_cache=False, **_OPTIONS.get(found[1], {}))
+        assert there.fs is not None  # noqa: S101 - made when first asked for
+    except ImportError as error:
+        raise TracekitError(
+            f"{url} needs a library that is not installed: {error}",
+            hint="pip install 'tracekit[s3]'",
+        ) from error
+    except ValueError as error:
+        raise TracekitError(
+            f"{url} is not a place: {error}", hint="write a path, or s3://BUCKET/FOLDER"
+        ) from error
+    return cast("Path", there)
+
+
+def here(where: str | Path) -> Path:
+    """The place of a result, which is on this machine; raises TracekitError for a URL."""
+    found = _URL.match(str(where))
+    if found is not None:
+        raise TracekitError(
+            f"{found[1]}://{str(where)[found.end() :]} is a URL, and results are written to this"
+            " machine",
+            hint="write it here, then copy it there, for example with: aws s3 cp --recursive",
+        )
+    return Path(where)
+
+
+def is_remote(where: Path) -> bool:
+    """Whether a place is one of an object store."""
+    return not isinstance(where, (Path, str))
+
+
+def named_from(folder: Path, where: Path) -> str:
+    """How a document in a folder of this machine names a place, so that both can be moved."""
+    return str(where) if is_remote(where) else os.path.relpath(where, folder)
+
+
+def found_from(folder: Path, name: str) -> Path:
+    """The place that ``named_from`` named."""
+    return place(name) if _URL.match(name) else folder / name
+
+
+def filesystem(where: Path) -> Any:
+    """The fsspec file system of a place on an object store."""
+    return cast("Any", where).fs
+
+
+def snapshot(where: Path) -> Any:
+    """An fsspec file system that lists a folder once and then knows what is in it.
+
+    For readers that ask for each file again and again: what a store's manifest names is never
+    written again.
+    """
+    there = filesystem(where)
+    options = {**there.storage_options, "use_listings_cache": True, "skip_instance_cache": True}
+    known = type(there)(**options)
+    known.find(within(where))
+    return known
+
+
+def within(where: Path) -> str:
+    """The path of a place on an object store within its file system."""
+    return str(cast("Any", where).path)
+
+
+def parquet_file(where: Path) -> pq.ParquetFile:
+    """A Parquet file, of which no more is read than is asked for."""
+    import pyarrow as pa  # noqa: PLC0415 - places are asked for before anything is read
+    import pyarrow.parquet as pq  # noqa: PLC0415 - same
+
+    try:
+        if not is_remote(where):
+            check_file(where)
+            return pq.ParquetFile(where)
+        # what lies side by side comes in one request
+        return pq.ParquetFile(within(where), filesystem=filesystem(where), pre_buffer=True)
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid("the name of a column is not UTF-8 text") from error
+
+
+def parquet_metadata(where: Path) -> pq.FileMetaData:
+    """The metadata in the foot of a Parquet file."""
+    with parquet_file(where) as file:
+        return file.metadata
+
+
+def scan_parquet(*files: Path) -> pl.LazyFrame:
+    """Parquet files as one lazy frame; polars has a client of its own for object stores."""
+    import polars as pl  # noqa: PLC0415 - as above
+
+    for file in files:
+        if not is_remote(file):
+            check_file(file)
+    return pl.scan_parquet([str(file) for file in files], glob=False)
+
+
+@contextmanager
+def open_head(where: Path) -> Iterator[BufferedReader]:
+    """A file of which but the first bytes will be read."""
+    with _opened(where, block_size=_HEAD_BYTES, cache_type="readahead") as file:
+        yield file
+
+
+@contextmanager
+def open_whole(where: Path) -> Iterator[BufferedReader]:
+    """A file that will be read from beginning to end."""
+    kept = {"maxblocks": _PIECES_KEPT}
+    with _opened(
+        where, block_size=PIECE_BYTES, cache_type="background", cache_options=kept
+    ) as file:
+        yield file
+
+
+def _opened(where: Path, **options: Any) -> BufferedReader:
+    if not is_remote(where):
+        return open_file(where)
+    return cast("BufferedReader", filesystem(where).open(within(where), "rb", **options))
+
+
+#: What the libraries say, what it means, and what to do about it.
+_TOLD = [
+    (
+        r"NoCredentials|PartialCredentials|Unable to locate credentials|CredentialsError",
+        "the object store wants credentials and there are none",
+        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+    ),
+    (
+        r"specified bucket does not exist|NoSuchBucket",
+        "there is no such bucket",
+        "check its name, and AWS_ENDPOINT_URL for a server of your own",
+    ),
+    (
+        r"Access ?Denied|InvalidAccessKeyId|SignatureDoesNotMatch|Forbidden|Access Key Id",
+        "the object store refuses these credentials",
+        "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the bucket's policy",
+    ),
+    (
+        (
+            r"EndpointConnectionError|Could not connect to the endpoint|ConnectTimeout|ReadTimeout"
+            r"|Connection was closed|ConnectionClosed|IncompleteRead|ClientPayloadError"
+            r"|ServerDisconnected|ResponseStreaming|object-store error: .*HTTP error"
+        ),
+        "the object store does not answer",
+        "check AWS_ENDPOINT_URL and the network; then run the same command again",
+    ),
+]
+
+
+def told(error: BaseException) -> TracekitError | None:
+    """The meaning of an error of the libraries for object stores; None for any other error."""
+    said: list[str] = []
+    one: BaseException | None = error
+    while one is not None and len(said) < 8:
+        kinds = " ".join(kind.__name__ for kind in type(one).__mro__)
+        said.append(f"{kinds}: {one}")
+        one = one.__cause__ or one.__context__
+    text = "\n".join(said)
+    for pattern, what, hint in _TOLD:
+        if re.search(pattern, text, re.DOTALL):
+            first = next(iter(str(error).splitlines()), type(error).__name__)
+            return TracekitError(f"{what}: {first[:200]}", hint=hint)
+    return None
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Turn errors of the libraries for object stores into TracekitErrors."""
+    try:
+        yield
+    except TracekitError:
+        raise
+    except Exception as error:
+        meant = told(error)
+        if meant is None:
+            raise
+        raise meant from error

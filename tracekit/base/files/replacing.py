@@ -1,0 +1,237 @@
+"""Replaces a file or folder in one step: a reader finds the old one or the new one.
+
+It is written under a hidden name beside its place first, and synced before it gets its name. Where
+the system can exchange two names in one step (Linux), a folder is put in place so; elsewhere the
+earlier one is put aside for a moment, and who finds it there puts it back. A process that is killed
+leaves its hidden folder or file; the next one that writes to the same place takes it away.
+"""
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import functools
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.durable import make_folder, sync, sync_tree
+
+#: Follows the name in hidden names; what has it is ours to take away.
+_MARK = ".tracekit-"
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+#: The system, or the file system, cannot exchange.
+_CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
+#: What is mounted where, the folder in the fifth field of a line.
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+@contextlib.contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """A new folder to write into, which takes the place of ``folder`` if all goes well.
+
+    Raises
+    ------
+    TracekitError
+        Where ``folder`` is a mount point: no other folder can take its place.
+    """
+    folder = folder.resolve() if folder.is_symlink() else folder
+    if is_mount_point(folder):
+        raise TracekitError(
+            f"{folder} is a mount point, which no folder that is written beside it can replace",
+            hint=f"a folder in it can be replaced: {folder / 'NAME'}",
+        )
+    make_folder(folder.parent)
+    put_back(folder)
+    clear_away(folder)
+    made, handle = _held(lambda: tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
+    try:
+        yield made
+        made.chmod(0o777 & ~_umask())
+        sync_tree(made)
+        _put_in_place(made, folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        os.close(handle)
+
+
+def is_mount_point(folder: Path) -> bool:
+    """Whether a disk, or another folder as containers have it, is mounted there."""
+    if not folder.is_dir():
+        return False
+    if folder.is_mount():
+        return True
+    # a folder of the same disk that is mounted looks like any other but here
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    here = os.fsencode(folder.resolve())
+    return any(_plain(line.split(b" ")[4]) == here for line in lines)
+
+
+def _plain(path: bytes) -> bytes:
+    """A path of the table of mounts, in which blanks and backslashes are octal numbers."""
+    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), path)
+
+
+@contextlib.contextmanager
+def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> Iterator[Path]:
+    """A path to write to, whose file takes the place of ``path`` if all goes well.
+
+    Where ``path`` is a link, it is what the link leads to that is replaced; without ``follow``, as
+    is right for a name that nobody typed, the link itself. What is not ``durable`` is not synced:
+    its reader knows by a hash whether it is what was written.
+    """
+    path = path.resolve() if follow and path.is_symlink() else path
+    if follow and path.exists() and not path.is_file():
+        yield path  # a terminal or a pipe; and for a folder the error is the caller's
+        return
+    make_folder(path.parent)
+    clear_away(path)
+    made, handle = _held(lambda: _new_file(path))
+    try:
+        yield made
+        made.chmod(0o666 & ~_umask())
+        sync([made] if durable else [])
+        made.replace(path)
+        sync([path.parent] if durable else [])
+    finally:
+        made.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def taken_over(paths: Iterable[Path], folder: Path) -> None:
+    """Have files and folders stand in another folder too: those of its name there stay.
+
+    Each file has two names then, where the file system can do that, and a copy otherwise: it is
+    there at every moment, and what somebody is writing to it is not lost.
+    """
+    for path in paths:
+        target = folder / path.name
+        if os.path.lexists(target):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, target, symlinks=True, copy_function=_named_too)
+        else:
+            _named_too(path, target)
+
+
+def _named_too(path: str | Path, target: str | Path) -> None:
+    try:
+        os.link(path, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, target, follow_symlinks=False)
+
+
+def put_back(folder: Path) -> None:
+    """Bring back a folder that a killed process had put aside."""
+    on_this_machine = isinstance(folder, Path)  # what lies on an object store is never put aside
+    if on_this_machine and not os.path.lexists(folder) and _aside(folder).is_dir():
+        with contextlib.suppress(OSError):
+            _aside(folder).rename(folder)
+
+
+def _put_in_place(made: Path, folder: Path) -> None:
+    """Give a folder its name; what had the name before has that of ``made`` then, or is gone."""
+    while True:
+        try:
+            made.rename(folder)  # nothing, or an empty folder, is there
+        except OSError as error:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                raise
+        else:
+            break
+        if _exchanged(made, folder):
+            break
+        shutil.rmtree(_aside(folder), ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            folder.rename(_aside(folder))
+        with contextlib.suppress(OSError):
+            made.rename(folder)
+            break
+        # somebody else has brought the earlier folder back in between
+    # the earlier one goes only when the new one is sure to stay
+    sync([folder.parent])
+    shutil.rmtree(_aside(folder), ignore_errors=True)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where that cannot be done."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+@functools.cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return None
+    call.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    call.restype = ctypes.c_int
+    exchange: Callable[[int, bytes, int, bytes, int], int] = call
+    return exchange
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name}{_MARK}"
+
+
+def _aside(folder: Path) -> Path:
+    return folder.with_name(f"{_prefix(folder)}aside")
+
+
+def _new_file(path: Path) -> str:
+    handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
+    os.close(handle)
+    return name
+
+
+def _held(make: Callable[[], str]) -> tuple[Path, int]:
+    """The new file or folder, locked while the handle is open: its maker is alive."""
+    while True:
+        made = Path(make())
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(made, os.O_RDONLY)
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if made.exists():
+                    return made, handle
+            if made.exists():
+                return made, handle  # a file system without locks
+            os.close(handle)
+
+
+def clear_away(path: Path) -> None:
+    """Remove what killed processes have left beside a path that is about to be written."""
+    for left in path.parent.iterdir():
+        if not left.name.startswith(_prefix(path)):
+            continue
+        with contextlib.suppress(OSError):
+            handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink()
+            finally:
+                os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

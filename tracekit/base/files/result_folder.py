@@ -1,0 +1,215 @@
+"""Folders of results: Parquet frames beside a document that says what they are."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.checksums import Damage, as_damage, checksum, damaged
+from tracekit.base.files.replacing import put_back, replaced_folder, taken_over
+from tracekit.base.opened import NoFileError, read_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: What the document of a result is called, where it has no name of its own.
+MANIFEST = "manifest.json"
+#: The same of a study.
+STUDY = "study.json"
+#: What helps against damage of a result.
+AGAIN = "make the folder again by the command that wrote it"
+#: Files that hold wall-clock times: their bytes differ from run to run, and no document has them.
+_TIMED = {"timing.parquet"}
+
+
+def kind_of(folder: Path) -> str:
+    """What made a folder of results by its manifest, as ``bind``; empty where that is not told."""
+    try:
+        found = json.loads(read_text(folder / MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    schema = found.get("schema") if isinstance(found, dict) else None
+    made_by = str(schema or "").split("/")
+    return made_by[1] if made_by[0] == "tracekit" and len(made_by) > 1 else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultFolder:
+    """A kind of folder, known by the schema that its document names.
+
+    Parameters
+    ----------
+    what : str
+        The kind as messages name it: 'run folder', 'study'.
+    document : str
+        The name of the document's file.
+    """
+
+    what: str
+    schema: str
+    document: str = MANIFEST
+
+    def holds(self, folder: Path) -> bool:
+        """Whether a folder is of this kind."""
+        try:
+            found = self.read(folder)
+        except NoFileError:
+            raise
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and found.get("schema") == self.schema
+
+    def read(self, folder: Path) -> Any:
+        """The document of a folder; raises OSError or ValueError where it has none."""
+        put_back(folder)
+        return json.loads(read_text(folder / self.document))
+
+    def sound(self, folder: Path) -> Any:
+        """The document of a folder, all of whose files are what was written.
+
+        Raises
+        ------
+        TracekitError
+            For the first file that is not; names it.
+        OSError, ValueError
+            When there is no document.
+        """
+        document = self.read(folder)
+        check_sound(folder)
+        return document
+
+    def check_free(self, folder: Path) -> None:
+        """Raise TracekitError unless nothing is there, or a folder of this kind to be replaced."""
+        put_back(folder)
+        empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+        if not empty and not self.holds(folder):
+            raise TracekitError(
+                f"'{folder}' exists and is not a {self.what}, it is left as it is",
+                hint="give another --out, or remove it first",
+            )
+
+    def write(
+        self,
+        folder: Path,
+        document: Mapping[str, Any],
+        frames: Mapping[str, pl.DataFrame | None],
+        *,
+        more: Callable[[Path], None] | None = None,
+    ) -> None:
+        """Write the folder, whole or not at all; one of its kind that is there is replaced.
+
+        The document is written with the names of all ``files``; what else somebody has put into
+        the folder since stays there. ``more`` writes what is neither document nor frame into the
+        folder it is given; a frame that is None is left out.
+
+        Raises
+        ------
+        TracekitError
+            When the path holds something else.
+        """
+        with self.writing(folder, document) as made:
+            for name, frame in frames.items():
+                if frame is not None:
+                    frame.write_parquet(made / f"{name}.parquet", compression="zstd")
+            if more is not None:
+                more(made)
+
+    @contextlib.contextmanager
+    def writing(self, folder: Path, document: Mapping[str, Any]) -> Iterator[Path]:
+        """A folder to write files into; with the document it takes its place if all goes well.
+
+        Raises TracekitError when the path holds something else.
+        """
+        self.check_free(folder)
+        with replaced_folder(folder) as made:
+            yield made
+            files = sorted(path.name for path in made.iterdir())
+            sums = _checksums(made)
+            told = {"schema": self.schema, **document, "files": files, "checksums": sums}
+            text = json.dumps(sealed(told), indent=2, ensure_ascii=False, allow_nan=False)
+            (made / self.document).write_text(text + "\n", encoding="utf-8")
+            if folder.is_dir():
+                self._keep_others(folder, made)
+
+    def _keep_others(self, folder: Path, made: Path) -> None:
+        """Take over what is in a folder but was not written with it."""
+        there = [path for path in folder.iterdir() if not (made / path.name).exists()]
+        # a folder that does not say which files are its own came before they were listed: all are
+        own = set(self.read(folder).get("files", [path.name for path in there])) if there else set()
+        taken_over((path for path in there if path.name not in own), made)
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with a hash of itself, by which it is known to be what was written."""
+    return {**document, "seal": _seal(document)}
+
+
+def is_sealed(document: Mapping[str, Any]) -> bool:
+    """Whether a document is what was written; False as well for one of before there were seals."""
+    return document.get("seal") == _seal(document)
+
+
+def _seal(document: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in document.items() if name != "seal"}
+    return _digest(json.dumps(rest, sort_keys=True))
+
+
+def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The document of a folder of results, and its path; None where the folder is none.
+
+    A document that cannot be read is empty, and so has no seal.
+    """
+    for name in (STUDY, MANIFEST):
+        try:
+            found = json.loads(read_text(folder / name))
+        except OSError:
+            continue
+        except (ValueError, RecursionError):
+            found = {}
+        if isinstance(found, dict):
+            return folder / name, found
+    return None
+
+
+def damaged_results(
+    folder: Path, name: str, document: Mapping[str, Any], checksums: Mapping[str, str]
+) -> Iterator[Damage]:
+    """The files of a result that are not what was written, its document first.
+
+    Parameters
+    ----------
+    name : of the file of the document
+    checksums : those of the document that are to be looked at
+    """
+    if not is_sealed(document):
+        yield as_damage(name, "changed")
+        return
+    yield from damaged(folder, checksums)
+
+
+def check_sound(folder: Path) -> None:
+    """Raise TracekitError for the first file of a result that is not what was written."""
+    path, document = document_of(folder) or (folder, {})
+    # a document of before there were checksums says nothing of its files
+    if "checksums" in document:
+        for one in damaged_results(folder, path.name, document, document["checksums"]):
+            raise TracekitError(f"{folder / one.path} is damaged: {one.found}", hint=AGAIN)
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """The checksum of each file of a folder, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): checksum(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in _TIMED
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,191 @@
+"""Compiling: numba behind a typed front, and kernels as values that compiled code can call.
+
+Numba keeps compiled code on disk and looks for changes in the function's own file alone, although
+the code of every function it calls is inside. So it is kept under a digest of all that code.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+from tracekit.base.kept import compiled_folder
+from tracekit.base.numba_alone import (
+    NumbaError,
+    WrapperAddressProtocol,
+    numba,
+    own_cache_folder,
+    types,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+B2 = types.Array(types.boolean, 2, "C")
+I1 = types.Array(types.int64, 1, "C")
+I2 = types.Array(types.int64, 2, "C")
+_I3 = types.Array(types.int64, 3, "C")
+F1 = types.Array(types.float64, 1, "C")
+F2 = types.Array(types.float64, 2, "C")
+F3 = types.Array(types.float64, 3, "C")
+
+#: state, positions, how many, terms, ask, parameters, scores (out)
+SCORE = types.void(_I3, I1, types.int64, F2, I2, F1, F1)
+
+#: boxes, ranges of views, how many, first positions, ask, parameters, bounds (out)
+BOUND = types.void(_I3, F3, types.int64, I1, I2, F1, F1)
+
+#: terms, state, node, ask, parameters
+PLACED = types.void(F2, _I3, types.int64, I2, F1)
+
+
+def compiled(function: F) -> F:
+    """The function compiled on its first call for each type of arguments; kept on disk."""
+    made: F = _kept(function, no_cfunc_wrapper=True)
+    return made
+
+
+def compiled_for(*arguments: Any) -> Callable[[F], F]:
+    """The function compiled for arguments of these types, where no call would tell them all."""
+    return lambda function: _kept(function, types.void(*arguments))
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """The function compiled into each that calls it, by the constants that it is called with."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def compiled_in_any_order(function: F) -> F:
+    """As ``compiled``, but sums in any order: quicker, and different in the last digit.
+
+    For numbers that are no NaN.
+    """
+    made: F = _kept(function, fastmath={"reassoc", "nnan", "nsz"})
+    return made
+
+
+def _kept(function: Callable[..., Any], *signature: Any, **options: Any) -> Any:
+    given = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = own_cache_folder() or str(compiled_folder())
+    try:
+        make = numba.njit(*signature, cache=True, nogil=True, error_model="numpy", **options)
+        made = make(function)
+    finally:
+        numba.config.CACHE_DIR = given
+    return made
+
+
+class NotCompiledError(Exception):
+    """Numba cannot compile a function; the text is its reason in one line."""
+
+
+def _reason(error: NumbaError) -> str:
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
+    return told[0] if told else type(error).__name__
+
+
+def with_functions(
+    function: FunctionType,
+    named: Mapping[str, Any],
+    instead: Mapping[FunctionType, FunctionType],
+) -> FunctionType:
+    """A copy of a plain function that calls these functions, to be compiled with them inside.
+
+    Its name ends in a digest of the code of all that it calls, so that what is kept on disk under
+    that name is compiled from exactly this code, in whichever file it stands.
+
+    Parameters
+    ----------
+    named : mapping of str
+        Functions, compiled ones too, by the module's name that each takes the place of.
+    instead : mapping of functions
+        Functions that compiled code calls instead of others, however deep within.
+    """
+    names: dict[str, Any] = dict(function.__globals__)
+    code = [function.__qualname__, repr(function.__defaults__), *_told(function.__code__)]
+    for name in function.__code__.co_names:
+        value: Any = named.get(name, names.get(name))
+        if isinstance(value, FunctionType):
+            names[name] = inside = _inside(value, tuple(instead.items()))
+            code.append(inside.py_func.__qualname__)
+        elif hasattr(value, "py_func"):
+            names[name] = value
+            code += [value.py_func.__qualname__, *_told(value.py_func.__code__)]
+        elif isinstance(value, int | float | tuple):
+            code.append(repr(value))
+    digest = hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+    copy = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__qualname__, copy.__module__ = f"{function.__name__}_{digest}", function.__module__
+    return copy
+
+
+@functools.cache
+def _inside(function: FunctionType, instead: tuple[tuple[FunctionType, FunctionType], ...]) -> Any:
+    """A plain function that compiled code alone calls; compiled once for all that call it."""
+    known = dict(instead)
+    plain = with_functions(known.get(function, function), {}, known)
+    # without ways in from elsewhere, which take long to compile
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(nogil=True, error_model="numpy", **options)(plain)
+
+
+def _told(code: CodeType) -> list[str]:
+    """The code of a function as a text, the same in every process."""
+    inner = [code_ for code_ in code.co_consts if isinstance(code_, CodeType)]
+    plain = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
+    found = [code.co_code.hex(), *code.co_names, *code.co_varnames, *plain]
+    return found + [text for one in inner for text in _told(one)]
+
+
+class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
+    """A function compiled for one signature, to be handed to compiled code as an argument.
+
+    One compiled engine then serves every kernel, and what is kept on disk stays valid.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._signature = signature
+        try:
+            self._compiled = _kept(function, signature, no_cpython_wrapper=True)
+        except NumbaError as error:
+            raise NotCompiledError(_reason(error)) from error
+        result = self._compiled.get_compile_result(signature)
+        self._address = result.library.get_pointer_to_function(
+            result.fndesc.llvm_cfunc_wrapper_name
+        )
+
+    @property
+    def function(self) -> Any:
+        """What compiled code calls by its name, to be compiled with it inside."""
+        return self._compiled
+
+    def __wrapper_address__(self) -> int:
+        return int(self._address)
+
+    def signature(self) -> Any:
+        """The type of the function, as numba asks for it."""
+        return self._signature
+
+
+class Direct:
+    """A compiled function for arguments of the types that its first call had, and no others.
+
+    Numba looks up the types of all arguments at every call, which takes a kernel's worth of time
+    where functions are among them; this keeps what the first look-up found.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function: Any = function
+        self._entry: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the function gives."""
+        if self._entry is not None:
+            return self._entry(*arguments)
+        result = self._function(*arguments)
+        kinds = tuple(numba.typeof(argument) for argument in arguments)
+        self._entry = self._function.overloads[kinds].entry_point
+        return result

@@ -1,0 +1,228 @@
+"""Parameters: dataclass fields with a sentence and a range, and their spelling as text.
+
+``NAME[param=value,...]`` is read and written back as the same text. Values are numbers,
+``true``/``false``, words, and pairs joined by '+': ``resources=cpu:1+memory:1``.
+"""
+
+import dataclasses
+import functools
+import math
+import types
+import typing
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tracekit.base.documents import shape
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.values import describe, read, spell
+
+T = TypeVar("T")
+
+#: Pairs such as weights per resource, in the order given.
+Pairs = tuple[tuple[str, int], ...]
+
+
+class ParameterError(TracekitError):
+    """A parameter's value is impossible; ``field`` is its path as the source names it."""
+
+    def __init__(self, field: str, what: str, *, hint: str | None = None) -> None:
+        super().__init__(what, hint=hint)
+        self.field = field
+
+
+@dataclasses.dataclass(frozen=True)
+class About:
+    """What a parameter means and the range it may take; annotate its field with it.
+
+    A whole number without a range lies within ``shape.LARGEST`` of zero.
+
+    ``margin: Annotated[float, About("What it does.", minimum=0)] = 1.0``
+    """
+
+    doc: str
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def problem(self, value: float) -> str | None:
+        """The range that the value violates, in words; None when it is in range."""
+        beyond = shape.LARGEST if isinstance(value, int) else math.inf
+        minimum = -beyond if self.minimum is None else self.minimum
+        maximum = beyond if self.maximum is None else self.maximum
+        if value < minimum:
+            return f"at least {_spelled(minimum)}"
+        return f"at most {_spelled(maximum)}" if value > maximum else None
+
+
+def _spelled(limit: float) -> str:
+    """A limit as one reads it: a whole number with all its digits."""
+    return f"{limit:,.0f}" if limit == int(limit) else f"{limit:g}"
+
+
+def about(kind: type[Any]) -> Mapping[str, About]:
+    """What a dataclass's parameters mean, by name, in order."""
+    asked: Any = kind  # a class is hashable, whatever its instances are
+    return _about(asked)
+
+
+@functools.cache
+def _about(kind: Any) -> Mapping[str, About]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    found = {}
+    for name in names(kind):
+        notes = [n for n in getattr(hints[name], "__metadata__", ()) if isinstance(n, About)]
+        if not notes:
+            raise TypeError(f"{kind.__name__}.{name} does not say what it is about")
+        found[name] = notes[-1]  # of a shared declaration a policy may say more
+    return types.MappingProxyType(found)
+
+
+def check_ranges(owner: Any) -> None:
+    """Raise ParameterError for a number outside the range its field declares."""
+    for name, note in about(type(owner)).items():
+        value = getattr(owner, name)
+        problem = note.problem(value) if isinstance(value, int | float) else None
+        if problem:
+            raise ParameterError(name, f"parameter {name} must be {problem}, got {value}")
+
+
+def split(text: str) -> tuple[str, dict[str, str]]:
+    """``NAME[param=value,...]`` taken apart; raises TracekitError when it is not of that form."""
+    name, bracket, rest = text.strip().partition("[")
+    if not name or (bracket and not rest.endswith("]")) or (not bracket and "]" in name):
+        raise TracekitError(
+            f"'{text}' is not NAME or NAME[param=value,...]", hint="quote it: 'NAME[param=value]'"
+        )
+    given: dict[str, str] = {}
+    for item in filter(None, rest[:-1].split(",")) if bracket else ():
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip() or key.strip() in given:
+            raise TracekitError(
+                f"'{item}' in '{text}' is not param=value, or given twice",
+                hint="write NAME[param=value,param=value]",
+            )
+        given[key.strip()] = value.strip()
+    return name.strip(), given
+
+
+def build(kind: type[Any], owner: str, given: Mapping[str, str]) -> Any:
+    """A dataclass of parameters from texts; ``owner`` names it in errors."""
+    return kind(**read_all(kind, owner, given))
+
+
+def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "") -> T:
+    """A dataclass of assumptions from ``name=value`` texts; ``of`` says of what, in errors."""
+    given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise TracekitError(
+                f"assumption '{setting}' is not name=value",
+                hint=f"names: {', '.join(names(kind))}",
+            )
+        given[name.strip()] = value.strip()
+    known = names(kind)
+    for name in given:
+        if name not in known:
+            said = f"there is no assumption '{name}'{of and f' for {of}'}"
+            raise unknown_name(said, "there are", name, known)
+    return kind(**read_all(kind, f"the assumptions{of and f' of {of}'}", given))
+
+
+def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """Values of a dataclass's parameters from texts; raises for an unknown name.
+
+    The text of a default is the default, also where it is infinite.
+    """
+    hints = _types(kind)
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    return {
+        name: defaults[name]
+        if name in defaults and text == spell(defaults[name])
+        else from_text(owner, name, _known(owner, hints, name), text)
+        for name, text in given.items()
+    }
+
+
+def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
+    """One value from its text; raises TracekitError that says what was expected."""
+    try:
+        return read(kind, text)
+    except ValueError:
+        raise TracekitError(
+            f"parameter {name} of {owner} must be {describe(kind)}, got '{text}'"
+        ) from None
+
+
+def from_json(kind: type[Any], name: str, value: Any) -> Any:
+    """One value of a recorded case, where pairs are lists or an object.
+
+    Raises ParameterError for a value of another type.
+    """
+    wanted = _types(kind)[name]
+    if typing.get_origin(wanted) is tuple:
+        rows = list(value.items()) if isinstance(value, Mapping) else value
+        _of_shape(name, rows, shape.list_of(_row_of(wanted)))
+        return tuple(tuple(row) for row in rows)
+    if wanted in _SHAPES:
+        _of_shape(name, value, _SHAPES[wanted])
+    return wanted(value) if wanted in (int, float) else value
+
+
+_SHAPES = {
+    int: shape.number(whole=True),
+    float: shape.number(),
+    bool: shape.flag,
+    str: shape.text,
+}
+
+
+def _row_of(rows: Any) -> shape.Shape:
+    """The shape of one row of a tuple of tuples."""
+    kinds = typing.get_args(typing.get_args(rows)[0])
+    return shape.row(*(_SHAPES.get(kind, shape.anything) for kind in kinds))
+
+
+def _of_shape(name: str, value: Any, wanted: shape.Shape) -> None:
+    try:
+        wanted(value, name)
+    except shape.ShapeError as error:
+        raise ParameterError(name, f"parameter {error}") from None
+
+
+def names(kind: type[Any]) -> list[str]:
+    """Names of a dataclass's parameters, in order."""
+    return [field.name for field in dataclasses.fields(kind)]
+
+
+def spell_all(owner: Any, *, defaults: bool, also: Collection[str] = ()) -> str:
+    """``param=value,...`` of a dataclass; without ``defaults`` only what differs, and ``also``."""
+    return ",".join(
+        f"{field.name}={spell(getattr(owner, field.name))}"
+        for field in dataclasses.fields(owner)
+        if defaults or field.name in also or getattr(owner, field.name) != field.default
+    )
+
+
+def _types(kind: type[Any]) -> Mapping[str, Any]:
+    asked: Any = kind
+    return _types_of(asked)
+
+
+@functools.cache
+def _types_of(kind: Any) -> Mapping[str, Any]:
+    known = typing.get_type_hints(kind)
+    return types.MappingProxyType({name: known[name] for name in names(kind)})
+
+
+def _known(owner: str, hints: Mapping[str, Any], name: str) -> Any:
+    if name not in hints:
+        raise unknown_name(f"{owner} has no parameter '{name}'", "it has", name, list(hints))
+    return hints[name]
+
+
+def unknown_name(said: str, those: str, name: str, known: Sequence[str]) -> TracekitError:
+    """The error for a name that is not known: the likely one, or all where none is near."""
+    close = nearest(name, known)
+    if close:
+        return TracekitError(said, hint=f"did you mean '{close}'?")
+    return TracekitError(f"{said}; {those}: {', '.join(known) or 'none'}")

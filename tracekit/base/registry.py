@@ -1,0 +1,125 @@
+"""One thing per file in a folder: the file's name is the thing's public name."""
+
+import importlib
+import importlib.metadata
+import pkgutil
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import TypeVar
+
+from tracekit.base.errors import TracekitError, unknown_name
+
+T = TypeVar("T")
+
+
+def instances(package: ModuleType, kind: type[T]) -> dict[str, T]:
+    """Every ``kind`` object of a package's files, by file name.
+
+    Raises TracekitError when a file holds none or more than one: a file that is silently
+    skipped is worse than one that stops the program.
+    """
+    return _discover(package, kind.__name__, lambda module: _instances_in(module, kind))
+
+
+def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
+    """Every subclass of ``base`` defined in a package's files, by file name."""
+    return _discover(package, base.__name__, lambda module: _subclasses_in(module, base))
+
+
+def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
+    """Every ``kind`` object of a package's files, as many as each holds, by its name there.
+
+    An underscore at the end of a name keeps it apart from a function it calls, and is left out.
+
+    Raises TracekitError when two files give the same name.
+    """
+    found: dict[str, T] = {}
+    for name in module_names(package):
+        module = importlib.import_module(f"{package.__name__}.{name}")
+        for key, value in vars(module).items():
+            if isinstance(value, kind) and found.setdefault(key.rstrip("_"), value) is not value:
+                raise TracekitError(f"{package.__name__} defines '{key}' twice")
+    return dict(sorted(found.items()))
+
+
+def with_brought(
+    found: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
+) -> dict[str, T]:
+    """What is registered here and what installed packages bring, by name, sorted.
+
+    Parameters
+    ----------
+    group : str
+        The entry points' group, such as ``tracekit.policies``; an entry point's name is the name
+        of the thing.
+    belongs : callable
+        Whether a name and its object are one of the kind.
+
+    Raises TracekitError for an object of another kind or name, and for a name that is taken.
+    """
+    every = dict(found)
+    for point in importlib.metadata.entry_points(group=group):
+        thing: T = point.load()
+        if not belongs(point.name, thing):
+            raise TracekitError(
+                f"entry point {point.name} of {group} is {point.value}, which is no {kind} of that"
+                " name",
+                hint=f"write {point.name} = MODULE:OBJECT, the object a {kind}",
+            )
+        if point.name in every:
+            raise TracekitError(
+                f"entry point {point.name} of {group} brings a {kind} whose name is taken",
+                hint="rename the entry point",
+            )
+        every[point.name] = thing
+    return dict(sorted(every.items()))
+
+
+def pick(known: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:
+    """The thing of that name; raises TracekitError that suggests a near one, or how to list all."""
+    if name not in known:
+        raise unknown_name(kind, name, known, listing=listing)
+    return known[name]
+
+
+def module_names(package: ModuleType) -> list[str]:
+    """Public file names of a package, sorted; a leading underscore marks a helper."""
+    return sorted(
+        info.name
+        for info in pkgutil.iter_modules(package.__path__)
+        if not info.name.startswith("_")
+    )
+
+
+def _discover(
+    package: ModuleType, kind: str, find: Callable[[ModuleType], list[T]]
+) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for name in module_names(package):
+        things = find(importlib.import_module(f"{package.__name__}.{name}"))
+        if len(things) != 1:
+            raise TracekitError(
+                f"{package.__name__}/{name}.py defines {len(things)} {kind} objects, expected one",
+                hint="one file, one public thing; a helper's file name starts with '_'",
+            )
+        found[name] = things[0]
+    return found
+
+
+def _instances_in(module: ModuleType, kind: type[T]) -> list[T]:
+    return [
+        value
+        for name, value in vars(module).items()
+        if isinstance(value, kind) and not name.startswith("_")
+    ]
+
+
+def _subclasses_in(module: ModuleType, base: type[T]) -> list[type[T]]:
+    return [
+        value
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, base)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]

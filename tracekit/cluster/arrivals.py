@@ -1,0 +1,192 @@
+"""When containers come and go: life spans in the trace, arrivals in the replay, other orders."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.cluster.assumptions import Assumptions
+from tracekit.cluster.doubt import SizeDoubt
+from tracekit.cluster.gangs import redrawn
+from tracekit.cluster.series import Axis, over_span
+from tracekit.cluster.workload import Workload
+
+
+def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
+    """The workload with sizes drawn from their intervals; as it is where none is inferred.
+
+    Where use is recorded as fractions of the sizes it is drawn with them, and what is left of the
+    use of a node for its background; the use of every node stays what was measured.
+    """
+    doubt = load.doubt
+    if doubt is None:
+        return load
+    before, after = doubt.size, doubt.drawn(rng)
+    request, limit = load.request.copy(), load.limit.copy()
+    nonzero = load.nonzero_request.copy()
+    for resource in range(2):
+        amount = after[doubt.group, resource]
+        known = ~np.isnan(amount)
+        asked = np.ceil(amount[known]).astype(np.int64)
+        request[known, resource] = nonzero[known, resource] = asked
+        limit[known, resource] = np.ceil(asked * doubt.limit_factor).astype(np.int64)
+    made = dataclasses.replace(
+        load,
+        request=request,
+        nonzero_request=nonzero,
+        limit=limit,
+        doubt=dataclasses.replace(doubt, size=after),
+    )
+    if not doubt.of_use:
+        return made
+    factor = np.nan_to_num(after / before, nan=1.0)[doubt.group].T
+    usage = _scaled(load, factor)
+    background = load.background if doubt.node_use is None else _rest(load, usage, doubt)
+    return dataclasses.replace(made, usage=usage, background=background)
+
+
+def _columns(load: Workload) -> np.ndarray:
+    return np.arange(load.containers) if load.usage_column is None else load.usage_column
+
+
+def _scaled(load: Workload, factor: FloatArray) -> Float32Array:
+    """Use times the factor of each container, (2, containers); containers of a column share it."""
+    by_column = np.ones((2, load.usage.shape[2]), dtype=np.float32)
+    by_column[:, _columns(load)] = factor
+    return np.asarray(load.usage * by_column[:, None, :])
+
+
+def _rest(load: Workload, usage: Float32Array, doubt: SizeDoubt) -> Float32Array:
+    """The use of a node beyond its recorded containers, never below 0."""
+    assert doubt.node_use is not None  # noqa: S101 - the caller looked
+    rest = np.zeros_like(doubt.node_use)
+    # a replica in a larger load shares its original's column, and only that one was measured
+    columns, first = np.unique(_columns(load), return_index=True)
+    node = load.recorded_node[first]
+    known = node >= 0
+    columns, node = columns[known], node[known]
+    for resource, series in enumerate(usage):
+        for step, row in enumerate(series):
+            used = np.nan_to_num(row[columns])
+            own = np.bincount(node, used, load.nodes)
+            rest[resource, step] = np.fmax(doubt.node_use[resource, step] - own, 0.0)
+    return rest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """When each container is there in the trace, in steps; shape (containers,) each.
+
+    ``start`` and ``end`` (inclusive) reach the edge of the trace for containers first or last
+    seen close to it; ``first`` is the step of the first sample itself.
+    """
+
+    first: IntArray
+    start: IntArray
+    end: IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """Containers in the order they arrive.
+
+    Parameters
+    ----------
+    order : int64, shape (containers,)
+        Position in the trace's table of the container that arrives first, second, ...
+    arrival_ms, departure_ms : int64, shape (containers,), in that order
+    exchangeable : bool, shape (containers,), in that order
+        Containers whose time of arrival is a slot of the span, and could be another.
+    stays : bool, shape (containers,), in that order
+        Containers that were there at the beginning and stay on their nodes.
+    settled_ms : int
+        When the containers that were there from the start have all arrived.
+    resolved : mapping
+        What the assumptions came to for this trace.
+    """
+
+    order: IntArray
+    arrival_ms: IntArray
+    departure_ms: IntArray
+    exchangeable: BoolArray
+    stays: BoolArray
+    settled_ms: int
+    resolved: Mapping[str, object]
+
+    def due(self, axis: Axis) -> tuple[IntArray, IntArray]:
+        """The steps at which usage is due in this order or any other: from one, and below one."""
+        start = np.searchsorted(axis.times_ms, self.arrival_ms)
+        end = np.searchsorted(axis.times_ms, self.departure_ms)
+        return np.where(self.exchangeable, 0, start), end
+
+
+def lives(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumptions) -> Life:
+    """Life spans of containers seen first and last at these steps."""
+    final = len(axis.times_ms) - 1
+    return Life(
+        first=first,
+        start=np.where(first <= assumptions.edge_steps, 0, first),
+        end=np.where(final - last <= assumptions.edge_steps, final, last),
+    )
+
+
+def order_of_arrival(
+    life: Life, axis: Axis, assumptions: Assumptions, rng: np.random.Generator
+) -> Timing:
+    """Arrival and departure times; arrivals at one time come in an order drawn from ``rng``.
+
+    With ``arrival='spread'`` the containers there from the start share the span evenly; one that
+    would arrive after its own departure arrives at its first sample instead.
+    """
+    shuffle = rng.permutation(len(life.first))
+    arrival = axis.times_ms[life.first].copy()
+    departure = axis.times_ms[life.end] + axis.step_ms
+    start, settled = int(axis.times_ms[0]), int(axis.times_ms[0])
+    span = min(assumptions.arrival_span_ms, (axis.end_ms - start) // 2)
+    exchangeable = np.zeros(len(arrival), dtype=np.bool_)
+    stays = (life.start == 0) & (assumptions.start == "observed")
+    arrival[stays] = start
+    if assumptions.arrival == "spread" and assumptions.start == "empty":
+        waiting = shuffle[life.start[shuffle] == 0]
+        arrival, exchangeable = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
+        settled = int(arrival[waiting].max(initial=start))
+    order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
+    return Timing(
+        order=order,
+        arrival_ms=arrival[order],
+        departure_ms=departure[order],
+        exchangeable=exchangeable[order],
+        stays=stays[order],
+        settled_ms=settled,
+        resolved={"arrival_span_used_ms": span} if assumptions.arrival == "spread" else {},
+    )
+
+
+def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
+    """The same workload with its containers in another order of arrival, drawn from ``rng``.
+
+    Exchangeable containers draw new times of arrival among themselves; containers that
+    arrive at one time come in a new order; gangs stay in one piece. Nothing else changes, so that
+    every order asks the same of the cluster once all have arrived; but sizes that were inferred are
+    drawn from their intervals, so that other orders also say what their doubt comes to.
+
+    Daemons keep their time and their order, and come before all others of that time. Nothing is
+    drawn for them, so that the others come in the same order on more nodes and on fewer.
+    """
+    daemons, others = _daemons_and_others(load)
+    arrival = load.arrival_ms.copy()
+    if load.exchangeable is not None:
+        slots = others[load.exchangeable[others]]
+        arrival[rng.permutation(slots)] = load.arrival_ms[slots]
+    shuffle = np.concatenate([daemons, others[rng.permutation(len(others))]])
+    order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
+    return with_drawn_sizes(redrawn(load, order, arrival), rng)
+
+
+def _daemons_and_others(load: Workload) -> tuple[IntArray, IntArray]:
+    """Positions of the daemons, and of all others, each in order."""
+    if load.daemon is None:
+        return np.arange(0), np.arange(load.containers)
+    return np.flatnonzero(load.daemon), np.flatnonzero(~load.daemon)

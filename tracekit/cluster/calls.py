@@ -1,0 +1,124 @@
+"""The calls of a workload: the weights of a call graph between services."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallWeights:
+    """Calls between services of a workload, both directions together.
+
+    Parameters
+    ----------
+    kind : int64, shape (containers,)
+        The number of each container's service.
+    offsets : int64, shape (services + 1,)
+        Where the neighbours of each service begin.
+    neighbours : int64, shape (entries,)
+    calls : float64, shape (entries,)
+        Calls between a service and its neighbour; each pair is there from both ends.
+    """
+
+    kind: IntArray
+    offsets: IntArray
+    neighbours: IntArray
+    calls: FloatArray
+
+    @property
+    def services(self) -> int:
+        """Number of services."""
+        return len(self.offsets) - 1
+
+    def shares(self, kind: int) -> FloatArray:
+        """Share of a service's calls that goes to each service or comes from it, of sum 1 or 0.
+
+        Returns
+        -------
+        float64, shape (services,)
+        """
+        span = slice(self.offsets[kind], self.offsets[kind + 1])
+        found = np.zeros(self.services)
+        found[self.neighbours[span]] = self.calls[span]
+        total = found.sum()
+        return found / total if total > 0 else found
+
+    def near(self, kind: int, kinds: IntArray, nodes: IntArray, size: int) -> FloatArray:
+        """Share of a container's calls that would stay on each node, shape (nodes,).
+
+        A call is as likely to meet any container of a service as another.
+
+        Parameters
+        ----------
+        kind : int
+            The container's service.
+        kinds, nodes : int64, shape (placed,)
+            Services and nodes of the containers that run.
+        size : int
+            Number of nodes.
+        """
+        running = np.bincount(kinds, minlength=self.services)
+        each = self.shares(kind) / np.maximum(running, 1)
+        return np.asarray(np.bincount(nodes, each[kinds], minlength=size), dtype=np.float64)
+
+    def kept_share(self, node: IntArray) -> float | None:
+        """Share of all calls whose two ends share a node; None without any call between placed.
+
+        Parameters
+        ----------
+        node : int64, shape (containers,)
+            -1 where a container was never placed.
+        """
+        placed = np.flatnonzero(node >= 0)
+        running = np.bincount(self.kind[placed], minlength=self.services)
+        owner = np.repeat(np.arange(self.services), np.diff(self.offsets))
+        known = (running[owner] > 0) & (running[self.neighbours] > 0)
+        total = float(self.calls[known].sum())
+        if not total:
+            return None
+        counts = pl.DataFrame({"kind": self.kind[placed], "node": node[placed]})
+        counts = counts.group_by("kind", "node").agg(pl.len().alias("containers"))
+        edges = pl.DataFrame({"kind": owner, "other": self.neighbours, "calls": self.calls})
+        both = edges.join(counts, on="kind").join(
+            counts, left_on=["other", "node"], right_on=["kind", "node"], suffix="_other"
+        )
+        pairs = both["containers"].to_numpy() * both["containers_other"].to_numpy().astype(float)
+        possible = running[both["kind"].to_numpy()] * running[both["other"].to_numpy()]
+        return float((both["calls"].to_numpy() * pairs / possible).sum() / total)
+
+
+def call_weights(services: tuple[str, ...], edges: pl.DataFrame) -> CallWeights:
+    """The weights of a workload's services from edges of a call graph.
+
+    Parameters
+    ----------
+    services : tuple of str, shape (containers,)
+    edges : DataFrame
+        ``upstream``, ``downstream``, ``calls``; edges to services the workload has not, to
+        unknown ones and of a service to itself are left out.
+    """
+    names, kind = np.unique(np.array(services, dtype=object), return_inverse=True)
+    at = pl.DataFrame({"service": list(names), "at": np.arange(len(names), dtype=np.int64)})
+    known = (
+        edges.select("upstream", "downstream", pl.col("calls").cast(pl.Float64))
+        .join(at.rename({"at": "one"}), left_on="upstream", right_on="service")
+        .join(at.rename({"at": "other"}), left_on="downstream", right_on="service")
+        .filter(pl.col("one") != pl.col("other"))
+        .select("one", "other", "calls")
+    )
+    turned = known.select(
+        pl.col("other").alias("one"), pl.col("one").alias("other"), pl.col("calls")
+    )
+    both = (pl.concat([known, turned]).group_by("one", "other").agg(pl.col("calls").sum())).sort(
+        "one", "other"
+    )
+    ends = np.cumsum(np.bincount(both["one"].to_numpy(), minlength=len(names)))
+    return CallWeights(
+        kind=np.asarray(kind, dtype=np.int64),
+        offsets=np.concatenate([[0], ends]).astype(np.int64),
+        neighbours=both["other"].to_numpy().astype(np.int64),
+        calls=both["calls"].to_numpy(),
+    )

@@ -1,0 +1,163 @@
+"""A workload on more nodes than it has: its own and further ones like these."""
+
+import dataclasses
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.cluster.changed.multiplied import mark_for
+from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.gangs import in_order_of
+from tracekit.cluster.workload import Workload
+
+#: Steps of this part of the whole spread any number of picks evenly: the golden ratio's.
+_STEP = (5**0.5 - 1) / 2
+
+
+def like_nodes(load: Workload, count: int) -> IntArray:
+    """Which nodes further ones are like, one after the other, shape (count,).
+
+    They are spread evenly over the sizes of the nodes there are, so that the cluster grows as it is
+    made up. Never added: nodes of the control plane, nodes gone by the end, nodes closed to all
+    containers. Empty where there is no other.
+    """
+    those = _can_be_had(load)
+    if not len(those):
+        return those
+    return spread_over(those[np.argsort(sizes_of(load)[those], kind="stable")], count)
+
+
+def sizes_of(load: Workload) -> FloatArray:
+    """How large nodes are beside the largest of each resource, the mean over them, (nodes,)."""
+    share = load.capacity / np.maximum(load.capacity.max(axis=0), 1)
+    return np.asarray(share.mean(axis=1))
+
+
+def spread_over(those: IntArray, count: int) -> IntArray:
+    """Picks of ``count`` nodes, spread evenly over their order, shape (count,)."""
+    at = np.floor((np.arange(1, count + 1) * _STEP % 1.0) * len(those)).astype(np.int64)
+    return np.asarray(those[at])
+
+
+def kinds_of(load: Workload) -> list[IntArray]:
+    """The nodes that further ones may be like, by what they have and cost; most nodes first."""
+    price = load.price_per_hour
+    each = None if price is None else np.nan_to_num(price, nan=-1.0)
+    return sorted(kinds_among(load, _can_be_had(load), each), key=len, reverse=True)
+
+
+def kinds_among(load: Workload, nodes: IntArray, price: FloatArray | None) -> list[IntArray]:
+    """Some nodes by what they have, and by their price, (nodes,), if that counts; each in order."""
+    what = load.capacity[nodes].astype(np.float64)
+    if price is not None:
+        what = np.column_stack([what, price[nodes]])
+    kind = np.unique(what, axis=0, return_inverse=True)[1].reshape(-1)
+    return [nodes[kind == number] for number in range(int(kind.max(initial=-1)) + 1)]
+
+
+def _can_be_had(load: Workload) -> IntArray:
+    """Nodes that further ones may be like, in order."""
+    open_ = open_to_some(load)
+    if load.stays is not None:
+        open_ &= ~load.stays
+    if load.cordoned is not None and not load.cordoned[open_].all():
+        open_ &= ~load.cordoned
+    if load.losses is not None:
+        open_[load.losses.node] = False
+    return np.flatnonzero(open_)
+
+
+def open_to_some(load: Workload) -> BoolArray:
+    """Nodes that selectors and taints leave open to some container but daemons, (nodes,)."""
+    parts = () if load.constraints is None else load.constraints.parts
+    rules = [part for part in parts if isinstance(part, Allowed)]
+    if not rules or not load.containers:
+        return np.ones(load.nodes, np.bool_)
+    classes = np.stack([one.of for one in rules], axis=1)
+    if load.daemon is not None:
+        classes = classes[~load.daemon]
+    found = np.zeros(load.nodes, np.bool_)
+    for row in np.unique(classes, axis=0).tolist():
+        masks = [one.mask[at] for one, at in zip(rules, row, strict=True) if at >= 0]
+        found |= np.all(masks, axis=0) if masks else True
+    return found
+
+
+def with_more(load: Workload, like: IntArray) -> Workload:
+    """The workload on its nodes and, behind them, one more like each of these.
+
+    A further node has what its original has, stands where that stands, and runs its daemons; it is
+    there from the beginning. Nothing was recorded on it, and it carries no use that no container
+    explains.
+
+    Parameters
+    ----------
+    like : int64, shape (more,)
+        Positions of nodes; one may be there several times.
+    """
+    if not len(like):
+        return load
+    every = np.concatenate([np.arange(load.nodes), like])
+    names = (*load.node_ids, *numbered(load.node_ids, like))
+    more = on_nodes(load, every, names)
+    return _with_daemons(load, _empty_at_first(more, load.nodes), like)
+
+
+def _empty_at_first(more: Workload, known: int) -> Workload:
+    """The same where nodes behind the known ones carry nothing but containers."""
+
+    def without(use: Float32Array) -> Float32Array:
+        empty = use.copy()
+        empty[:, :, known:] = 0
+        return empty
+
+    doubt, reserved = more.doubt, more.reserved
+    if doubt is not None and doubt.node_use is not None:
+        doubt = dataclasses.replace(doubt, node_use=without(doubt.node_use))
+    if reserved is not None:
+        reserved = reserved.copy()
+        reserved[known:] = 0
+    open_ = (
+        None
+        if more.cordoned is None
+        else np.where(np.arange(more.nodes) < known, more.cordoned, False)
+    )
+    return dataclasses.replace(
+        more,
+        background=without(more.background),
+        doubt=doubt,
+        reserved=reserved,
+        cordoned=open_,
+    )
+
+
+def _with_daemons(load: Workload, more: Workload, like: IntArray) -> Workload:
+    """The same with a copy of each daemon of a node on the nodes that are like it."""
+    if load.daemon is None or load.pinned is None:
+        return more
+    on = np.where(load.daemon, load.pinned, -1)
+    pairs = [(int(at), load.nodes + place) for place, node in enumerate(like.tolist())
+             for at in np.flatnonzero(on == node)]  # fmt: skip
+    if not pairs:
+        return more
+    copied, node = np.array(pairs, dtype=np.int64).T
+    whole = np.concatenate([np.arange(load.containers), copied])
+    pinned = np.concatenate([load.pinned, node])
+    recorded = np.concatenate([more.recorded_node, np.full(len(copied), -1)])
+    names = (*load.container_ids, *numbered(load.container_ids, copied))
+    # beside its original: who is placed finds the daemons there that came before
+    after = np.argsort(whole, kind="stable")
+    made = in_order_of(more, whole[after], load.arrival_ms, tuple(names[at] for at in after))
+    return dataclasses.replace(made, pinned=pinned[after], recorded_node=recorded[after])
+
+
+def numbered(names: tuple[str, ...], copied: IntArray) -> tuple[str, ...]:
+    """Names of copies, with a number that no original's name has."""
+    mark = mark_for(names)
+    seen: dict[int, int] = {}
+    found = []
+    for at in copied.tolist():
+        seen[at] = seen.get(at, 0) + 1
+        found.append(f"{names[at]}{mark}{seen[at]}")
+    return tuple(found)

@@ -1,0 +1,114 @@
+"""More load, or less: a workload whose number of containers is multiplied."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact, remark
+from tracekit.cluster.gangs import in_order_of
+from tracekit.cluster.workload import Workload
+
+#: What the first resources are called.
+_NAMES = {"cpu_milli": "CPU", "memory_bytes": "memory"}
+
+
+def scale_of(value: float) -> Fraction:
+    """A scale as the fraction that its decimal digits are; TracekitError unless above 0."""
+    if not 0 < value < float("inf"):
+        raise TracekitError(
+            f"--scale {value:g} is no number above 0", hint="for example --scale 1.3"
+        )
+    return Fraction(str(value))
+
+
+def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Workload:
+    """The workload with ``scale`` times as many containers, of the sizes there are.
+
+    Load grows by replicas and not by larger containers, as services do that scale out. The copied
+    containers are drawn evenly over sizes: containers are counted by size, equal ones by what they
+    use, equal again in drawn order, from a drawn beginning, and the first n of them become about n
+    * scale. So what is requested and used grows by nearly ``scale``, whatever the order in which
+    containers are listed, and the count of nodes hangs little on the draw. A replica is its
+    original in everything: requests, use over time, times, gang, rules, recorded node; it is pinned
+    nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is. What is
+    requested and used then, in times of what was, is a fact.
+    """
+    if scale == 1:
+        return load
+    use = _use(load)
+    copies = _copies(load, use, scale, rng)
+    order = np.repeat(np.arange(load.containers), copies)
+    replica = np.arange(len(order)) - np.repeat(np.cumsum(copies) - copies, copies)
+    gang = np.full(len(order), -1) if load.gang is None else load.gang[order]
+    # replicas follow all that arrive at their time, but in gangs, which stay in one piece
+    late = np.where(gang < 0, replica, 0)
+    after = np.lexsort((np.arange(len(order)), late, load.arrival_ms[order]))
+    order, replica = order[after], replica[after]
+    made = in_order_of(load, order, load.arrival_ms, _names(load, order, replica))
+    pinned = None if made.pinned is None else np.where(replica > 0, -1, made.pinned)
+    return dataclasses.replace(
+        made, pinned=pinned, remarks=(*load.remarks, *_grown(load, made, use, order))
+    )
+
+
+def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Generator) -> IntArray:
+    """How often each container is there, shape (containers,)."""
+    copies = np.ones(load.containers, dtype=np.int64)
+    free = np.arange(load.containers) if load.daemon is None else np.flatnonzero(~load.daemon)
+    room = np.maximum(load.capacity.sum(axis=0, dtype=np.float64), 1.0)
+    size = (load.request[free] / room).max(axis=1)
+    busy = (use[:, free] / room[:2, None]).max(axis=0)
+    drawn = rng.permutation(len(free))
+    counted = free[drawn[np.lexsort((busy[drawn], size[drawn]))]]
+    # a beginning up to which the number of all stays floor(n * scale)
+    rest = len(free) * scale.numerator % scale.denominator
+    begin = int(rng.integers(scale.denominator - rest))
+    steps = range(len(counted) + 1)
+    whole = [(at * scale.numerator + begin) // scale.denominator for at in steps]
+    copies[counted] = np.diff(np.array(whole, dtype=np.int64))
+    return copies
+
+
+def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> Iterator[Fact]:
+    """How many containers there are now, and by how much requests and use grew."""
+    yield remark("multiplied", made.containers, "containers", before=load.containers)
+    before, after = (one.request.sum(axis=0, dtype=np.float64) for one in (load, made))
+    used, uses = use.sum(axis=1), use[:, order].sum(axis=1)
+    for at, name in enumerate(load.resources):
+        if before[at]:
+            further = at >= len(used) or not used[at]
+            yield remark(
+                "multiplied_resource",
+                float(after[at] / before[at]),
+                resource=_NAMES.get(name, name),
+                use_times=None if further else float(uses[at] / used[at]),
+            )
+
+
+def _use(load: Workload) -> FloatArray:
+    """The use of CPU and memory of each container, summed over the steps, (2, containers)."""
+    found = np.zeros((2, load.containers))
+    for step in range(len(load.times_ms)):
+        np.add(found, load.use_at(step), out=found, where=load.present(step)[None])
+    return found
+
+
+def mark_for(names: Iterable[str]) -> str:
+    """The mark before a copy's number in its name, so that no original has that name."""
+    mark, taken = "+", set(names)
+    while any(mark in name for name in taken):
+        mark += "+"
+    return mark
+
+
+def _names(load: Workload, order: IntArray, replica: IntArray) -> tuple[str, ...]:
+    """Names of replicas, with a number that no container's own name has."""
+    mark = mark_for(load.container_ids)
+    return tuple(
+        load.container_ids[at] if not number else f"{load.container_ids[at]}{mark}{number}"
+        for at, number in zip(order.tolist(), replica.tolist(), strict=True)
+    )

@@ -1,0 +1,101 @@
+"""Containers that a replay leaves where they were observed."""
+
+import operator
+
+import numpy as np
+
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.resources import amount_text
+from tracekit.cluster.workload import Workload
+
+
+def requests_respected(load: Workload) -> bool:
+    """Whether no node can be asked for more than it has, as long as policies respect requests.
+
+    It can where pinned containers alone are too many, or come after those that policies place.
+    """
+    if load.pinned is None:
+        return True
+    pinned = load.pinned >= 0
+    return not (np.diff(pinned.astype(np.int8)) > 0).any() and not pinned_over_capacity(load)
+
+
+def pinned_over_capacity(load: Workload) -> int:
+    """How many pinned containers find too little room on their node, full of pinned ones already.
+
+    What a policy placed there, or a rebalancer moved, is not counted: it is no fact of a workload.
+    """
+    if load.pinned is None:
+        return 0
+    return over_capacity(
+        load.pinned, load.allocatable, load.request, load.arrival_ms, load.departure_ms
+    )
+
+
+def recorded_over_capacity(load: Workload) -> int:
+    """How many containers found too little room for their requests where production ran them."""
+    return over_capacity(
+        load.recorded_node, load.allocatable, load.request, load.arrival_ms, load.departure_ms
+    )
+
+
+def over_capacity(
+    pinned: IntArray,
+    capacity: IntArray,
+    request: IntArray,
+    arrival_ms: IntArray,
+    departure_ms: IntArray,
+) -> int:
+    """As ``pinned_over_capacity``, of a workload's arrays.
+
+    Parameters
+    ----------
+    pinned, arrival_ms, departure_ms : int64, shape (containers,)
+        In order of arrival; ``pinned`` is -1 for a container that a policy places.
+    capacity : int64, shape (nodes, resources)
+    request : int64, shape (containers, resources)
+    """
+    those = np.flatnonzero(pinned >= 0)
+    leaving = those[np.argsort(departure_ms[those], kind="stable")].tolist()
+    node, asked = pinned.tolist(), request.tolist()
+    arrives, leaves = arrival_ms.tolist(), departure_ms.tolist()
+    free, gone, over = capacity.tolist(), 0, 0
+    for index in those.tolist():
+        while gone < len(leaving) and leaves[leaving[gone]] <= arrives[index]:
+            left = leaving[gone]
+            free[node[left]] = list(map(operator.add, free[node[left]], asked[left]))
+            gone += 1
+        room = list(map(operator.sub, free[node[index]], asked[index]))
+        over += any(left < 0 < wanted for left, wanted in zip(room, asked[index], strict=True))
+        free[node[index]] = room
+    return over
+
+
+def check_feasible(workload: Workload) -> None:
+    """Raise TracekitError when no container fits on any node, even an empty one.
+
+    Some that fit on none are no error: they wait to the end, and are counted.
+    """
+    large = workload.too_large()
+    if len(large) == workload.containers:
+        raise TracekitError(
+            f"no container of workload '{workload.name}' fits on any node: {too_large(workload)}",
+            hint="check the units: millicores and bytes",
+        )
+
+
+def too_large(workload: Workload) -> str | None:
+    """A clause about containers that fit on no node, None where there are none."""
+    large = workload.too_large()
+    if not len(large):
+        return None
+    asked = workload.request[large[0]]
+    room = workload.allocatable.max(axis=0)
+    column = int(np.argmax(asked / np.maximum(room, 1)))
+    name = workload.resources[column]
+    left = "" if workload.reserved is None else " left for requests"
+    return (
+        f"'{workload.container_ids[large[0]]}' requests {amount_text(asked[column], name)},"
+        f" the largest node has {amount_text(room[column], name)}{left}"
+    )

@@ -1,0 +1,283 @@
+"""The nodes open to containers: selectors and taints, read once per distinct statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, TypeVar
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.cluster.constraints import documents
+from tracekit.cluster.constraints.constraint import Constraint, check_positions, everywhere
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.labels import (
+    UNSCHEDULABLE,
+    Labels,
+    Taint,
+    Toleration,
+    alternatives,
+    selected,
+    taints,
+    tolerations,
+)
+from tracekit.cluster.constraints.reasons import Reasons, of_selectors, of_taints, told
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Allowed(Constraint):
+    """Containers of one class may run on the same nodes.
+
+    Parameters
+    ----------
+    label : str
+        What it is called where it closed a node: selector, taints.
+    of : int64, shape (containers,)
+        The class of each; -1 may run anywhere.
+    mask : bool, shape (classes, nodes)
+    reasons : Reasons, optional
+        What closes nodes, in words.
+    """
+
+    fixed: ClassVar[bool] = True
+    only_closes: ClassVar[bool] = True
+
+    label: str
+    of: IntArray
+    mask: BoolArray
+    reasons: Reasons | None = None
+
+    def __post_init__(self) -> None:
+        check_positions(f"{self.label}: class of container", self.of, len(self.mask))
+
+    @property
+    def name(self) -> str:
+        """The given name."""
+        return self.label
+
+    @property
+    def kinds(self) -> IntArray:
+        """The class of each."""
+        return self.of
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the mask has."""
+        return int(self.mask.shape[1])
+
+    def taken(self, order: IntArray) -> Self:
+        """The same of other containers, or in another order."""
+        why = None if self.reasons is None else self.reasons.taken(order)
+        return replace(self, of=self.of[order], reasons=why)
+
+    def on(self, nodes: IntArray) -> Self:
+        """The same where the nodes at these positions are all there are."""
+        why = None if self.reasons is None else self.reasons.on(nodes)
+        return replace(self, mask=self.mask[:, nodes], reasons=why)
+
+    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+        """The reasons that close these nodes to a container, in words where they are known."""
+        return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
+
+    def keeper(self, nodes: int) -> AllowedKeeper:
+        """Nothing changes while a replay runs."""
+        return AllowedKeeper(self, nodes)
+
+
+class AllowedKeeper:
+    """The rows of the mask."""
+
+    def __init__(self, allowed: Allowed, nodes: int) -> None:
+        self._of = allowed.of.tolist()
+        # the last row is that of -1
+        self._rows = np.concatenate([allowed.mask, everywhere(nodes)[None]])
+
+    def open(self, index: int) -> BoolArray:
+        """The nodes of the container's class."""
+        return np.asarray(self._rows[self._of[index]])
+
+    def add(self, index: int, node: int) -> None:
+        """Does nothing: placements do not matter here."""
+
+    def remove(self, index: int, node: int) -> None:
+        """Does nothing: placements do not matter here."""
+
+
+T = TypeVar("T")
+
+
+class Suited:
+    """The nodes that selectors select, and those whose taints containers bear.
+
+    Parameters
+    ----------
+    nodes, containers : DataFrame
+        As ``constraints_of`` takes them.
+    """
+
+    def __init__(self, labels: Labels, nodes: pl.DataFrame, containers: pl.DataFrame) -> None:
+        self._nodes, self._daemons = nodes.height, _daemons(containers)
+        self._labels = labels
+        self._asking, self._asked = _statements(containers, "selector", alternatives)
+        self._selected = [
+            selected(labels, one, nodes.height) if one else None for one in self._asked
+        ]
+        self._taint_of, known = _statements(nodes, "taints", taints, kind="node")
+        self._taints = [*known, ()]  # what -1 means
+        self._closed = _closed(nodes)
+        bearing, self._tolerated = _statements(containers, "tolerations", tolerations)
+        self._bearing = np.where(bearing < 0, len(self._tolerated), bearing)
+
+    def selectors(self) -> Allowed | None:
+        """The constraint that selectors make."""
+        found = _allowed("selector", self._asking, self._selected, self._nodes)
+        why = of_selectors(self._labels, self._asking, self._asked, self._nodes)
+        return None if found is None else replace(found, reasons=why)
+
+    def taints(self) -> Allowed | None:
+        """The constraint that taints make."""
+        if not any(self._taints) and not self._closed.any():
+            return None
+        masks = [self._borne(tolerated) for tolerated in (*self._tolerated, ())]
+        of = np.where(self._daemons, -1, self._bearing)
+        found = _allowed("taints", of, masks, self._nodes)
+        return None if found is None else replace(found, reasons=self._why_tainted(of))
+
+    def _why_tainted(self, of: IntArray) -> Reasons | None:
+        every = {one: None for has in self._taints for one in has if one != UNSCHEDULABLE}
+        each = [[one in has for has in self._taints] for one in every]
+        of_list = np.array(each, dtype=np.bool_).reshape(len(every), len(self._taints))
+        cordoned = np.array([UNSCHEDULABLE in has for has in self._taints])[self._taint_of]
+        borne = [
+            [*(_bears(tolerated, one) for one in every), _bears(tolerated, UNSCHEDULABLE)]
+            for tolerated in (*self._tolerated, ())
+        ]
+        return of_taints(
+            of,
+            borne,
+            (*every, None),
+            np.vstack([of_list[:, self._taint_of], cordoned | self._closed]),
+        )
+
+    def selects(self, at: int) -> BoolArray:
+        """The nodes that the selector of a container selects, shape (nodes,)."""
+        mask = None if self._asking[at] < 0 else self._selected[self._asking[at]]
+        return np.ones(self._nodes, dtype=np.bool_) if mask is None else mask
+
+    def bears(self, at: int) -> BoolArray:
+        """The nodes whose taints a container bears, shape (nodes,)."""
+        return self._borne((*self._tolerated, ())[self._bearing[at]])
+
+    def _borne(self, tolerated: tuple[Toleration, ...]) -> BoolArray:
+        fine = np.array([all(_bears(tolerated, one) for one in has) for has in self._taints])
+        mask = fine[self._taint_of]
+        return np.asarray(mask if _bears(tolerated, UNSCHEDULABLE) else mask & ~self._closed)
+
+
+def _daemons(containers: pl.DataFrame) -> BoolArray:
+    if "daemon" not in containers.columns:
+        return np.zeros(containers.height, dtype=np.bool_)
+    return np.asarray(containers["daemon"].fill_null(0).to_numpy() > 0)
+
+
+def _bears(tolerated: tuple[Toleration, ...], taint: Taint) -> bool:
+    return any(one.tolerates(taint) for one in tolerated)
+
+
+def _closed(nodes: pl.DataFrame) -> BoolArray:
+    if "state" not in nodes.columns:
+        return np.zeros(nodes.height, dtype=np.bool_)
+    return np.asarray((nodes["state"].fill_null("ready") == "closed").to_numpy(), dtype=np.bool_)
+
+
+def _allowed(
+    label: str, of: IntArray, masks: Sequence[BoolArray | None], nodes: int
+) -> Allowed | None:
+    """One class for each distinct mask; None where every container may run anywhere."""
+    rows: dict[bytes, int] = {}
+    kept: list[BoolArray] = []
+    row_of = np.full(len(masks) + 1, -1, dtype=np.int64)  # the last is that of -1
+    for at in np.unique(of[of >= 0]).tolist():
+        mask = masks[at]
+        if mask is None or mask.all():
+            continue
+        key = np.packbits(mask).tobytes()
+        if key not in rows:
+            rows[key] = len(kept)
+            kept.append(mask)
+        row_of[at] = rows[key]
+    if not kept:
+        return None
+    return Allowed(label=label, of=row_of[of], mask=np.stack(kept).reshape(-1, nodes))
+
+
+def _statements(
+    frame: pl.DataFrame, column: str, read: Callable[[str], T], *, kind: str = "container"
+) -> tuple[IntArray, list[T]]:
+    """The distinct statements of a column, read, and which one each row makes, -1 for none.
+
+    A daemon's are not read: it is on its node already.
+    """
+    if column not in frame.columns:
+        return np.full(frame.height, -1, dtype=np.int64), []
+    texts = frame[column].cast(pl.String).to_list()
+    daemons = _daemons(frame).tolist()
+    known: dict[str, int] = {}
+    found: list[T] = []
+    of = np.full(frame.height, -1, dtype=np.int64)
+    for at, (text, daemon) in enumerate(zip(texts, daemons, strict=True)):
+        if not text or daemon:
+            continue
+        if text not in known:
+            known[text] = len(found)
+            try:
+                found.append(read(text))
+            except ValueError as wrong:
+                raise documents.broken(kind, frame[kind][at], column, text, wrong) from wrong
+        of[at] = known[text]
+    return of, found
+
+
+def nowhere(
+    constraints: Constraints | None, request: IntArray, capacity: IntArray
+) -> list[tuple[int, str]]:
+    """Containers without a node that is large enough and open while nothing runs anywhere.
+
+    Selectors and taints are asked, and cells: of what others that run may open nothing.
+
+    Parameters
+    ----------
+    request : int64, shape (containers, resources)
+    capacity : int64, shape (nodes, resources)
+
+    Returns
+    -------
+    list of (int, str)
+        Positions of the containers, each with what closes the nodes that are large enough, in
+        words. One that is too large for every node is not among them.
+    """
+    known = () if constraints is None else constraints.parts
+    parts = tuple(one for one in known if one.only_closes)
+    if not parts:
+        return []
+    kinds = np.stack([*(one.kinds for one in parts), *request.T], axis=1)
+    _, first, of = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+    keeper = Constraints(parts=parts).keeper(len(capacity))
+    why: list[str] = []
+    for index in first.tolist():
+        large: BoolArray = np.asarray((capacity >= request[index]).all(axis=1))
+        closed = [(name, mask & large) for name, mask in keeper.closed(index)]
+        shut = large.any() and np.any([mask for _, mask in closed], axis=0)[large].all()
+        why.append(_why(parts, index, large) if shut else "")
+    found = np.array(why, dtype=object)[of.reshape(-1)]
+    return [(at, str(reason)) for at, reason in enumerate(found) if reason]
+
+
+def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
+    """The reasons that close large enough nodes to a container; how many others are too small."""
+    masks = {reason: mask for one in parts for reason, mask in one.why(index, len(large)).items()}
+    counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
+    counts["are too small"] = int((~large & ~np.any([*masks.values()], axis=0)).sum())
+    return ", ".join(told(reason, count) for reason, count in counts.items() if count)

@@ -1,0 +1,215 @@
+"""Rules of containers on other containers, read from the columns of the table ``container``.
+
+Source: k8s.io/api core/v1 (PodAffinityTerm, TopologySpreadConstraint, ContainerPort) and
+apimachinery pkg/labels, v1.34. A container that lacks a label meets NotIn and DoesNotExist.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.constraints import documents
+from tracekit.cluster.constraints.labels import Requirement, requirement
+from tracekit.intake.sources.own._kubernetes.rules import BUDGET
+
+Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]
+#: The rule of who evicts nobody; it is about no other container.
+NEVER_PREEMPTS = "preemptionPolicy"
+#: The kind of a rule that nobody may evict a container.
+NEVER_EVICTED = "safe-to-evict"
+#: The rule of who is under a budget of disruption; it closes no node either.
+_KINDS = ("podAntiAffinity", "podAffinity", "topologySpread")
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+#: What stands for all namespaces.
+EVERY = "*"
+
+
+@dataclass(frozen=True)
+class Whom:
+    """Other containers: those in some namespaces that meet every requirement; None means nobody."""
+
+    namespaces: tuple[str, ...]
+    asks: tuple[Requirement, ...] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A container's requirement on others.
+
+    Parameters
+    ----------
+    kind : str
+    by : str
+        The label of nodes that makes the domains, ``topologyKey``.
+    whom : Whom
+    skew, least : int
+        Of a spread: ``maxSkew``, ``minDomains``.
+    selector, taints : bool
+        Whether its domains are of the nodes only that its selector selects, whose taints it bears.
+    """
+
+    kind: Kind
+    by: str
+    whom: Whom
+    skew: int = 1
+    least: int = 1
+    selector: bool = True
+    taints: bool = False
+
+
+def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
+    """The rules of a JSON list of them; raises ValueError for anything else.
+
+    Parameters
+    ----------
+    namespace : str
+        The container's own, which is meant where a rule names none.
+    """
+    read = documents.parsed(text)
+    if not isinstance(read, list):
+        raise documents.DocumentError("expected a list of rules")
+    return rules_in(read, namespace)
+
+
+def rules_in(rows: Sequence[object], namespace: str) -> tuple[Rule, ...]:
+    """The rules of a list of rows, likewise."""
+    return tuple(_rule(row, namespace) for row in rows if not _of_eviction(row))
+
+
+def _of_eviction(row: object) -> bool:
+    """Whether a rule is about who is evicted, and says nothing of nodes."""
+    return isinstance(row, Mapping) and row.get("kind") in (NEVER_PREEMPTS, NEVER_EVICTED, BUDGET)
+
+
+def _rule(row: object, namespace: str) -> Rule:
+    if not isinstance(row, Mapping) or row.get("kind") not in _KINDS:
+        raise documents.DocumentError(f"expected rules of a kind: {', '.join(_KINDS)}")
+    by, asked = row.get("topologyKey"), row.get("selector")
+    if not isinstance(by, str) or not by:
+        raise documents.DocumentError(f"expected a topologyKey in a rule of kind {row['kind']}")
+    if asked is not None and not isinstance(asked, list):
+        raise documents.DocumentError("expected a selector to be a list of requirements")
+    spaces = row.get("namespaces") or [namespace]
+    return Rule(
+        kind=cast("Kind", row["kind"]),
+        by=by,
+        whom=Whom(
+            namespaces=(EVERY,) if EVERY in spaces else tuple(sorted(map(str, spaces))),
+            asks=None if asked is None else tuple(_asked(one) for one in asked),
+        ),
+        skew=_count(row, "maxSkew"),
+        least=_count(row, "minDomains"),
+        selector=row.get("nodeAffinityPolicy", "Honor") == "Honor",
+        taints=row.get("nodeTaintsPolicy", "Ignore") == "Honor",
+    )
+
+
+def _asked(one: object) -> Requirement:
+    found = requirement(one)
+    if found.operator not in _OPERATORS:
+        raise documents.DocumentError(
+            f"operator {found.operator!r} is none of {', '.join(_OPERATORS)}"
+        )
+    return found
+
+
+def _count(row: Mapping[str, object], name: str) -> int:
+    value = row.get(name)
+    if value is None:
+        return 1
+    if not isinstance(value, int) or value < 1:
+        raise documents.DocumentError(f"expected {name} to be a whole number of at least 1")
+    return value
+
+
+def labels_of(text: str) -> dict[str, str]:
+    """Labels of a JSON object; raises ValueError for anything else."""
+    read = documents.parsed(text)
+    if not isinstance(read, Mapping):
+        raise documents.DocumentError("expected an object")
+    return {str(key): str(value) for key, value in read.items()}
+
+
+@dataclass(frozen=True, order=True)
+class Port:
+    """A port of the host; without an address it is that of every address."""
+
+    number: int
+    protocol: str
+    address: str = ""
+
+    def clashes(self, other: Port) -> bool:
+        """Whether both cannot be on one node."""
+        same = (self.number, self.protocol) == (other.number, other.protocol)
+        return same and (self.address == other.address or not (self.address and other.address))
+
+
+def ports_of(text: str) -> tuple[Port, ...]:
+    """Ports with commas between: ``80/TCP,10.0.0.1:53/UDP``; raises ValueError for others."""
+    return tuple(_port(one.strip()) for one in text.split(","))
+
+
+def _port(text: str) -> Port:
+    place, _, protocol = text.partition("/")
+    address, _, number = place.rpartition(":")
+    if not number.isdecimal():
+        raise documents.DocumentError(f"expected ports such as 80/TCP, found {text!r}")
+    return Port(int(number), protocol or "TCP", "" if address == "0.0.0.0" else address)  # noqa: S104
+
+
+class Wearers:
+    """Labels of containers: distinct pairs of namespace and labels, by their positions.
+
+    Parameters
+    ----------
+    worn : sequence of (namespace, labels)
+    """
+
+    def __init__(self, worn: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+        self._every = np.arange(len(worn), dtype=np.int64)
+        self._codes: dict[str, int] = {}
+        code = [self._codes.setdefault(space, len(self._codes)) for space, _ in worn]
+        self._space = np.array(code, dtype=np.int64)
+        keys: defaultdict[str, list[int]] = defaultdict(list)
+        pairs: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for at, (_, labels) in enumerate(worn):
+            for key, value in labels.items():
+                keys[key].append(at)
+                pairs[key, value].append(at)
+        self._keys, self._pairs = keys, pairs
+        self.meeting = functools.cache(self._meeting)
+
+    def _meeting(self, whom: Whom) -> IntArray:
+        """The positions of those who are meant, ascending."""
+        if whom.asks is None:
+            return self._every[:0]
+        left: IntArray | None = None
+        for asked in whom.asks:
+            if asked.operator in ("In", "Exists"):
+                some = self._having(asked)
+                left = some if left is None else np.intersect1d(left, some, assume_unique=True)
+        found = self._every if left is None else left
+        if EVERY not in whom.namespaces:
+            known = [self._codes[name] for name in whom.namespaces if name in self._codes]
+            found = found[np.isin(self._space[found], known)]
+        for asked in whom.asks:
+            if asked.operator in ("NotIn", "DoesNotExist"):
+                found = np.setdiff1d(found, self._having(asked), assume_unique=True)
+        return found
+
+    def _having(self, asked: Requirement) -> IntArray:
+        """The wearers of the label, with any value or with one of the values."""
+        if asked.operator in ("Exists", "DoesNotExist"):
+            return _positions([self._keys.get(asked.key, [])])
+        return _positions([self._pairs.get((asked.key, value), []) for value in asked.values])
+
+
+def _positions(lists: Sequence[Sequence[int]]) -> IntArray:
+    return np.unique(np.array([at for some in lists for at in some], dtype=np.int64))

@@ -1,0 +1,229 @@
+"""Constraints out of tables: nodes, their cells, containers, and rules on sharing.
+
+What containers and nodes state is read and evaluated once for each distinct statement, so that a
+cluster of any size costs what its distinct statements cost.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.constraints.allowed import Suited
+from tracekit.cluster.constraints.build_among import among, not_among
+from tracekit.cluster.constraints.by_domain import Apart, Together
+from tracekit.cluster.constraints.cells import Cells
+from tracekit.cluster.constraints.constraint import Constraint
+from tracekit.cluster.constraints.constraints import Constraints
+from tracekit.cluster.constraints.labels import Labels
+from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
+
+#: Columns of ``Cells.capacity`` by resource, and what one unit is there.
+_CELL = {"cpu": (0, MILLI_PER_CORE), "memory": (1, 1)}
+
+
+def cells_of(
+    nodes: pl.DataFrame,
+    cells: pl.DataFrame | None,
+    containers: pl.DataFrame,
+    *,
+    request: IntArray,
+    capacity: IntArray,
+    whole: Mapping[str, float],
+) -> Cells | None:
+    """Room in cells, where some container is bound to them and some node has them."""
+    if cells is None or "numa_cells" not in containers.columns or "cell" not in cells.columns:
+        return None
+    bound = containers["numa_cells"].fill_null(0).cast(pl.Int64).to_numpy()
+    known = cells.filter(pl.col("cell").fill_null("") != "", pl.col("resource").is_in(list(_CELL)))
+    if not bound.any() or not known.height:
+        return None
+    return Cells(
+        capacity=_capacity(nodes, known, capacity, whole),
+        request=np.ascontiguousarray(request[:, :2]),
+        numa_cells=bound,
+    )
+
+
+def _capacity(
+    nodes: pl.DataFrame, known: pl.DataFrame, whole_node: IntArray, whole: Mapping[str, float]
+) -> IntArray:
+    at = {name: row for row, name in enumerate(nodes["node"])}
+    numbers = {
+        name: number for number, name in enumerate(sorted(known["cell"].unique(), key=_rank))
+    }
+    found = np.zeros((nodes.height, len(numbers), 2), dtype=np.int64)
+    has = np.zeros(nodes.height, dtype=np.bool_)
+    for row in known.iter_rows(named=True):
+        node = at.get(row["node"])
+        if node is None:
+            continue
+        column, factor = _CELL[row["resource"]]
+        amount = row["amount"]
+        if row.get("unit") == "fraction":
+            amount *= _whole(whole, row["resource"])
+        found[node, numbers[row["cell"]], column] = round(amount * factor)
+        has[node] = True
+    found[~has, 0] = whole_node[~has, :2]
+    return found
+
+
+def _whole(whole: Mapping[str, float], resource: str) -> float:
+    if resource not in whole:
+        raise TracekitError(
+            f"cells state {resource} as a fraction, and nothing says of how much",
+            hint="assume the size of a whole machine",
+        )
+    return whole[resource]
+
+
+def _rank(cell: str) -> tuple[int, int, str]:
+    """Cells in the order of their numbers; names that are no numbers come after."""
+    return (0, int(cell), "") if cell.isdigit() else (1, 0, cell)
+
+
+def constraints_of(
+    nodes: pl.DataFrame,
+    cells: pl.DataFrame | None,
+    containers: pl.DataFrame,
+    rules: pl.DataFrame | None,
+    *,
+    request: IntArray,
+    capacity: IntArray,
+    whole: Mapping[str, float] | None = None,
+) -> Constraints | None:
+    """The constraints that the tables state; None where they state none.
+
+    Parameters
+    ----------
+    nodes : DataFrame
+        A row per node, in the order of the workload: ``node`` and, where known, ``rack``,
+        ``domain``, ``zone``, ``platform``, ``labels``, ``taints``, ``state`` (a node that is
+        ``closed`` has Kubernetes' taint of such nodes).
+    cells : DataFrame, optional
+        Rows of ``node_resource`` that are valid at the start; those of whole nodes are left out. A
+        node without cells of its own is one cell.
+    containers : DataFrame
+        A row per container, in the order of the workload: ``container`` and, where known,
+        ``service``, ``selector``, ``tolerations``, ``daemon``, ``apart``, ``apart_domain``,
+        ``apart_most``, ``together``, ``together_domain``, ``numa_cells``, ``namespace``,
+        ``labels``, ``rules``, ``host_ports``. A daemon is on its node whatever selectors and taints
+        say. Groups keep apart and stay together by node unless the table says by what; that may be
+        any label.
+    rules : DataFrame, optional
+        ``holder``, ``guest``, ``most``.
+    request : int64, shape (containers, 2 or more)
+        The workload's; cpu_milli and memory_bytes first.
+    capacity : int64, shape (nodes, 2 or more)
+        The workload's.
+    whole : mapping, optional
+        For cells of unit ``fraction``: what 1 is, of ``cpu`` in cores, of ``memory`` in bytes.
+
+    Groups and rules by what no node states, as by rack where no rack is known, are left out:
+    ``not_held`` counts them.
+
+    Raises
+    ------
+    TracekitError
+        For JSON that is broken, or none that selectors, taints, tolerations and labels are; it
+        names the container or node.
+    """
+    labels = Labels(nodes)
+    suited = Suited(labels, nodes, containers)
+    parts: list[Constraint | None] = [
+        suited.selectors(),
+        suited.taints(),
+        *_apart(labels, containers),
+        *_together(labels, containers),
+        *among(labels, nodes.height, containers, suited.selects, suited.bears),
+        _sharing(containers, rules),
+        cells_of(nodes, cells, containers, request=request, capacity=capacity, whole=whole or {}),
+    ]
+    found = tuple(part for part in parts if part is not None)
+    return Constraints(parts=found) if found else None
+
+
+def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
+    """Containers of groups, or with rules, by what no node states, by what they require.
+
+    As ``containers_not_held_apart_by_rack``.
+
+    Parameters
+    ----------
+    nodes, containers : DataFrame
+        As ``constraints_of`` takes them.
+    """
+    labels = Labels(nodes)
+    groups = {
+        f"{column}_by_{by}": len(rows)
+        for column in ("apart", "together")
+        for by, _, rows in _groups(containers, column)
+        if not labels.stated(by)
+    }
+    found = {**groups, **not_among(labels, containers)}
+    return {f"containers_not_held_{what}": count for what, count in found.items()}
+
+
+def _apart(labels: Labels, containers: pl.DataFrame) -> list[Constraint]:
+    parts: list[Constraint] = []
+    for by, group, rows in _groups(containers, "apart"):
+        if not labels.stated(by):
+            continue
+        most = np.ones(int(group.max()) + 1, dtype=np.int64)
+        if "apart_most" in containers.columns:
+            stated = containers["apart_most"].fill_null(1).cast(pl.Int64).to_numpy()
+            most[:] = np.iinfo(np.int64).max
+            np.minimum.at(most, group[rows], stated[rows])
+        parts.append(Apart(by=by, group=group, domain=labels.domain(by), most=most))
+    return parts
+
+
+def _together(labels: Labels, containers: pl.DataFrame) -> list[Constraint]:
+    return [
+        Together(by=by, group=group, domain=labels.domain(by))
+        for by, group, _ in _groups(containers, "together")
+        if labels.stated(by)
+    ]
+
+
+def _groups(containers: pl.DataFrame, column: str) -> list[tuple[str, IntArray, IntArray]]:
+    """By each kind of domain: the group of each container, -1 for none, and who is in one."""
+    if column not in containers.columns or not containers[column].is_not_null().any():
+        return []
+    by_column = f"{column}_domain"
+    by = containers[by_column] if by_column in containers.columns else pl.Series([None])
+    frame = pl.DataFrame(
+        {
+            "group": containers[column].cast(pl.String),
+            "by": by.cast(pl.String).extend_constant(None, containers.height - len(by)),
+        }
+    ).with_columns(pl.col("by").replace("", None).fill_null("node"))
+    found = []
+    for kind in frame.filter(pl.col("group").is_not_null())["by"].unique(maintain_order=True):
+        mine = frame.with_columns(
+            group=pl.when(pl.col("by") == kind, pl.col("group") != "").then("group")
+        )["group"]
+        rows = np.flatnonzero(mine.is_not_null().to_numpy())
+        group = np.full(containers.height, -1, dtype=np.int64)
+        group[rows] = np.unique(mine.drop_nulls().to_numpy(), return_inverse=True)[1]
+        if len(rows):
+            found.append((str(kind), group, rows))
+    return found
+
+
+def _sharing(containers: pl.DataFrame, rules: pl.DataFrame | None) -> Sharing | None:
+    if rules is None or not rules.height or "service" not in containers.columns:
+        return None
+    services = tuple(
+        pl.concat([rules["holder"], rules["guest"]]).cast(pl.String).unique(maintain_order=True)
+    )
+    position = {name: at for at, name in enumerate(services)}
+    rows = [
+        (position[str(holder)], position[str(guest)], int(most))
+        for holder, guest, most in rules.select("holder", "guest", "most").iter_rows()
+    ]
+    limits = AntiAffinity(services=services, rules=np.array(rows, dtype=np.int64).reshape(-1, 3))
+    return Sharing.of(limits, containers["service"].fill_null("").to_list())

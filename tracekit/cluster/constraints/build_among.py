@@ -1,0 +1,217 @@
+"""Constraints out of what containers require of other containers, and out of ports of the host."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.constants import HOSTNAME, ZONES
+from tracekit.cluster.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
+from tracekit.cluster.constraints.among import Port, Rule, Whom, ports_of
+from tracekit.cluster.constraints.constraint import Constraint
+from tracekit.cluster.constraints.labels import Labels
+from tracekit.cluster.constraints.relation import Numbers, Related, Relation
+from tracekit.cluster.constraints.stated import (
+    Stated,
+    read_cell,
+    stated_in,
+    texts_of,
+)
+
+T = TypeVar("T")
+
+#: Which of all nodes a container's selector selects, and whose taints it bears: by container.
+Suits = Callable[[int], BoolArray]
+
+
+class _Rows:
+    """Domains of labels as rows of one array, each once."""
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._at: dict[Hashable, int] = {}
+        self._rows: list[IntArray] = []
+
+    def at(self, key: Hashable, domain: IntArray) -> int:
+        """The row of what is called so."""
+        if key not in self._at:
+            self._at[key] = len(self._rows)
+            self._rows.append(domain)
+        return self._at[key]
+
+    @property
+    def array(self) -> IntArray:
+        """All rows, shape (rows, nodes)."""
+        return np.array(self._rows, dtype=np.int64).reshape(-1, self._nodes)
+
+
+def among(
+    labels: Labels, nodes: int, containers: pl.DataFrame, selects: Suits, bears: Suits
+) -> list[Constraint]:
+    """Affinity, anti-affinity, spread and ports, as far as any container states them.
+
+    Parameters
+    ----------
+    containers : DataFrame
+        Where known ``namespace``, ``labels``, ``rules``, ``host_ports``.
+    selects, bears : function(container) -> bool, shape (nodes,)
+        The nodes that the selector of a container selects, and those whose taints it bears.
+    """
+    parts: list[Constraint | None] = [_ports(containers, nodes)]
+    stated = stated_in(containers)
+    if stated is not None:
+        parts += [
+            _anti_affinity(stated, labels, nodes),
+            _affinity(stated, labels, nodes),
+            _spread(stated, labels, nodes, selects, bears),
+        ]
+    return [part for part in parts if part is not None]
+
+
+def not_among(labels: Labels, containers: pl.DataFrame) -> dict[str, int]:
+    """Containers with rules by labels that no node has, by ``podAffinity_by_rack``."""
+    stated = stated_in(containers)
+    if stated is None:
+        return {}
+    found: defaultdict[str, int] = defaultdict(int)
+    often = np.bincount(stated.statement[stated.statement >= 0], minlength=len(stated.rules))
+    for rules, times in zip(stated.rules, often.tolist(), strict=True):
+        for kind, by in {(rule.kind, rule.by) for rule in rules if not _is_stated(labels, rule)}:
+            found[f"{kind}_by_{by}"] += times
+    return dict(sorted(found.items()))
+
+
+def _anti_affinity(stated: Stated, labels: Labels, nodes: int) -> PodAntiAffinity | None:
+    rows, known = _Rows(nodes), _Numbering[tuple[str, Whom]]()
+    states = [
+        known.of((rule.by, rule.whom) for rule in rules if rule.kind == "podAntiAffinity"
+                 and _is_stated(labels, rule))
+        for rules in stated.rules
+    ]  # fmt: skip
+    if not known.things:
+        return None
+    by = [rows.at(key, domain_of(labels, key)) for key, _ in known.things]
+    return PodAntiAffinity(
+        label="anti-affinity",
+        related=stated.related(states, [[whom] for _, whom in known.things]),
+        by=np.array(by, dtype=np.int64),
+        domain=rows.array,
+    )
+
+
+def _affinity(stated: Stated, labels: Labels, nodes: int) -> PodAffinity | None:
+    rows, known = _Rows(nodes), _Numbering[tuple[tuple[str, Whom], ...]]()
+    states = []
+    for rules in stated.rules:
+        terms = tuple(
+            (rule.by, rule.whom)
+            for rule in rules
+            if rule.kind == "podAffinity" and _is_stated(labels, rule)
+        )
+        states.append(known.of([terms] if terms else []))
+    if not known.things:
+        return None
+    by = [[rows.at(key, domain_of(labels, key)) for key, _ in terms] for terms in known.things]
+    return PodAffinity(
+        related=stated.related(states, [[whom for _, whom in terms] for terms in known.things]),
+        terms=Relation.of(by),
+        domain=rows.array,
+    )
+
+
+def _spread(
+    stated: Stated, labels: Labels, nodes: int, selects: Suits, bears: Suits
+) -> Spread | None:
+    rows, known = _Rows(nodes), _Numbering[tuple[Rule, int]]()
+    states = []
+    for rules, first in zip(stated.rules, stated.first, strict=True):
+        mine = [r for r in rules if r.kind == "topologySpread" and _is_stated(labels, r)]
+        counted = []
+        for rule in mine:
+            count = _counted([domain_of(labels, one.by) for one in mine])
+            if rule.selector:
+                count &= selects(first)
+            if rule.taints:
+                count &= bears(first)
+            domain = np.where(count, domain_of(labels, rule.by), -1)
+            key = (rule.by, np.packbits(count).tobytes())
+            counted.append((rule, rows.at(key, domain)))
+        states.append(known.of(counted))
+    if not known.things:
+        return None
+    by = [rows.at(rule.by, domain_of(labels, rule.by)) for rule, _ in known.things]
+    return Spread(
+        related=stated.related(states, [[rule.whom] for rule, _ in known.things]),
+        skew=np.array([rule.skew for rule, _ in known.things], dtype=np.int64),
+        least=np.array([rule.least for rule, _ in known.things], dtype=np.int64),
+        by=np.array(by, dtype=np.int64),
+        counted_by=np.array([row for _, row in known.things], dtype=np.int64),
+        domain=rows.array,
+    )
+
+
+def _counted(domains: Sequence[IntArray]) -> BoolArray:
+    """The nodes that are in a domain of each."""
+    return np.asarray((np.stack(domains) >= 0).all(axis=0))
+
+
+def _ports(containers: pl.DataFrame, nodes: int) -> PodAntiAffinity | None:
+    """A container on a node keeps all others away whose ports clash with its own."""
+    texts = texts_of(containers, "host_ports")
+    known: dict[str, int] = {"": 0}
+    found: list[tuple[Port, ...]] = [()]
+    of = np.zeros(containers.height, dtype=np.int64)
+    for at, text in enumerate(texts):
+        if text and text not in known:
+            known[text] = len(found)
+            found.append(read_cell(ports_of, containers, at, "host_ports"))
+        of[at] = known[text]
+    ports = sorted({port for some in found for port in some})
+    if not ports:
+        return None
+    number = {port: at for at, port in enumerate(ports)}
+    clashing = {port: [number[one] for one in ports if one.clashes(port)] for port in ports}
+    return PodAntiAffinity(
+        label="ports",
+        related=Related.join(
+            of,
+            [tuple(sorted(number[port] for port in some)) for some in found],
+            of,
+            [tuple(sorted({at for port in some for at in clashing[port]})) for some in found],
+        ),
+        by=np.zeros(len(ports), dtype=np.int64),
+        domain=np.arange(nodes, dtype=np.int64)[None],
+    )
+
+
+class _Numbering(dict[T, int]):
+    """Numbers things in the order in which they are met."""
+
+    def of(self, things: Iterable[T]) -> Numbers:
+        """The numbers of some things, ascending, each once."""
+        return tuple(sorted({self.setdefault(thing, len(self)) for thing in things}))
+
+    @property
+    def things(self) -> list[T]:
+        """The things, by number."""
+        return list(self)
+
+
+def domain_of(labels: Labels, key: str) -> IntArray:
+    """The domain of each node by a label, shape (nodes,); -1 is none.
+
+    Where no node has Kubernetes' labels of host and zone, names and the column zone stand for them.
+    """
+    if not labels.stated(key):
+        if key == HOSTNAME:
+            return labels.domain("node")
+        if key in ZONES:
+            return labels.domain("zone")
+    return labels.domain(key)
+
+
+def _is_stated(labels: Labels, rule: Rule) -> bool:
+    return bool((domain_of(labels, rule.by) >= 0).any())

@@ -1,0 +1,181 @@
+"""Room per NUMA cell: a container that is bound to cells must fit into them.
+
+A container of ``numa_cells`` k puts an equal part of its request on each of k cells of one node: 1
+fits in one cell, 2 has half on each of two. One that is not bound (0) still takes room. It lies in
+the first cell, as the policy chooses cells, that has room for all of it, and where none has in what
+the cells have left one after another; the whole node's room decides whether it fits at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.constraints.constraint import CellChoice, Constraint, everywhere
+
+#: What a container takes of cells: cell, cpu_milli, memory_bytes.
+Taken = list[tuple[int, int, int]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cells(Constraint):
+    """The cells, and how many of them each container is bound to.
+
+    Parameters
+    ----------
+    capacity : int64, shape (nodes, cells, 2)
+        cpu_milli and memory_bytes; 0 of both where a node has fewer cells than others.
+    request : int64, shape (containers, 2)
+        The first two columns of the workload's.
+    numa_cells : int64, shape (containers,)
+        0 is not bound to cells.
+    cell : {'first', 'tight'}
+        Of the cells that fit: the lowest number, or the least cpu left afterwards, ties to the
+        lower number.
+    """
+
+    only_closes: ClassVar[bool] = True
+
+    capacity: IntArray
+    request: IntArray
+    numa_cells: IntArray
+    cell: CellChoice = "first"
+
+    def __post_init__(self) -> None:
+        if (self.numa_cells < 0).any():
+            at = int(np.flatnonzero(self.numa_cells < 0)[0])
+            raise TracekitError(
+                f"container {at} is bound to {self.numa_cells[at]} NUMA cells, expected 0 or more"
+            )
+
+    @property
+    def name(self) -> str:
+        """Room in cells."""
+        return "NUMA cells"
+
+    @property
+    def kinds(self) -> IntArray:
+        """Over how many cells each is divided."""
+        return self.numa_cells
+
+    @property
+    def about(self) -> BoolArray:
+        """The containers that are bound to cells."""
+        return np.asarray(self.numa_cells > 0)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes have cells."""
+        return len(self.capacity)
+
+    def taken(self, order: IntArray) -> Self:
+        """The same of other containers, or in another order."""
+        return replace(self, request=self.request[order], numa_cells=self.numa_cells[order])
+
+    def on(self, nodes: IntArray) -> Self:
+        """The same where the nodes at these positions are all there are."""
+        return replace(self, capacity=self.capacity[nodes])
+
+    def choosing(self, cell: CellChoice) -> Self:
+        """A copy that chooses cells in this way."""
+        return replace(self, cell=cell)
+
+    def keeper(self, nodes: int) -> CellsKeeper:
+        """The keeper of what is left of each cell."""
+        return CellsKeeper(self, nodes)
+
+    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+        """That too few cells are large enough, of the nodes where that is so."""
+        bound = int(self.numa_cells[index])
+        what = "have no NUMA cell that is large enough"
+        if bound > 1:
+            what = (
+                f"have fewer than {bound} NUMA cells that are large enough for an equal part each"
+            )
+        return {what: ~self.keeper(nodes).open(index)}
+
+
+class CellsKeeper:
+    """The rest of each cell, and the cells that each container got."""
+
+    def __init__(self, cells: Cells, nodes: int) -> None:
+        self._cells = cells
+        self._everywhere = everywhere(nodes)
+        # cell by cell, node beside node: a question looks at every node
+        self._free = cells.capacity.transpose(1, 2, 0).copy(order="C")
+        self._got: dict[int, Taken] = {}
+
+    @property
+    def free(self) -> IntArray:
+        """cpu_milli and memory_bytes left, shape (nodes, cells, 2), a read-only view."""
+        view = self._free.transpose(2, 0, 1)
+        view.flags.writeable = False
+        return view
+
+    def open(self, index: int) -> BoolArray:
+        """Which nodes have as many cells with room for their parts of the request."""
+        bound = self._bound(index)
+        if not bound:
+            return self._everywhere
+        room = np.ones((len(self._free), len(self._everywhere)), dtype=np.bool_)
+        for resource, wanted in enumerate(self._part(index, bound)):
+            if wanted > 0:
+                room &= self._free[:, resource] >= wanted
+        return np.asarray(room.any(axis=0) if bound == 1 else room.sum(axis=0) >= bound)
+
+    def add(self, index: int, node: int) -> None:
+        """It takes its cells' room."""
+        bound = self._bound(index)
+        taken = self._parts(index, node, bound) if bound else self._anywhere(index, node)
+        self._got[index] = taken
+        for cell, cpu, memory in taken:
+            self._free[cell, 0, node] -= cpu
+            self._free[cell, 1, node] -= memory
+
+    def remove(self, index: int, node: int) -> None:
+        """It gives back what it took."""
+        for cell, cpu, memory in self._got.pop(index):
+            self._free[cell, 0, node] += cpu
+            self._free[cell, 1, node] += memory
+
+    def _bound(self, index: int) -> int:
+        return int(self._cells.numa_cells[index])
+
+    def _part(self, index: int, among: int) -> tuple[int, int]:
+        cpu, memory = self._cells.request[index].tolist()
+        return -(-cpu // among), -(-memory // among)
+
+    def _parts(self, index: int, node: int, bound: int) -> Taken:
+        """Equal parts on the best cells; on a node that was not open the emptiest have the rest."""
+        bound = min(bound, len(self._free))
+        part = self._part(index, bound)
+        fitting, others = self._ranked(node, part)
+        return [(cell, *part) for cell in (fitting + others[::-1])[:bound]]
+
+    def _anywhere(self, index: int, node: int) -> Taken:
+        """All of it in one cell, or over the cells in turn; what no cell has left is in none."""
+        cpu, memory = self._cells.request[index].tolist()
+        fitting, others = self._ranked(node, (cpu, memory))
+        if fitting:
+            return [(fitting[0], cpu, memory)]
+        taken = []
+        for cell in others if self._cells.cell == "tight" else sorted(others):
+            free_cpu, free_memory = self._free[cell, :, node].tolist()
+            some = min(cpu, max(free_cpu, 0)), min(memory, max(free_memory, 0))
+            taken.append((cell, *some))
+            cpu, memory = cpu - some[0], memory - some[1]
+        return taken
+
+    def _ranked(self, node: int, part: tuple[int, int]) -> tuple[list[int], list[int]]:
+        """Cells with room, the best first, and those without, the fullest first."""
+        free = self._free[:, :, node].tolist()
+        tight = sorted(range(len(free)), key=lambda cell: (free[cell][0], cell))
+        fits = [
+            all(w <= 0 or left >= w for w, left in zip(part, room, strict=True)) for room in free
+        ]
+        order = tight if self._cells.cell == "tight" else range(len(free))
+        return [cell for cell in order if fits[cell]], [cell for cell in tight if not fits[cell]]

@@ -1,0 +1,147 @@
+"""A kind of constraint: what every file of this room gives."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, Self
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.errors import TracekitError
+
+#: Which cell of a node a container gets: the lowest number that fits, or the fullest that fits.
+CellChoice = Literal["first", "tight"]
+
+
+class Keeper(Protocol):
+    """Follows who runs where; containers and nodes are positions in the workload."""
+
+    def open(self, index: int) -> BoolArray:
+        """Which nodes the constraint leaves open to a container, shape (nodes,); not written to."""
+
+    def add(self, index: int, node: int) -> None:
+        """The container starts on the node, whether or not that was open to it."""
+
+    def remove(self, index: int, node: int) -> None:
+        """The container leaves the node."""
+
+
+class CountingKeeper:
+    """A keeper that counts: who starts on a node is one more there, who leaves it one less."""
+
+    def add(self, index: int, node: int) -> None:
+        """One more there."""
+        self._change(index, node, 1)
+
+    def remove(self, index: int, node: int) -> None:
+        """One less there."""
+        self._change(index, node, -1)
+
+    def _change(self, index: int, node: int, more: int) -> None:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constraint:
+    """Base of every kind of constraint.
+
+    Attributes
+    ----------
+    fixed : bool
+        Whether the nodes open to a container are the same whoever runs where.
+    only_closes : bool
+        Whether others can only close further nodes: one that is closed while empty never opens.
+    """
+
+    fixed: ClassVar[bool] = False
+    only_closes: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """The constraint's name where it closed a node."""
+        raise NotImplementedError
+
+    @property
+    def kinds(self) -> IntArray:
+        """The kind of each container among those of equal request, shape (containers,).
+
+        The same, below 1 of cells and below 0 of all else, for those it is not about.
+        """
+        raise NotImplementedError
+
+    @property
+    def about(self) -> BoolArray:
+        """Which containers it is about, shape (containers,)."""
+        return np.asarray(self.kinds >= 0)
+
+    @property
+    def awaits(self) -> BoolArray:
+        """Which containers another one's coming may let in, shape (containers,)."""
+        return np.zeros(len(self.kinds), dtype=np.bool_)
+
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes it knows, None where it takes any number."""
+        return None
+
+    def taken(self, order: IntArray) -> Self:
+        """The same constraint of the containers at these positions, in this order."""
+        raise NotImplementedError
+
+    def on(self, nodes: IntArray) -> Self:
+        """The same constraint where the nodes at these positions are all there are."""
+        raise NotImplementedError
+
+    def choosing(self, cell: CellChoice) -> Self:  # noqa: ARG002 - only cells are chosen
+        """The same constraint where a policy chooses cells like this."""
+        return self
+
+    def keeper(self, nodes: int) -> Keeper:
+        """The keeper for one replay on so many nodes."""
+        raise NotImplementedError
+
+    def apart(self) -> Iterator[tuple[IntArray, int]]:
+        """Containers of which no node, whichever it is, takes more than so many at a time."""
+        return iter(())
+
+    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+        """The reasons that close these nodes to a container while nothing runs."""
+        return {self.name: ~self.keeper(nodes).open(index)}
+
+
+def everywhere(nodes: int) -> BoolArray:
+    """All nodes are open; nobody may write to it."""
+    every = np.ones(nodes, dtype=np.bool_)
+    every.flags.writeable = False
+    return every
+
+
+def domains_on(domain: IntArray, nodes: IntArray) -> IntArray:
+    """Domains of the nodes at these positions; one given again is a further node like it.
+
+    Where every node is a domain of its own, as by host name, a further one is a new domain.
+
+    Parameters
+    ----------
+    domain : int64, shape (nodes,)
+        -1 is no domain.
+    """
+    found = domain[nodes]
+    again = np.ones(len(nodes), np.bool_)
+    again[np.unique(nodes, return_index=True)[1]] = False
+    known = domain[domain >= 0]
+    if not again.any() or len(np.unique(known)) < len(known):
+        return found
+    new = np.flatnonzero(again & (found >= 0))
+    found[new] = domain.max(initial=-1) + 1 + np.arange(len(new))
+    return found
+
+
+def check_positions(what: str, positions: IntArray, below: int) -> None:
+    """Raise TracekitError where a position is neither -1 nor one of those there are."""
+    wrong = (positions < -1) | (positions >= below)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise TracekitError(
+            f"{what} {at} is {positions[at]}, expected -1 or a number below {below}"
+        )

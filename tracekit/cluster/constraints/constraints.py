@@ -1,0 +1,125 @@
+"""All constraints of a workload together: a node is open where each leaves it open."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.constraints.cells import Cells, CellsKeeper
+from tracekit.cluster.constraints.constraint import CellChoice, Constraint
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constraints:
+    """One or more constraints; an entry per container in each, in the order of the workload."""
+
+    parts: tuple[Constraint, ...]
+
+    def check(self, containers: int, nodes: int) -> None:
+        """Raise TracekitError where a part is of other containers or nodes than the workload."""
+        for part in self.parts:
+            if len(part.kinds) != containers or part.nodes not in (None, nodes):
+                raise TracekitError(
+                    f"constraint '{part.name}' is of {len(part.kinds)} containers and"
+                    f" {nodes if part.nodes is None else part.nodes} nodes, expected {containers}"
+                    f" and {nodes}"
+                )
+
+    def taken(self, order: IntArray) -> Constraints:
+        """The constraints of the containers at these positions, in this order."""
+        return Constraints(parts=tuple(part.taken(order) for part in self.parts))
+
+    def on(self, nodes: IntArray) -> Constraints:
+        """The constraints where the nodes at these positions are all there are."""
+        return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
+
+    def without(self, lifted: frozenset[str]) -> Constraints | None:
+        """The constraints whose names do not begin with one of these words; None if none is left.
+
+        What is told of cells stays.
+        """
+        kept = tuple(part for part in self.parts if part.name.split()[0] not in lifted)
+        return Constraints(parts=kept) if kept else None
+
+    def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
+        """The keeper for one replay on so many nodes, under a policy that chooses cells so."""
+        return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)
+
+    def kind(self, index: int) -> Hashable:
+        """The kind of a container among those of equal request."""
+        return tuple(int(part.kinds[index]) for part in self.parts)
+
+    @functools.cached_property
+    def fixed(self) -> IntArray:
+        """Containers of one number have the same nodes open, whoever runs where; (containers,).
+
+        -1 is a container whose nodes may change.
+        """
+        none = np.zeros(len(self.parts[0].kinds), dtype=np.int64)
+        rows = [part.kinds if part.fixed else none for part in self.parts]
+        code = np.unique(np.stack(rows), axis=1, return_inverse=True)[1].reshape(-1)
+        moving = [part.about for part in self.parts if not part.fixed]
+        return np.where(np.any(moving, axis=0), -1, code) if moving else code
+
+    @functools.cached_property
+    def awaits(self) -> BoolArray | None:
+        """Which containers another one's coming may let in, shape (containers,); None: none."""
+        found = np.any([part.awaits for part in self.parts], axis=0)
+        return np.asarray(found) if found.any() else None
+
+    def facts(self) -> dict[str, int]:
+        """How many containers each constraint is about."""
+        return {
+            f"constraint_{part.name}".replace(" ", "_"): int(part.about.sum())
+            for part in self.parts
+        }
+
+    @property
+    def cells(self) -> Cells | None:
+        """The part about NUMA cells, if there is one."""
+        return next((part for part in self.parts if isinstance(part, Cells)), None)
+
+
+class ConstraintsKeeper:
+    """Follows who runs where for all constraints."""
+
+    def __init__(self, parts: list[Constraint], nodes: int) -> None:
+        self._names = [part.name for part in parts]
+        self._keepers = [part.keeper(nodes) for part in parts]
+        self._nodes = nodes
+
+    def open(self, index: int) -> BoolArray | None:
+        """Which nodes all leave open to a container, shape (nodes,); None without constraints."""
+        found: BoolArray | None = None
+        for keeper in self._keepers:
+            mask = keeper.open(index)
+            found = mask if found is None else found & mask
+        return found
+
+    def closed(self, index: int) -> list[tuple[str, BoolArray]]:
+        """Each constraint by name, with the nodes it closes to a container."""
+        return [
+            (name, ~keeper.open(index))
+            for name, keeper in zip(self._names, self._keepers, strict=True)
+        ]
+
+    def add(self, index: int, node: int) -> None:
+        """A container starts on a node."""
+        for keeper in self._keepers:
+            keeper.add(index, node)
+
+    def remove(self, index: int, node: int) -> None:
+        """A container leaves its node."""
+        for keeper in self._keepers:
+            keeper.remove(index, node)
+
+    @property
+    def free_cells(self) -> IntArray | None:
+        """The rest of every cell, shape (nodes, cells, 2), a read-only view; None: no cells."""
+        found = [one for one in self._keepers if isinstance(one, CellsKeeper)]
+        return found[0].free if found else None

@@ -1,0 +1,262 @@
+"""Selectors and taints of nodes, evaluated as Kubernetes does.
+
+Source: k8s.io/apimachinery pkg/labels/selector.go and component-helpers nodeaffinity, v1.34. A node
+that lacks the label meets NotIn and DoesNotExist, and no other requirement; Gt and Lt compare
+whole numbers, and a label that is none does not meet them.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.constants import CORDON_TAINT
+from tracekit.cluster.constraints import documents
+
+#: Columns of the table of nodes that are labels too, unless a label of that name says otherwise.
+COLUMNS = ("platform", "rack", "domain", "zone")
+#: Labels by which a node itself is meant.
+NAMES = ("node", "metadata.name")
+
+#: Requirements whose nodes are kept at hand.
+_KEPT = 4096
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A selector's requirement on one label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+
+class Labels:
+    """The labels of nodes, label by label.
+
+    Parameters
+    ----------
+    nodes : DataFrame
+        One row per node, with the column ``node`` and, where known, ``labels`` and those of
+        ``COLUMNS``.
+    """
+
+    def __init__(self, nodes: pl.DataFrame) -> None:
+        self._count = nodes.height
+        self._columns = {
+            name: [None if value is None else str(value) for value in nodes[name]]
+            for name in COLUMNS
+            if name in nodes.columns
+        }
+        self._columns |= {name: [str(value) for value in nodes["node"]] for name in NAMES}
+        self._labels = _documents_of(nodes)
+        self.meets = functools.lru_cache(maxsize=_KEPT)(self._meets)
+        self._coded = functools.cache(self._coded_by)
+
+    def domain(self, name: str) -> IntArray:
+        """A number for each value of a label, -1 where a node lacks it; shape (nodes,)."""
+        return self._coded(name)[0]
+
+    def stated(self, name: str) -> bool:
+        """Whether some node has the label."""
+        return bool((self.domain(name) >= 0).any())
+
+    def values(self, key: str) -> list[str | None]:
+        """The value of a label at each node, None where it lacks it."""
+        column = self._columns.get(key, [None] * self._count)
+        if not self._labels:
+            return column
+        return [
+            str(labels[key]) if key in labels else value
+            for labels, value in zip(self._labels, column, strict=True)
+        ]
+
+    def _coded_by(self, key: str) -> tuple[IntArray, dict[str, int]]:
+        codes: dict[str, int] = {}
+        of = [
+            -1 if value is None else codes.setdefault(value, len(codes))
+            for value in self.values(key)
+        ]
+        return np.array(of, dtype=np.int64), codes
+
+    def _meets(self, asked: Requirement) -> BoolArray:
+        """Which nodes meet a requirement, shape (nodes,)."""
+        of, codes = self._coded(asked.key)
+        return _OPERATORS[asked.operator](of, codes, asked.values)
+
+
+def alternatives(selector: str) -> list[list[Requirement]]:
+    """A selector: a node that meets every requirement of one of the alternatives is selected.
+
+    A JSON list of alternatives, each a list of ``{"key", "operator", "values"}``; a plain object
+    of labels and values is one alternative, as a nodeSelector is.
+
+    Raises
+    ------
+    ValueError
+        When it is something else, or no JSON.
+    """
+    read = documents.parsed(selector)
+    if isinstance(read, Mapping):
+        return [[Requirement(str(k), "In", (str(v),)) for k, v in read.items()]] if read else []
+    if not isinstance(read, list):
+        raise documents.DocumentError("expected a list of alternatives")
+    return [_alternative(one) for one in read]
+
+
+def selected(labels: Labels, asked: Sequence[Sequence[Requirement]], nodes: int) -> BoolArray:
+    """Which nodes a selector selects; an alternative without requirements selects none."""
+    found = np.zeros(nodes, dtype=np.bool_)
+    for requirements in asked:
+        if requirements:
+            found |= functools.reduce(np.logical_and, map(labels.meets, requirements))
+    return found
+
+
+def _alternative(read: object) -> list[Requirement]:
+    if not isinstance(read, list):
+        raise documents.DocumentError("expected a list of requirements as an alternative")
+    return [requirement(one) for one in read]
+
+
+def requirement(read: object) -> Requirement:
+    """A requirement of an object with key, operator, values; raises ValueError for others."""
+    if not isinstance(read, Mapping) or not isinstance(read.get("key"), str):
+        raise documents.DocumentError("expected a requirement with a key, an operator and values")
+    operator, values = read.get("operator", "In"), read.get("values") or []
+    if operator not in _OPERATORS:
+        raise documents.DocumentError(f"operator {operator!r} is none of {', '.join(_OPERATORS)}")
+    if not isinstance(values, list):
+        raise documents.DocumentError("expected values to be a list")
+    if operator in ("Gt", "Lt") and (len(values) != 1 or whole_number(str(values[0])) is None):
+        raise documents.DocumentError(f"expected one whole number for {operator}, found {values}")
+    return Requirement(str(read["key"]), operator, tuple(str(value) for value in values))
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a label is, None for one that is none."""
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+Codes = Mapping[str, int]
+
+
+def _is_in(of: IntArray, codes: Codes, values: tuple[str, ...]) -> BoolArray:
+    return np.isin(of, [codes[value] for value in values if value in codes])
+
+
+def _compared(of: IntArray, codes: Codes, values: tuple[str, ...], sign: int) -> BoolArray:
+    bound = sign * int(values[0])
+    numbers = {code: whole_number(value) for value, code in codes.items()}
+    return np.isin(of, [at for at, n in numbers.items() if n is not None and sign * n > bound])
+
+
+_OPERATORS: Mapping[str, Callable[[IntArray, Codes, tuple[str, ...]], BoolArray]] = {
+    "In": _is_in,
+    "NotIn": lambda of, codes, values: ~_is_in(of, codes, values),
+    "Exists": lambda of, _codes, _values: of >= 0,
+    "DoesNotExist": lambda of, _codes, _values: of < 0,
+    "Gt": lambda of, codes, values: _compared(of, codes, values, 1),
+    "Lt": lambda of, codes, values: _compared(of, codes, values, -1),
+}
+
+
+def _documents_of(nodes: pl.DataFrame) -> list[Mapping[str, object]]:
+    """Labels of every node, an empty list where none has any."""
+    if "labels" not in nodes.columns or not nodes["labels"].is_not_null().any():
+        return []
+    return [_labels(node, text) for node, text in nodes.select("node", "labels").iter_rows()]
+
+
+def _labels(node: str, text: str | None) -> Mapping[str, object]:
+    if not text:
+        return {}
+    try:
+        read = documents.parsed(text)
+    except ValueError as wrong:
+        raise documents.broken("node", node, "labels", text, wrong) from wrong
+    if not isinstance(read, Mapping):
+        raise documents.broken("node", node, "labels", text, "expected an object")
+    return read
+
+
+# Taints of nodes and what containers tolerate, as Kubernetes matches them. Source: k8s.io/api
+# core/v1 toleration.go (ToleratesTaint) and the TaintToleration plugin, v1.34: taints of effect
+# NoSchedule and NoExecute close a node to who does not tolerate them; PreferNoSchedule is a wish,
+# and left out.
+
+#: Effects that close a node.
+CLOSING = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True)
+class Taint:
+    """A mark of a node that keeps containers away."""
+
+    key: str
+    value: str
+    effect: str
+
+
+#: The taint of a node that takes nothing new.
+UNSCHEDULABLE = Taint(CORDON_TAINT, "", "NoSchedule")
+
+
+@dataclass(frozen=True)
+class Toleration:
+    """Taints that a container does not mind; an empty key, or effect, is any."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether it does not mind this one."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        return self.operator == "Exists" or (bool(self.key) and self.value == taint.value)
+
+
+def taints(text: str) -> tuple[Taint, ...]:
+    """Taints that close a node, of a JSON list of them; raises ValueError for anything else."""
+    return tuple(taint for taint in all_taints(text) if taint.effect in CLOSING)
+
+
+def all_taints(text: str) -> tuple[Taint, ...]:
+    """Taints of a JSON list of them, also those that are a wish; raises ValueError likewise."""
+    return tuple(
+        Taint(_text(row, "key"), _text(row, "value"), _text(row, "effect")) for row in _rows(text)
+    )
+
+
+def tolerations(text: str) -> tuple[Toleration, ...]:
+    """Tolerations of a JSON list of them; raises ValueError for anything else."""
+    return tuple(_toleration(row) for row in _rows(text))
+
+
+def _toleration(row: Mapping[str, object]) -> Toleration:
+    operator = _text(row, "operator") or "Equal"
+    if operator not in ("Equal", "Exists"):
+        raise documents.DocumentError(f"operator {operator!r} is none of Equal, Exists")
+    return Toleration(_text(row, "key"), operator, _text(row, "value"), _text(row, "effect"))
+
+
+def _rows(text: str) -> list[Mapping[str, object]]:
+    read = documents.parsed(text)
+    if not isinstance(read, list) or not all(isinstance(row, Mapping) for row in read):
+        raise documents.DocumentError("expected a list of objects")
+    return read
+
+
+def _text(row: Mapping[str, object], name: str) -> str:
+    value = row.get(name)
+    return "" if value is None else str(value)

@@ -1,0 +1,188 @@
+"""Why selectors and taints close nodes, in words: the label that lacks, the taint that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.facts import Fact, remark
+from tracekit.cluster.constraints.labels import NAMES, Labels, Requirement, Taint
+
+#: What is said of a node that takes nothing new.
+CORDONED = "are cordoned"
+#: Of one node these verbs end otherwise.
+_OF_ONE = {"lack": "lacks", "have": "has", "are": "is", "meet": "meets"}
+#: What a selector with an alternative that asks for nothing does: it selects no node.
+_EMPTY = "are not selected, as the selector asks for nothing"
+#: So many containers are named.
+_NAMED = 3
+#: With more different reasons the constraint is told by its name alone.
+_MOST = 1024
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reasons:
+    """The reasons that close nodes to containers of one statement.
+
+    Parameters
+    ----------
+    of : int64, shape (containers,)
+        Which statement each makes, -1 for none.
+    holds : bool, shape (statements, texts)
+        The reasons of each statement.
+    texts : tuple of str
+        What several nodes do: ``lack the label disk=ssd``.
+    masks : bool, shape (texts, nodes)
+        The nodes of which each is true.
+    """
+
+    of: IntArray
+    holds: BoolArray
+    texts: tuple[str, ...]
+    masks: BoolArray
+
+    def taken(self, order: IntArray) -> Self:
+        """The same of other containers, or in another order."""
+        return replace(self, of=self.of[order])
+
+    def on(self, nodes: IntArray) -> Self:
+        """The same where the nodes at these positions are all there are."""
+        return replace(self, masks=self.masks[:, nodes])
+
+    def closed(self, index: int) -> dict[str, BoolArray]:
+        """Each reason by which nodes are closed to a container, with these nodes."""
+        if self.of[index] < 0:
+            return {}
+        mine = np.flatnonzero(self.holds[self.of[index]]).tolist()
+        return {self.texts[at]: self.masks[at] for at in mine if self.masks[at].any()}
+
+
+def told(reason: str, nodes: int) -> str:
+    """A reason of so many nodes: ``1 node lacks the label disk=ssd``."""
+    verb, _, rest = reason.partition(" ")
+    if verb not in _OF_ONE:
+        return f"{nodes:,} node{'s are' if nodes != 1 else ' is'} closed by {reason}"
+    return f"{nodes:,} nodes {reason}" if nodes != 1 else f"1 node {_OF_ONE[verb]} {rest}"
+
+
+def of_selectors(
+    labels: Labels, of: IntArray, asked: Sequence[Sequence[Sequence[Requirement]]], nodes: int
+) -> Reasons | None:
+    """The reasons of selectors; None where there are too many to keep.
+
+    Parameters
+    ----------
+    of : int64, shape (containers,)
+        Which of the selectors each has, -1 for none.
+    asked : for each selector its alternatives, each a list of requirements
+    """
+    made = _Made(nodes)
+    for alternatives in asked:
+        known = [one for one in alternatives if one]
+        if len(known) == 1:
+            made.state({_unmet(one): ~labels.meets(one) for one in known[0]})
+            continue
+        every = [np.logical_and.reduce([labels.meets(one) for one in each]) for each in known]
+        none = ~np.logical_or.reduce(every) if every else np.ones(nodes, np.bool_)
+        texts = [" and ".join(_asked(one) for one in each) for each in known]
+        said = f"meet none of: {' | '.join(texts)}" if texts else _EMPTY
+        made.state({said: none} if alternatives else {})
+    return made.reasons(of)
+
+
+def of_taints(
+    of: IntArray,
+    borne: Sequence[Sequence[bool]],
+    taints: Sequence[Taint | None],
+    has: BoolArray,
+) -> Reasons | None:
+    """The reasons of taints; None where there are too many to keep.
+
+    Parameters
+    ----------
+    of : int64, shape (containers,)
+        Which of the lists of tolerations each has, -1 for those that bear all.
+    borne : for each list, which of the taints it bears
+    taints : the distinct taints; None for that of a node that takes nothing new
+    has : bool, shape (taints, nodes)
+    """
+    made = _Made(has.shape[1])
+    texts = [CORDONED if one is None else f"have the taint {_written(one)}" for one in taints]
+    for bears in borne:
+        made.state({text: has[at] for at, text in enumerate(texts) if not bears[at]})
+    return made.reasons(of)
+
+
+class _Made:
+    """Gathers reasons, each once."""
+
+    def __init__(self, nodes: int) -> None:
+        self._masks: dict[str, BoolArray] = {}
+        self._stated: list[list[str]] = []
+        self._nodes = nodes
+
+    def state(self, found: dict[str, BoolArray]) -> None:
+        """Add a statement with its reasons."""
+        self._stated.append(list(found))
+        if len(self._masks) <= _MOST:
+            self._masks |= found
+
+    def reasons(self, of: IntArray) -> Reasons | None:
+        """All of them."""
+        if len(self._masks) > _MOST:
+            return None
+        texts = tuple(self._masks)
+        holds = np.zeros((len(self._stated), len(texts)), dtype=np.bool_)
+        at = {text: number for number, text in enumerate(texts)}
+        for row, some in enumerate(self._stated):
+            holds[row, [at[text] for text in some]] = True
+        masks = np.array(list(self._masks.values()), dtype=np.bool_)
+        return Reasons(
+            of=of, holds=holds, texts=texts, masks=masks.reshape(len(texts), self._nodes)
+        )
+
+
+def _unmet(asked: Requirement) -> str:
+    """Words for nodes that do not meet a requirement."""
+    name = _name(asked)
+    if asked.key in NAMES and asked.operator == "In":
+        return f"are not {name}"
+    if asked.operator == "NotIn":
+        return f"have the label {name}"
+    if asked.operator == "DoesNotExist":
+        return f"have the label {asked.key}"
+    return f"lack the label {name}"
+
+
+def _asked(one: Requirement) -> str:
+    """A requirement as it is met."""
+    if one.operator == "NotIn":
+        return f"not {_name(one)}"
+    return f"no {one.key}" if one.operator == "DoesNotExist" else _name(one)
+
+
+def _name(asked: Requirement) -> str:
+    """Label and values."""
+    if asked.operator in ("Exists", "DoesNotExist"):
+        return asked.key
+    if asked.operator in ("Gt", "Lt"):
+        return f"{asked.key} {'above' if asked.operator == 'Gt' else 'below'} {asked.values[0]}"
+    values = " or ".join(asked.values)
+    return values if asked.key in NAMES else f"{asked.key}={values}"
+
+
+def _written(taint: Taint) -> str:
+    """As ``kubectl taint`` writes it."""
+    return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+
+
+def shut_out_remark(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[Fact, ...]:
+    """A fact of the containers that may run on no node, with the reason of the first."""
+    if not found:
+        return ()
+    names = [ids[at] for at, _ in found]
+    return (remark("shut_out", len(found), "containers", names=names, why=found[0][1]),)

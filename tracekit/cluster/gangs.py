@@ -1,0 +1,158 @@
+"""Gangs: containers that are admitted together or not at all.
+
+A gang is what the source of a workload calls one. As an option of any replay it is a service's
+containers that were there from the start: they arrive together, at the earliest of their times.
+Either way none runs before there is room for as many as the gang needs, by default all of them.
+Source of the rule: scheduler-plugins 903da7df pkg/coscheduling (PodGroup with minMember); here the
+permit phase takes no time, as nothing else happens between two members of a gang.
+"""
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.workload import UNKNOWN, Workload
+
+
+def with_gangs(load: Workload) -> Workload:
+    """The workload with a gang for each service of which several containers are exchangeable.
+
+    Where the source has gangs of its own they stay; containers of no known service are in none.
+
+    Raises
+    ------
+    TracekitError
+        Where that makes no gang at all.
+    """
+    if load.gang is not None:
+        return load
+    known = np.array(load.services) != UNKNOWN
+    _, service = np.unique(np.array(load.services), return_inverse=True)
+    free = known & (False if load.exchangeable is None else load.exchangeable)
+    members = np.bincount(service[free], minlength=int(service.max(initial=0)) + 1)
+    gang = np.where(free & (members[service] > 1), service, -1)
+    if not (gang >= 0).any():
+        why = (
+            "has no service with several containers that were there from the start, stay for the"
+            " span of arrivals and are placed anew"
+        )
+        raise TracekitError(
+            f"workload '{load.name}' {why if known.any() else 'states no service'}:"
+            " --gang has nothing to make gangs of",
+            hint="leave --gang out; gangs that the source records are held without it",
+        )
+    arrival, order = _gathered(load.arrival_ms, gang)
+    return in_order_of(dataclasses.replace(load, gang=gang), order, arrival)
+
+
+def enough_of(load: Workload, members: IntArray) -> int:
+    """How many of a gang must run at once for any to run: as many as it states.
+
+    Of one that states none it is as many as are ever there together: who replaces another that has
+    ended is not waited for, nor are those that left before it began.
+    """
+    stated = 0 if load.gang_minimum is None else int(load.gang_minimum[members[0]])
+    return stated or most_together(load.arrival_ms[members], load.departure_ms[members])
+
+
+def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
+    """How many of these containers are there at one time, at most; each shape (containers,)."""
+    arrival, departure = np.sort(arrival_ms), np.sort(departure_ms)
+    # who departs as another arrives was there before it
+    gone = np.searchsorted(departure, arrival, side="right")
+    return int((np.arange(1, len(arrival) + 1) - gone).max(initial=0))
+
+
+def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
+    """The workload in another order; gangs that arrived at one time do so again, at the earliest.
+
+    Parameters
+    ----------
+    arrival_ms : int64, shape (containers,)
+        New times of arrival, in the order that the workload has now.
+    """
+    again = in_order_of(load, order, arrival_ms)
+    if again.gang is None or load.gang is None:
+        return again
+    split = spread_gangs(load.gang, load.arrival_ms)
+    gathered = np.where(np.isin(again.gang, split), -1, again.gang)
+    arrival, order = _gathered(again.arrival_ms, gathered)
+    return in_order_of(again, order, arrival)
+
+
+def spread_gangs(gang: IntArray, arrival_ms: IntArray) -> IntArray:
+    """The gangs whose members do not all arrive at one time, ascending."""
+    members = np.flatnonzero(gang >= 0)
+    pairs = np.unique(np.stack([gang[members], arrival_ms[members]], axis=1), axis=0)
+    found, times = np.unique(pairs[:, 0], return_counts=True)
+    return np.asarray(found[times > 1])
+
+
+def _gathered(arrival_ms: IntArray, gang: IntArray) -> tuple[IntArray, IntArray]:
+    """Times of arrival with each gang at its earliest, and the order with gangs in one piece."""
+    first = np.full(int(gang.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    members = np.flatnonzero(gang >= 0)
+    np.minimum.at(first, gang[members], arrival_ms[members])
+    arrival = arrival_ms.copy()
+    arrival[members] = first[gang[members]]
+    return arrival, np.lexsort((np.arange(len(gang)), gang, arrival))
+
+
+def in_order_of(
+    load: Workload,
+    order: IntArray,
+    arrival_ms: IntArray,
+    container_ids: tuple[str, ...] | None = None,
+) -> Workload:
+    """The workload with its containers in another order; the matrix of usage stays as it is.
+
+    Parameters
+    ----------
+    order : int64, shape (positions,)
+        Some containers may be left out, or be there several times under ``container_ids``.
+    arrival_ms : int64, shape (containers,)
+        New times of arrival, in the order that the workload has now.
+    """
+    return dataclasses.replace(
+        load,
+        container_ids=container_ids or tuple(load.container_ids[at] for at in order),
+        services=tuple(load.services[at] for at in order),
+        recorded_node=load.recorded_node[order],
+        arrival_ms=arrival_ms[order],
+        departure_ms=load.departure_ms[order],
+        request=load.request[order],
+        nonzero_request=load.nonzero_request[order],
+        limit=load.limit[order],
+        usage_column=order if load.usage_column is None else load.usage_column[order],
+        constraints=None if load.constraints is None else load.constraints.taken(order),
+        calls=None
+        if load.calls is None
+        else dataclasses.replace(load.calls, kind=load.calls.kind[order]),
+        doubt=None
+        if load.doubt is None
+        else dataclasses.replace(load.doubt, group=load.doubt.group[order]),
+        exchangeable=None if load.exchangeable is None else load.exchangeable[order],
+        gang=_taken(load.gang, order),
+        gang_minimum=_taken(load.gang_minimum, order),
+        pinned=_taken(load.pinned, order),
+        daemon=None if load.daemon is None else load.daemon[order],
+        priority=_taken(load.priority, order),
+        budgets=None if load.budgets is None else load.budgets.taken(order),
+        written=None if load.written is None else load.written.taken(order),
+        evicts_nobody=None if load.evicts_nobody is None else load.evicts_nobody[order],
+        never_evicted=None if load.never_evicted is None else load.never_evicted[order],
+    )
+
+
+def _taken(values: IntArray | None, order: IntArray) -> IntArray | None:
+    return None if values is None else values[order]
+
+
+def runs(gang: IntArray) -> list[tuple[int, int]]:
+    """Stretches of one gang, or of containers without any: first, and one after the last."""
+    cuts = np.flatnonzero(np.diff(gang)) + 1
+    edges = [0, *cuts.tolist(), len(gang)]
+    return [(start, end) for start, end in itertools.pairwise(edges) if end > start]

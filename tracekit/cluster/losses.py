@@ -1,0 +1,195 @@
+"""Nodes that are lost at a time: ``--assume lost=3@2h``, by name, by rack or zone, or drawn.
+
+What ran on such a node is evicted and waits for another; the node takes nothing any more, and its
+own background use and daemons are gone with it. Production lost no nodes, so it has no row then.
+"""
+
+import dataclasses
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
+from tracekit.cluster.domains import KINDS
+from tracekit.cluster.gangs import in_order_of
+from tracekit.cluster.node_times import Losses
+from tracekit.cluster.workload import Workload
+
+_UNITS = {
+    "ms": 1,
+    "s": MS_PER_S,
+    "m": MS_PER_MINUTE,
+    "min": MS_PER_MINUTE,
+    "h": MS_PER_HOUR,
+    "d": MS_PER_DAY,
+}
+
+
+def span_ms(text: str, *, whole: int, what: str) -> int:
+    """A span in milliseconds; a number without a unit is such already.
+
+    Parameters
+    ----------
+    whole : int
+        What a percentage is of, in milliseconds.
+    what : str
+        Where the text stands, for the error.
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|m|h|d|%)?\s*", text)
+    if not found:
+        raise TracekitError(
+            f"'{text.strip()}' in {what} is no span of time", hint="for example 90s, 30m, 2h, 50%"
+        )
+    number, unit = float(found[1]), found[2] or "ms"
+    return round(number * whole / 100) if unit == "%" else round(number * _UNITS[unit])
+
+
+_FORM = "write WHAT@TIME, for example lost=3@2h, lost=zone:b@50%, lost=node-7@90m, commas between"
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """A loss: the lost thing as it is written, and the time after the beginning."""
+
+    what: str
+    after_ms: int
+
+
+def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload:
+    """The workload with nodes lost; a count is drawn from the nodes that are left then.
+
+    Parameters
+    ----------
+    text : str
+        ``WHAT@TIME`` with commas between: WHAT is a node's name, ``rack:``, ``domain:`` or
+        ``zone:`` and a name, or a number of nodes; TIME is after the beginning, with a unit or as
+        a percentage of the whole.
+
+    Raises
+    ------
+    TracekitError
+        For a text of another form, a node or domain that is not there, or a time beyond the end.
+    """
+    gone: dict[int, int] = {}
+    drawn: list[int] = []
+    for loss in sorted(_parsed(load, text), key=lambda one: one.after_ms):
+        when = int(load.times_ms[0]) + loss.after_ms
+        some, by_seed = _nodes(load, loss.what, {*gone, *_left_by(load, when)}, rng)
+        drawn += some if by_seed else []
+        for node in some:
+            gone.setdefault(node, when)
+    if len(gone) == load.nodes:
+        raise TracekitError(f"lost={text} takes all {load.nodes} nodes", hint="leave some")
+    made = without(load, gone, assumed=True)
+    assert made.losses is not None  # noqa: S101 - as some node is gone
+    return dataclasses.replace(
+        made,
+        losses=dataclasses.replace(made.losses, drawn=np.isin(made.losses.node, drawn)),
+        recorded_node=np.full_like(made.recorded_node, -1),
+        assumptions={**made.assumptions, "lost": text},
+        facts={**made.facts, "nodes_lost": len(gone)},
+    )
+
+
+def _left_by(load: Workload, when_ms: int) -> list[int]:
+    """Nodes that have left by then as production had it."""
+    if load.losses is None:
+        return []
+    return [int(node) for node in load.losses.node[load.losses.time_ms <= when_ms]]
+
+
+def _parsed(load: Workload, text: str) -> list[_Loss]:
+    whole = int(load.times_ms[-1] - load.times_ms[0]) + load.step_ms
+    found = []
+    for part in text.split(","):
+        what, at, when = part.strip().rpartition("@")
+        if not at or not what.strip():
+            raise TracekitError(f"'{part}' in lost={text} is no loss", hint=_FORM)
+        after = span_ms(when, whole=whole, what=f"lost={text}")
+        if not 0 <= after < whole:
+            raise TracekitError(
+                f"lost={text} is {after:,} ms after the beginning, the replay lasts {whole:,} ms"
+            )
+        found.append(_Loss(what.strip(), after))
+    return found
+
+
+def _nodes(
+    load: Workload, what: str, gone: Collection[int], rng: np.random.Generator
+) -> tuple[list[int], bool]:
+    """Positions of the nodes that are meant, and whether they were drawn."""
+    if what in load.node_ids:
+        return [load.node_ids.index(what)], False
+    kind, colon, name = what.partition(":")
+    if colon and kind in KINDS:
+        none = np.empty(0, np.int64)
+        found = none if load.domains is None else load.domains.named(kind, name)
+        if not len(found):
+            raise TracekitError(f"no node of '{load.name}' is in {kind} '{name}'", hint=_FORM)
+        return [int(node) for node in found], False
+    if not re.fullmatch(r"[1-9][0-9]*", what):
+        raise TracekitError(f"'{load.name}' has no node '{what}'", hint=_FORM)
+    left = [node for node in range(load.nodes) if node not in gone]
+    if int(what) >= len(left):
+        raise TracekitError(
+            f"{what} nodes cannot be lost of the {len(left)} that are there", hint="leave some"
+        )
+    return [int(node) for node in np.sort(rng.choice(left, int(what), replace=False))], True
+
+
+def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
+    """The workload less what belongs to nodes from when they are gone.
+
+    Parameters
+    ----------
+    gone : mapping of int to int
+        Positions of nodes, with when. One that goes anyway goes at the earlier time.
+    assumed : bool
+        Whether they are there in production.
+    """
+    lost_ms: IntArray = np.full(load.nodes + 1, np.iinfo(np.int64).max)
+    asked: BoolArray = np.zeros(load.nodes, np.bool_)
+    asked[list(gone)] = assumed
+    if load.losses is not None:
+        lost_ms[load.losses.node] = load.losses.time_ms
+        asked[load.losses.recorded] = False
+    for node, when in gone.items():
+        lost_ms[node] = min(lost_ms[node], when)
+    losses = _in_order(lost_ms[:-1], asked)
+    leaves, returns = (
+        None if some is None else some.of(some.time_ms < lost_ms[some.node])
+        for some in (load.leaves, load.returns)
+    )
+    background = np.array(load.background)
+    for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
+        background[:, load.times_ms >= when, node] = 0.0
+    pinned, departure = load.pinned, load.departure_ms
+    stays: BoolArray = np.ones(load.containers, dtype=np.bool_)
+    if pinned is not None:
+        late = load.arrival_ms >= lost_ms[pinned]
+        daemon = np.zeros(load.containers, np.bool_) if load.daemon is None else load.daemon
+        stays = ~(late & daemon)
+        ends: IntArray = np.where(daemon, lost_ms[pinned], np.iinfo(np.int64).max)
+        departure = np.where(stays, np.minimum(departure, ends), departure)
+        pinned = np.where(late, -1, pinned)
+    made = dataclasses.replace(
+        load,
+        background=background,
+        pinned=pinned,
+        departure_ms=departure,
+        losses=losses,
+        leaves=leaves,
+        returns=returns,
+    )
+    return made if stays.all() else in_order_of(made, np.flatnonzero(stays), made.arrival_ms)
+
+
+def _in_order(lost_ms: IntArray, asked: BoolArray) -> Losses:
+    """Nodes that are lost at some time, shape (nodes,), in the order of their times."""
+    gone = np.flatnonzero(lost_ms < np.iinfo(np.int64).max)
+    order = gone[np.argsort(lost_ms[gone], kind="stable")]
+    return Losses(node=order, time_ms=lost_ms[order], assumed=asked[order])

@@ -1,0 +1,123 @@
+"""What the numbers of a workload rest on, and the facts that a reader must know of it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.facts import Fact, remark
+from tracekit.base.words import counted
+from tracekit.cluster.resources import short_names
+from tracekit.store import Store
+from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
+
+#: Containers that are in no step, and their part of the containers' time, in percent.
+BETWEEN, BETWEEN_PERCENT = "containers_between_samples", "container_time_between_samples_percent"
+#: Nodes that are lost on the way, by assumption.
+LOST = "nodes_lost"
+
+
+ASSUMED = "assumed"
+#: Of a file of the user's own, or by ``tracekit requests``.
+CHOSEN = "chosen"
+#: Recorded, and not replayed, for an assumption says so: this and the assumption.
+SET_ASIDE = "recorded, but set aside by"
+
+
+def set_aside(by: str) -> str:
+    """How a quantity is known that stands in the files and that an assumption does not read."""
+    return f"{SET_ASIDE} {by}"
+
+
+def rests_on(store: Store, *needed: str) -> dict[str, str]:
+    """The quantities of a store; those that are needed and absent are assumed."""
+    return {
+        name: ASSUMED if kind == ABSENT and name in needed else kind
+        for name, kind in quantities(store).items()
+    }
+
+
+def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
+    """The origin of requests: the least certain of all resources, and that of each."""
+    return _each("requests", rests)
+
+
+def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
+    """The origin of nodes' sizes, likewise."""
+    return _each("node sizes", rests)
+
+
+def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
+    """The origin of reserved amounts; empty where nothing is reserved."""
+    return (
+        {}
+        if reserved is None
+        else {"what is kept free for use that no container explains": INFERRED}
+    )
+
+
+def use_rests_on(unknown: BoolArray) -> dict[str, str]:
+    """Whose use is assumed, where that of others is recorded.
+
+    Parameters
+    ----------
+    unknown : bool, shape (2, containers)
+        Whose use of CPU, and of memory, is not recorded.
+    """
+    silent, containers = unknown.all(axis=0), unknown.shape[1]
+    if silent.all():
+        return {"use of containers": ASSUMED}
+    counts = {
+        "use": int(silent.sum()),
+        "CPU use": int((unknown[0] & ~silent).sum()),
+        "memory use": int((unknown[1] & ~silent).sum()),
+    }
+    return {
+        f"{what} of {count:,} of {counted(containers, 'container')}": ASSUMED
+        for what, count in counts.items()
+        if count
+    }
+
+
+def in_words(resources: Sequence[str]) -> str:
+    """Resources in a sentence: disk and network."""
+    names = [name.removesuffix("_milli").replace("_", " ") for name in short_names(resources)]
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
+
+
+def further_remark(used: Sequence[str]) -> tuple[Fact, ...]:
+    """A fact of the resources beyond CPU and memory whose use is recorded; none of none."""
+    return (remark("further_use", resources=in_words(used)),) if used else ()
+
+
+def unpriced_remark(prices: FloatArray | None) -> tuple[Fact, ...]:
+    """A fact where some nodes have a price and others none; NaN is one that is not known."""
+    lacking = 0 if prices is None else int(np.isnan(prices).sum())
+    if prices is None or not lacking:
+        return ()
+    return (remark("unpriced", lacking, "nodes", of=len(prices)),)
+
+
+def further_rests_on(
+    used: Sequence[str], lacking: Sequence[int], containers: int
+) -> dict[str, str]:
+    """What the use of these resources rests on.
+
+    Parameters
+    ----------
+    lacking : of how many containers each is not recorded, so that requests stand in
+    """
+    return {
+        **{f"use of {in_words([name])}": RECORDED for name in used},
+        **{
+            f"use of {in_words([name])} of {count:,} of {counted(containers, 'container')}": ASSUMED
+            for name, count in zip(used, lacking, strict=True)
+            if count
+        },
+    }
+
+
+def _each(quantity: str, rests: Mapping[str, str]) -> dict[str, str]:
+    order = (ASSUMED, CHOSEN, INFERRED, RECORDED)
+    whole = min(rests.values(), key=order.index)
+    return {quantity: whole, **{f"{quantity}: {name}": kind for name, kind in rests.items()}}

@@ -1,0 +1,236 @@
+"""Requests of containers as arrays, and an assumption's values laid over them."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.facts import Fact, remark
+from tracekit.cluster.doubt import SizeDoubt
+from tracekit.cluster.resources import BASE, CPU, MEMORY, rounded_up
+from tracekit.cluster.sized.amounts import Amounts, amounts_of
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.cluster.sized.tables import Sizes, sizes_of
+from tracekit.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The requests of containers, in some order of theirs.
+
+    Parameters
+    ----------
+    resources : tuple of str
+    request, limit : int64, shape (containers, resources)
+        A limit of 0 is none.
+    stated : bool, shape (containers, resources)
+        Where a request is known at all.
+    full : float64, shape (containers, 2)
+        What a fraction of use is of: millicores and bytes.
+    rests : mapping
+        What each resource's requests rest on: recorded, inferred or assumed.
+    facts : mapping
+        Counts worth knowing.
+    remarks : tuple of Fact
+        What must be known of where requests come from.
+    doubt : SizeDoubt, optional
+        How far inferred sizes may be off; None where no size is inferred.
+    """
+
+    resources: tuple[str, ...]
+    request: IntArray
+    limit: IntArray
+    stated: BoolArray
+    full: FloatArray
+    rests: Mapping[str, str]
+    facts: Mapping[str, int] = field(default_factory=dict)
+    doubt: SizeDoubt | None = None
+    remarks: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestsTold:
+    """An assumption's values for containers, in the same order; NaN where it has none.
+
+    Parameters
+    ----------
+    request, limit : float64, shape (containers, resources)
+    whole : bool
+        Whether fractions of use are of what is told here: of the limit, else of the request.
+    rests : str
+        What the told amounts rest on.
+    """
+
+    resources: tuple[str, ...]
+    request: FloatArray
+    limit: FloatArray
+    whole: bool
+    rests: str
+    facts: Mapping[str, int] = field(default_factory=dict)
+    doubt: SizeDoubt | None = None
+    remarks: tuple[Fact, ...] = ()
+
+
+def uniform(
+    containers: int, request: IntArray, limit_factor: float, resources: Sequence[str] = BASE
+) -> Asked:
+    """One request for all, of which fractions of use are."""
+    requests = np.tile(request, (containers, 1))
+    return Asked(
+        resources=tuple(resources),
+        request=requests,
+        limit=raised(requests, limit_factor),
+        stated=np.ones(requests.shape, dtype=np.bool_),
+        full=requests.astype(np.float64),
+        rests=dict.fromkeys(resources, "assumed"),
+    )
+
+
+def raised(request: IntArray, limit_factor: float) -> IntArray:
+    """Limits that are not stated."""
+    return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
+
+
+def overlaid(asked: Asked, told: RequestsTold, limit_factor: float) -> Asked:
+    """The requests with an assumption's values in place; the others stay.
+
+    A container that is told a request and no limit has the limit that ``limit_factor`` gives.
+    Resources that ``asked`` does not have are added after its own.
+    """
+    resources = (
+        *asked.resources,
+        *(name for name in told.resources if name not in asked.resources),
+    )
+    wide = _widened(asked, resources)
+    at = [resources.index(name) for name in told.resources]
+    request, limit = wide.request.copy(), wide.limit.copy()
+    full, stated = wide.full.copy(), wide.stated.copy()
+    rests = dict(wide.rests)
+    for source, target in enumerate(at):
+        amount, most = told.request[:, source], told.limit[:, source]
+        known = ~np.isnan(amount)
+        whole = np.maximum(rounded_up(np.where(known, amount, 0)), 0).astype(np.int64)
+        capped = np.where(np.isnan(most), raised(whole, limit_factor), np.nan_to_num(np.ceil(most)))
+        request[known, target], stated[known, target] = whole[known], True
+        limit[known, target] = capped[known]
+        if told.whole and target < len(BASE):
+            full[known, target] = np.where(np.isnan(most), amount, most)[known]
+        if known.any():
+            rests[resources[target]] = told.rests
+    return dataclasses.replace(
+        wide,
+        request=request,
+        limit=limit,
+        stated=stated,
+        full=full,
+        rests=rests,
+        facts={**asked.facts, **told.facts},
+        doubt=told.doubt,
+        remarks=(*asked.remarks, *told.remarks),
+    )
+
+
+def of_nodes(asked: Asked, resources: tuple[str, ...]) -> Asked:
+    """The requests of what nodes have; those of further resources are left out, and told.
+
+    Parameters
+    ----------
+    resources : tuple of str
+        What nodes have: the first of ``asked``.
+    """
+    absent = asked.resources[len(resources) :]
+    if not absent:
+        return asked
+    own = slice(0, len(resources))
+    return dataclasses.replace(
+        asked,
+        resources=resources,
+        request=asked.request[:, own],
+        limit=asked.limit[:, own],
+        stated=asked.stated[:, own],
+        rests={name: how for name, how in asked.rests.items() if name not in absent},
+        remarks=(*asked.remarks, remark("requests_of_no_node", resources=", ".join(absent))),
+    )
+
+
+def _widened(asked: Asked, resources: tuple[str, ...]) -> Asked:
+    more = len(resources) - len(asked.resources)
+    if not more:
+        return asked
+    none = np.zeros((len(asked.request), more), dtype=np.int64)
+    return dataclasses.replace(
+        asked,
+        resources=resources,
+        request=np.hstack([asked.request, none]),
+        limit=np.hstack([asked.limit, none]),
+        stated=np.hstack([asked.stated, none.astype(np.bool_)]),
+    )
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The store's records of these nodes and of the containers that it lists.
+
+    Parameters
+    ----------
+    found : Sizes
+        The tables themselves.
+    amounts : Amounts
+        Capacities in the order of the nodes, requests in that of ``found.containers``.
+    """
+
+    found: Sizes
+    amounts: Amounts
+
+    def rows(self, container_ids: Sequence[str]) -> IntArray:
+        """The row of each container among those listed, -1 for one that is not."""
+        listed = self.found.containers.select("container").with_row_index("row")
+        asked = pl.DataFrame({"container": list(container_ids)})
+        found = asked.join(listed, on="container", how="left", maintain_order="left")["row"]
+        return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy())
+
+    def asked(self, container_ids: Sequence[str], plain: Asked) -> Asked:
+        """The requests of containers; one without any record has that of ``plain``.
+
+        Fractions of use are of the limit, where none is recorded of the request.
+        """
+        rows = self.rows(container_ids)
+        told, base = rows >= 0, slice(0, len(BASE))
+        request, limit = self.amounts.request[rows].copy(), self.amounts.limit[rows].copy()
+        stated = self.amounts.stated[rows] & told[:, None]
+        full = np.where(limit[:, base] > 0, limit[:, base], request[:, base]).astype(np.float64)
+        unknown = ~(told[:, None] & (full > 0))
+        full[unknown] = plain.full[unknown]
+        missing = ~stated[:, base] & unknown
+        for source, target in ((plain.request, request), (plain.limit, limit)):
+            target[:, base][missing] = source[missing]
+            target[~told, len(BASE) :] = 0
+        stated[:, base] |= missing
+        rests = dict.fromkeys(self.amounts.resources, "recorded")
+        for column, name in enumerate((CPU, MEMORY)):
+            if missing[:, column].all():
+                rests[name] = "assumed"
+        return Asked(
+            resources=self.amounts.resources,
+            request=request,
+            limit=limit,
+            stated=stated,
+            full=full,
+            rests=rests,
+            facts={"containers_with_assumed_request": int(missing.any(axis=1).sum())},
+        )
+
+
+def recorded_sizes(store: Store, nodes: Sequence[str], assumptions: SizedAssumptions) -> Recorded:
+    """The recorded sizes of nodes in their order, and of all containers that are listed.
+
+    Raises
+    ------
+    TracekitError
+        When the tables contradict each other.
+    """
+    found = sizes_of(store)
+    return Recorded(found, amounts_of(found, nodes, assumptions))

@@ -1,0 +1,299 @@
+"""The assumption ``requests`` put to work: on the containers of a trace, or on a workload."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from tracekit.analysis.callgraph.export import NEED_AT_FULL_USE
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.files.result_folder import MANIFEST, check_sound
+from tracekit.base.opened import read_text
+from tracekit.base.study import STUDY_FOLDER, read_study
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.provenance import CHOSEN, requests_rest_on
+from tracekit.cluster.request_choice import Choice, choice_of
+from tracekit.cluster.requests.asked import Asked, RequestsTold, of_nodes, overlaid, uniform
+from tracekit.cluster.requests.inferred import inferred
+from tracekit.cluster.requests.reserved import Fixed, fixed_of
+from tracekit.cluster.requests.table import listed
+from tracekit.cluster.resources import BASE
+from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
+from tracekit.store import Store
+
+# Requests that ``tracekit requests`` chose, out of its result folder. The simulation counts a
+# container at full use as so many cores and GB (``NEED_AT_FULL_USE``), however large it is; what
+# it chose is a part of that, and the same part of the container's own size here. A container has
+# the largest limit that it was ever given. One that was not in the simulation has the median of
+# its service's, and where none of its service was, what it has otherwise. Where ``size`` went by
+# recorded use, it recommends cores and bytes for each service, and a container requests what is
+# recommended for its service; one of a service without any keeps what it has.
+
+#: The study of ``size`` by recorded use, its frame, the policy that changes nothing there, and what
+#: names the policy to follow.
+REQUESTS_STUDY, SERVICES, NOW, SUBJECT = "requests_to_change", "services", "now", "subject"
+_SCHEMA = "tracekit/size/"
+_LIMITS = "limits.parquet"
+
+
+def chosen(
+    choice: Choice,
+    store: Store,
+    container_ids: Sequence[str],
+    services: Sequence[str],
+    full: FloatArray,
+) -> RequestsTold:
+    """The requests that ``size`` chose for these containers; the limit is the request.
+
+    Parameters
+    ----------
+    full : float64, shape (containers, 2)
+        Each container's own size.
+
+    Raises
+    ------
+    TracekitError
+        For a folder that is no sizing run or one without limits, a policy that is not in it, and
+        several policies of which none is named.
+    """
+    assert choice.place is not None  # noqa: S101 - sized has a folder
+    if STUDY_FOLDER.holds(choice.place):
+        return _recommended(
+            choice.place, choice.policy, container_ids, services, fixed_of(store, container_ids)
+        )
+    limits = _limits(choice.place, choice.policy)
+    shares = limits.group_by("container").agg(
+        pl.col("limit_cores", "limit_gb").max() / NEED_AT_FULL_USE
+    )
+    rows = pl.DataFrame({"container": list(container_ids), "service": list(services)})
+    found = rows.join(shares, on="container", how="left", maintain_order="left")
+    columns = ("limit_cores", "limit_gb")
+    own = int(found["limit_cores"].is_not_null().sum())
+    if not own:
+        raise _sizes_none(choice.place)
+    found = found.with_columns(
+        pl.coalesce(name, pl.col(name).median().over("service")) for name in columns
+    )
+    share = found.select(columns).to_numpy().astype(np.float64)
+    amounts = share * full
+    return RequestsTold(
+        resources=BASE,
+        request=amounts,
+        limit=amounts,
+        whole=False,
+        rests=CHOSEN,
+        facts={
+            "containers_sized": own,
+            "containers_sized_like_their_service": int((~np.isnan(share[:, 0])).sum()) - own,
+        },
+    )
+
+
+def _recommended(
+    folder: Path,
+    policy: str | None,
+    container_ids: Sequence[str],
+    services: Sequence[str],
+    fixed: Fixed,
+) -> RequestsTold:
+    """The requests that a study recommends, by its own choice of policy if none is named.
+
+    What init containers and overhead keep of a request comes with it.
+    """
+    study = read_study(folder)
+    if study.name != REQUESTS_STUDY:
+        raise _no_result(folder)
+    name = policy or str(study.about[SUBJECT])
+    rows = study.frames[SERVICES]
+    _check_policy(name, rows["policy"].unique(maintain_order=True).to_list(), folder)
+    told = rows.filter(policy=name).pivot("resource", index="service", values="recommended")
+    asked = pl.DataFrame({"service": list(services), "container": list(container_ids)})
+    own = pl.when(pl.col("service") == UNKNOWN).then("container").otherwise("service")
+    found = asked.select(service=own).join(told, on="service", how="left", maintain_order="left")
+    amounts = found.select(pl.col("cpu") * MILLI_PER_CORE, "memory").to_numpy().astype(np.float64)
+    known = int((~np.isnan(amounts)).any(axis=1).sum())
+    if not known:
+        raise _sizes_none(folder)
+    return RequestsTold(
+        resources=BASE,
+        request=fixed.reserved(amounts),
+        limit=np.full(amounts.shape, np.nan),
+        whole=False,
+        rests=CHOSEN,
+        facts={"containers_sized": known},
+    )
+
+
+def _limits(folder: Path, policy: str | None) -> pl.DataFrame:
+    """The limits of the one policy that is meant."""
+    try:
+        schema = str(json.loads(read_text(folder / MANIFEST))["schema"])
+    except (OSError, ValueError, KeyError, TypeError):
+        schema = ""
+    if not schema.startswith(_SCHEMA):
+        raise _no_result(folder)
+    if not (folder / _LIMITS).is_file():
+        raise TracekitError(
+            f"{folder} holds no {_LIMITS}", hint="it is of an earlier tracekit: size anew"
+        )
+    check_sound(folder)
+    limits = pl.read_parquet(folder / _LIMITS)
+    known = limits["policy"].unique(maintain_order=True).to_list()
+    if policy is None and len(known) > 1:
+        raise TracekitError(
+            f"requests=sized: {folder} holds {len(known)} policies: {', '.join(known)}",
+            hint=f"name one: requests=sized:{folder}:{known[0]}",
+        )
+    _check_policy(policy or known[0], known, folder)
+    return limits.filter(pl.col("policy") == (policy or known[0]))
+
+
+def _check_policy(policy: str, known: Sequence[str], folder: Path) -> None:
+    if policy not in known:
+        close = nearest(policy, known)
+        raise TracekitError(
+            f"policy '{policy}' is not in {folder}; it has {', '.join(known)}",
+            hint=f"did you mean '{close}'?" if close else None,
+        )
+
+
+def _no_result(folder: Path) -> TracekitError:
+    return TracekitError(
+        f"requests=sized:{folder} is no result of tracekit requests",
+        hint="tracekit requests STORE --out DIR, then requests=sized:DIR",
+    )
+
+
+def _sizes_none(folder: Path) -> TracekitError:
+    return TracekitError(
+        f"requests=sized: {folder} sizes none of these containers",
+        hint="size the same store: tracekit requests STORE --out DIR",
+    )
+
+
+class WithRequests(Protocol):
+    """Assumptions that say where requests come from."""
+
+    @property
+    def requests(self) -> str:
+        """The choice, as text."""
+
+    @property
+    def request_cpu_cores(self) -> float:
+        """CPU of one size for all."""
+
+    @property
+    def request_memory_bytes(self) -> int:
+        """Memory of one size for all."""
+
+    @property
+    def limit_factor(self) -> float:
+        """Limit over request."""
+
+
+def request_of(assumptions: WithRequests) -> IntArray:
+    """The one size for all: millicores and bytes."""
+    return np.array(
+        [round(assumptions.request_cpu_cores * MILLI_PER_CORE), assumptions.request_memory_bytes],
+        dtype=np.int64,
+    )
+
+
+def laid_over(
+    choice: Choice,
+    asked: Asked,
+    store: Store,
+    *,
+    container_ids: Sequence[str],
+    services: Sequence[str],
+    capacity: IntArray,
+    limit_factor: float,
+    of_use: bool,
+) -> Asked:
+    """The requests of containers after the choice.
+
+    Parameters
+    ----------
+    asked : Asked
+        What they ask for otherwise.
+    container_ids, services : in the order of ``asked``
+    of_use : bool
+        Whether nothing but this choice says what use is a fraction of.
+
+    Raises
+    ------
+    TracekitError
+        When the choice says nothing, or nonsense.
+    """
+    told: RequestsTold
+    if choice.kind == "inferred":
+        told = inferred(store, services, capacity, limit_factor, of_use=of_use)
+    elif choice.kind == "sized":
+        told = chosen(choice, store, container_ids, services, asked.full)
+    elif choice.kind == "file":
+        told = listed(choice, container_ids, services, whole=of_use)
+    else:
+        return asked
+    return overlaid(asked, told, limit_factor)
+
+
+def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Workload:
+    """A workload of recorded sizes and use with the requests that the assumptions choose.
+
+    Its use stays what was recorded, whatever is asked for.
+
+    Raises
+    ------
+    TracekitError
+        When the choice says nothing, or nonsense.
+    """
+    choice = choice_of(assumptions.requests, recorded=True)
+    if choice.kind == "recorded":
+        return load
+    asked = _asked(load, choice, assumptions)
+    asked = laid_over(
+        choice,
+        asked,
+        store,
+        container_ids=load.container_ids,
+        services=load.services,
+        capacity=load.capacity,
+        limit_factor=assumptions.limit_factor,
+        of_use=False,
+    )
+    asked = of_nodes(asked, load.resources)
+    return dataclasses.replace(
+        load,
+        request=asked.request,
+        nonzero_request=nonzero(asked.request, asked.stated, asked.resources),
+        limit=asked.limit,
+        doubt=asked.doubt,
+        quantities={**load.quantities, **requests_rest_on(asked.rests)},
+        facts={**load.facts, **asked.facts},
+        remarks=(*load.remarks, *asked.remarks),
+    )
+
+
+def _asked(load: Workload, choice: Choice, assumptions: WithRequests) -> Asked:
+    """The requests of a workload's containers before the choice."""
+    request, limit = load.request.copy(), load.limit.copy()
+    rests = dict.fromkeys(load.resources, "recorded")
+    if choice.kind == "uniform":
+        plain = uniform(load.containers, request_of(assumptions), assumptions.limit_factor)
+        free = slice(None) if load.daemon is None else ~load.daemon
+        request[free, : len(BASE)] = plain.request[free]
+        limit[free, : len(BASE)] = plain.limit[free]
+        rests |= plain.rests
+    return Asked(
+        resources=load.resources,
+        request=request,
+        limit=limit,
+        stated=load.nonzero_request == request,
+        full=request[:, : len(BASE)].astype(np.float64),
+        rests=rests,
+    )

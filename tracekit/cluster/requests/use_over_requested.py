@@ -1,0 +1,68 @@
+"""What containers use beside what they request, and whose requests differ between workloads."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray
+from tracekit.cluster.provenance import ASSUMED, CHOSEN
+from tracekit.cluster.resources import BASE
+from tracekit.cluster.workload import Workload
+from tracekit.store.quantities import ABSENT, RECORDED
+
+#: The resources of which use is recorded, in the order of ``BASE``, as facts and studies call them.
+MEASURED = ("cpu", "memory")
+
+
+def use_over_requested(load: Workload) -> Mapping[str, float]:
+    """Mean use of containers over what they request, by resource.
+
+    Both are summed over the settled steps and the containers that are there then, daemons too, and
+    only where use is recorded. A container that requests nothing counts with its use.
+
+    Returns
+    -------
+    mapping of str to float
+        ``cpu`` and ``memory``; left out where use is not recorded, or requests are neither recorded
+        nor recommended.
+    """
+    used, requested = np.zeros(len(BASE)), np.zeros(len(BASE))
+    settled = load.times_ms >= load.settled_ms
+    for step in np.flatnonzero(settled if settled.any() else ~settled).tolist():
+        there = np.flatnonzero(load.present(step))
+        column = load.columns_of(there)
+        values, request = load.usage[:, step, column], load.request[there, : len(BASE)].T
+        known = np.isfinite(values)
+        if load.use_recorded is not None:
+            known &= load.use_recorded[:, column]
+        used += np.where(known, values, 0.0).sum(axis=1, dtype=np.float64)
+        requested += np.where(known, request, 0).sum(axis=1, dtype=np.float64)
+    return {
+        name: float(used[at] / requested[at])
+        for at, name in enumerate(MEASURED)
+        if requested[at] > 0 and _is_judged(load, name, BASE[at])
+    }
+
+
+def _is_judged(load: Workload, name: str, column: str) -> bool:
+    """Whether both use and requests of a resource are of a record, or of a recommendation."""
+    known = load.quantities
+    use = {known.get(one, RECORDED) for one in ("use of containers", f"use of containers: {name}")}
+    requests = {known.get(one, RECORDED) for one in ("requests", f"requests: {column}")}
+    return not use & {ASSUMED, ABSENT} and requests <= {RECORDED, CHOSEN}
+
+
+def request_changes(before: Workload, after: Workload) -> BoolArray:
+    """Which containers restart: they run at the end, and request other amounts of CPU or memory.
+
+    A container that is not in both workloads is not counted.
+
+    Returns
+    -------
+    bool, shape (containers of ``before``,)
+    """
+    at = {name: row for row, name in enumerate(after.container_ids)}
+    rows = np.array([at.get(name, -1) for name in before.container_ids], dtype=np.int64)
+    own = slice(0, len(BASE))
+    differ = (before.request[:, own] != after.request[rows, own]).any(axis=1)
+    return np.asarray(differ & (rows >= 0) & before.present(len(before.times_ms) - 1))

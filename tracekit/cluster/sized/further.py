@@ -1,0 +1,151 @@
+"""Recorded use of resources beyond CPU and memory: which of it counts, and how much it is."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import Float32Array, IntArray
+from tracekit.base.facts import Fact, remark
+from tracekit.base.files.places import scan_parquet
+from tracekit.cluster.provenance import in_words
+from tracekit.cluster.resources import BASE, PODS
+from tracekit.cluster.series import hold
+from tracekit.cluster.sized.amounts import in_columns
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.cluster.sized.times import Lives
+from tracekit.cluster.sized.use import (
+    BACKGROUND,
+    CONTAINERS,
+    NODES,
+    Recorded,
+    positions_of,
+    row_groups,
+)
+from tracekit.store import Store
+
+_AMOUNT = ("resource", "amount", "unit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FurtherUse:
+    """Use of some further resources by some containers.
+
+    Parameters
+    ----------
+    used : tuple of int
+        Which columns of the workload's resources.
+    values : float32, shape (used, steps, those measured)
+    at : int64, shape (containers,)
+        Which of those measured each container is, -1 for none of them.
+    """
+
+    used: tuple[int, ...]
+    values: Float32Array
+    at: IntArray
+
+    def by_column(self, column: IntArray, columns: int) -> Float32Array | None:
+        """The values by the columns of usage, NaN elsewhere; None where there are none."""
+        if not self.used:
+            return None
+        found = np.full((*self.values.shape[:2], columns), np.nan, dtype=np.float32)
+        known = self.at >= 0
+        found[:, :, column[known]] = self.values[:, :, self.at[known]]
+        return found
+
+    def lacking(self) -> list[int]:
+        """Of how many containers each of them is not recorded."""
+        return [len(self.at) - int((~np.isnan(first)).sum()) for first in self.values[:, 0]]
+
+
+def columns_used(
+    store: Store, assumptions: SizedAssumptions, recorded: Recorded = CONTAINERS
+) -> dict[str, str]:
+    """The resources beyond CPU and memory whose use is recorded, and the column of each."""
+    files = store.stated_files(recorded.amounts)
+    if not files:
+        return {}
+    found = scan_parquet(*files).select("resource", "unit").unique().collect()
+    ours = found.filter(pl.col("resource").str.starts_with(recorded.prefix)).with_columns(
+        pl.col("resource").str.strip_prefix(recorded.prefix)
+    )
+    rows = in_columns(ours, assumptions, ()).sort("resource", "unit", nulls_last=True)
+    pairs = rows.select("resource", "column").iter_rows()
+    return {name: column for name, column in pairs if column not in (*BASE, PODS)}
+
+
+def further_use_of(
+    store: Store,
+    ids: pl.Series,
+    resources: Sequence[str],
+    life: Lives,
+    assumptions: SizedAssumptions,
+) -> FurtherUse:
+    """Use of those of ``resources`` that is recorded of these containers; gaps are held."""
+    recorded = set(columns_used(store, assumptions).values())
+    wanted = {name: at for at, name in enumerate(resources) if name in recorded}
+    spoken = np.zeros(len(ids), dtype=np.bool_)
+    samples = _Samples(store, ids, list(wanted), life, assumptions)
+    for _, _, at, _ in samples:
+        spoken[at] = True
+    place = np.where(spoken, np.cumsum(spoken) - 1, -1)
+    shape = (len(wanted), len(life.times_ms), int(spoken.sum()))
+    values = np.full(shape, np.nan, dtype=np.float32)
+    for of, step, at, amount in samples:
+        values[of, step, place[at]] = amount
+    hold(values)
+    some = np.asarray(~np.isnan(values).all(axis=(1, 2)))
+    return FurtherUse(
+        used=tuple(at for at, is_used in zip(wanted.values(), some, strict=True) if is_used),
+        values=np.ascontiguousarray(values[some]),
+        at=place,
+    )
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """The samples of these columns, a row group at a time: column, step, container, amount."""
+
+    store: Store
+    ids: pl.Series
+    columns: Sequence[str]
+    life: Lives
+    assumptions: SizedAssumptions
+
+    def __iter__(self) -> Iterator[tuple[IntArray, IntArray, IntArray, Float32Array]]:
+        if not self.columns:
+            return
+        times, position = self.life.times_ms, positions_of(self.store, CONTAINERS, self.ids)
+        of = {name: at for at, name in enumerate(self.columns)}
+        for rows in row_groups(
+            self.store, CONTAINERS.amounts, ("time_ms", "container_key", *_AMOUNT)
+        ):
+            amounts = in_columns(rows, self.assumptions, ("amount",))
+            amounts = amounts.filter(pl.col("column").is_in([*of])).drop_nulls("amount")
+            at = position[amounts["container_key"].to_numpy()]
+            step = (amounts["time_ms"].to_numpy() - times[0]) // self.life.step_ms
+            kept = (at >= 0) & (step >= 0) & (step < len(times))
+            column = amounts["column"].replace_strict(of, return_dtype=pl.Int64).to_numpy()
+            amount = amounts["amount"].to_numpy().astype(np.float32)
+            yield column[kept], step[kept], at[kept], amount[kept]
+
+
+def passed_over(
+    store: Store, assumptions: SizedAssumptions, resources: Sequence[str], used: Collection[int]
+) -> list[Fact]:
+    """What is recorded of the use of further resources and does not count."""
+    counted = {resources[at] for at in used}
+    recorded = columns_used(store, assumptions)
+    without = [name for name, column in recorded.items() if column not in resources]
+    beyond = {
+        column
+        for who in (NODES, BACKGROUND)
+        for column in columns_used(store, assumptions, who).values()
+        if column in counted
+    }
+    named = in_words([name for name in resources if name in beyond]) if beyond else ""
+    return [
+        *([remark("further_without_size", resources=", ".join(without))] if without else []),
+        *([remark("further_beyond_containers", resources=named)] if beyond else []),
+    ]

@@ -1,0 +1,131 @@
+"""Containers that are set aside: they never ran, or ask for more than any node has."""
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.facts import Fact, remark
+from tracekit.cluster.resources import amount_text
+from tracekit.cluster.sized.amounts import Amounts
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.cluster.sized.tables import Sizes
+from tracekit.cluster.sized.times import Lives
+from tracekit.store import Store, never_ran
+from tracekit.store.never_ran import gated, waits
+
+#: Where no node states these, what nodes have is an assumption.
+_STATED = ("cpu", "memory", "pods")
+#: Where this share waits, they are what is to be placed.
+_MANY = 0.5
+
+
+def without_waiting(
+    store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
+) -> tuple[Lives, tuple[Fact, ...], bool]:
+    """The lives without containers that waited in production throughout, and a fact of them.
+
+    The third says whether others that waited are to be placed. What production could not place is
+    load that production did not carry. A policy that places it instead of others, or leaves it
+    waiting too, would compare with nothing.
+    """
+    rows = found.containers[life.order]
+    who = rows.select(waits()).to_series().to_numpy()
+    if not who.any():
+        return life, (), False
+    says_so = never_ran.says_so(store)
+    if not _left_out(float(who.mean()), assumptions, says_so=says_so):
+        return life, (), says_so
+    waited = never_ran.waiting_fact("waiting_left_out", rows.filter(who), found.requests)
+    return life.taken(np.flatnonzero(~who)), (waited,), False
+
+
+def without_gated(found: Sizes, life: Lives) -> tuple[Lives, int]:
+    """The lives without those that no scheduler may place yet, and how many those are."""
+    who = found.containers[life.order].select(gated()).to_series().to_numpy()
+    return (life.taken(np.flatnonzero(~who)) if who.any() else life), int(who.sum())
+
+
+def to_place_remark(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[Fact, ...]:
+    """A fact of those of some containers that waited in production, and are to be placed."""
+    rows = rows.filter(waits())
+    return (never_ran.waiting_fact("waiting_placed", rows, requests),) if rows.height else ()
+
+
+def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> bool:
+    if assumptions.waiting != "auto":
+        return assumptions.waiting == "leave_out"
+    return says_so and assumptions.start == "empty" and share < _MANY
+
+
+def without_lacking(
+    store: Store, found: Sizes, life: Lives
+) -> tuple[Lives, tuple[tuple[int, str], ...]]:
+    """Lives without those who ask for what no node has, and which those are with what it is.
+
+    Kubernetes tells all that nodes have. Where a container with such a request ran all the same,
+    what nodes have of it is not recorded. All stay where nothing else would be left.
+    """
+    if not never_ran.says_so(store) or not found.nodes.height:
+        return life, ()
+    have = found.capacity.filter(pl.col("amount") > 0).select("resource").unique()
+    asked = found.requests.filter(pl.col("request") > 0).join(have, on="resource", how="anti")
+    who = asked.select("container", "resource").join(
+        found.containers.with_row_index("at").select("container", "at", "node"), on="container"
+    )
+    ran = who.drop_nulls("node")
+    who = who.join(ran, on="resource", how="anti").filter(~pl.col("resource").is_in(_STATED))
+    lacks = dict(who.select("at", "resource").sort("at", "resource", descending=True).rows())
+    kept = ~np.isin(life.order, list(lacks))
+    if kept.all() or not kept.any():
+        return life, ()
+    gone = sorted(int(at) for at in life.order[~kept])
+    return life.taken(np.flatnonzero(kept)), tuple((at, lacks[at]) for at in gone)
+
+
+def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
+    """Lives without the containers that fit on no node, even an empty one, and which those are.
+
+    Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
+    them stay where nothing else would be left, to be told why.
+    """
+    kept = fit_somewhere(amounts, life.order)
+    if kept.all() or not kept.any():
+        return life, ()
+    return life.taken(np.flatnonzero(kept)), tuple(life.order[~kept].tolist())
+
+
+def fit_somewhere(amounts: Amounts, order: IntArray) -> BoolArray:
+    """Which containers of an order, (containers,), fit on some node while that is empty."""
+    shapes, of = np.unique(amounts.request[order], axis=0, return_inverse=True)
+    fits = [(amounts.capacity >= shape).all(axis=1).any() for shape in shapes]
+    return np.array(fits, dtype=np.bool_)[of.reshape(-1)]
+
+
+def too_large_remark(
+    found: Sizes, amounts: Amounts, too_large: tuple[int, ...]
+) -> tuple[Fact, ...]:
+    """A fact of the containers that fit on no node, with what the first requests."""
+    if not too_large:
+        return ()
+    room, requested = amounts.capacity.max(axis=0), amounts.request[too_large[0]]
+    column = int(np.argmax(requested / np.maximum(room, 1)))
+    resource = amounts.resources[column]
+    return (
+        remark(
+            "too_large",
+            len(too_large),
+            "containers",
+            names=[found.containers["container"][at] for at in too_large],
+            request=amount_text(requested[column], resource),
+            most=amount_text(room[column], resource),
+        ),
+    )
+
+
+def lacking_remark(found: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[Fact, ...]:
+    """A fact of the containers that request what no node has."""
+    if not lacking:
+        return ()
+    names = [found.containers["container"][at] for at, _ in lacking]
+    resources = ", ".join(sorted({what for _, what in lacking}))
+    return (remark("lacking", len(lacking), "containers", names=names, resources=resources),)

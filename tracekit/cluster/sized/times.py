@@ -1,0 +1,286 @@
+"""When the replay begins and ends, and when each container comes and goes in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.constants import STEP_MS
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact, remark
+from tracekit.cluster.series import over_span, steps_between
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+
+#: Steps of a replay without recorded use, and as many more where jobs are short: of the time that
+#: containers are there, at most so many percent may fall between two.
+_STEPS, _UNSEEN_PERCENT = 288, 10
+#: Most steps of a replay whose step nobody set: a day of half-minutes.
+_MOST_STEPS = 2_880
+#: Steps that are replayed after the last arrival, where nothing else tells the end.
+_STEPS_AFTER = 10
+#: What is told where arrivals are not taken as they were recorded.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """When use was recorded: the first and the last time, and the usual step between samples."""
+
+    first_ms: int
+    last_ms: int
+    step_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lives:
+    """Containers in the order they arrive.
+
+    Parameters
+    ----------
+    times_ms : int64, shape (steps,)
+    order : int64, shape (containers,)
+        Row in the table of containers of the one that arrives first, second, ...
+    arrival_ms, departure_ms : int64, shape (containers,), in that order
+    there : bool, shape (containers,), in that order
+        Whether it was there at the beginning.
+    exchangeable : bool, shape (containers,), in that order
+        Whose arrival only an assumption gave it.
+    settled_ms : int
+        When all that was there at the beginning has arrived.
+    over : int
+        Containers left out because they had departed before the beginning.
+    assumed : bool
+        Whether the arrivals are not those that were recorded.
+    moment : bool
+        Whether nothing but a list of what runs at one moment tells when the replay begins.
+    remarks : tuple of Fact
+        What was assumed of them by default.
+    """
+
+    times_ms: IntArray
+    step_ms: int
+    order: IntArray
+    arrival_ms: IntArray
+    departure_ms: IntArray
+    there: BoolArray
+    exchangeable: BoolArray
+    settled_ms: int
+    over: int
+    assumed: bool = False
+    moment: bool = False
+    remarks: tuple[Fact, ...] = ()
+
+    @property
+    def begins_listed_ms(self) -> int | None:
+        """When the replay begins, where that stands for the moment of the list; else None."""
+        return int(self.times_ms[0]) if self.moment else None
+
+    def taken(self, some: IntArray) -> Lives:
+        """The lives at these positions alone."""
+        each = ("order", "arrival_ms", "departure_ms", "there", "exchangeable")
+        return dataclasses.replace(self, **{name: getattr(self, name)[some] for name in each})
+
+
+def lives(
+    containers: pl.DataFrame,
+    measured: Measured | None,
+    assumptions: SizedAssumptions,
+    rng: np.random.Generator,
+    nodes: Sequence[str],
+) -> Lives:
+    """Lives of containers, which come in order of arrival, on the axis of the replay.
+
+    ``nodes`` are those that are replayed; with ``start=observed`` who ran on one is there first.
+
+    The replay begins with the first sample of use, without use with the first arrival; it ends with
+    the latest of arrivals, departures and use. A list of running containers begins with the last
+    arrival: those who came before it are those who stayed, so that their number grows towards the
+    end whatever the cluster did.
+
+    Raises
+    ------
+    TracekitError
+        When there is no container, or none is left at the beginning.
+    """
+    recorded = _recorded(containers, measured, assumptions)
+    start = recorded.start_ms
+    rows = there_from(start, recorded.leaves_ms)
+    left = containers[rows]
+    arrival, leaves = recorded.arrival_ms[rows], recorded.leaves_ms[rows]
+    assumed = (assumptions.arrival_span_ms, assumptions.step_ms)
+    step_ms, times, span = axis_from(start, arrival, leaves, measured, assumed=assumed)
+    departure = np.where(np.isnan(leaves), int(times[-1]) + step_ms, leaves).astype(np.int64)
+    there, arrival = arrival <= start, np.maximum(arrival, start)
+    # a daemon is on its node before anything is placed there, as it is in a cluster
+    daemons = left["daemon"].fill_null(0).to_numpy() > 0
+    daemon = there & daemons
+    waiting = _waiting(np.flatnonzero(there & ~daemon), left["node"], assumptions, rng)
+    exchangeable = (assumptions.departures == "none") & ~daemons
+    settled = start
+    if assumptions.start == "empty" and len(waiting) > 1:
+        arrival, others = over_span(arrival, departure, waiting, start_ms=start, span_ms=span)
+        settled = int(arrival[waiting].max())
+        exchangeable |= others
+    if assumptions.start == "observed":
+        # who is on a node stays there, whoever else waits and with whatever priority
+        known = left["node"].is_in(nodes).fill_null(value=False).to_numpy()
+        arrival[there & ~known] = start + 1
+    departure = np.maximum(departure, arrival + 1)
+    first = np.concatenate([np.flatnonzero(daemon), waiting, np.flatnonzero(~there)])
+    order = first[np.argsort(arrival[first], kind="stable")]
+    return Lives(
+        times_ms=times,
+        step_ms=step_ms,
+        order=rows[order],
+        arrival_ms=arrival[order],
+        departure_ms=departure[order],
+        there=there[order],
+        exchangeable=exchangeable[order],
+        settled_ms=settled,
+        over=containers.height - len(rows),
+        assumed=recorded.assumed,
+        moment=recorded.moment,
+        remarks=(remark("from_the_beginning"),)
+        if recorded.assumed and assumptions.arrivals == "auto"
+        else (),
+    )
+
+
+class _Recorded(NamedTuple):
+    """When each container came and left, NaN where it stayed, and when the replay begins."""
+
+    arrival_ms: IntArray
+    leaves_ms: FloatArray
+    start_ms: int
+    assumed: bool
+    moment: bool
+
+
+def _recorded(
+    containers: pl.DataFrame, measured: Measured | None, assumptions: SizedAssumptions
+) -> _Recorded:
+    if not containers.height:
+        raise TracekitError("the store lists no container", hint="see tracekit info STORE")
+    arrival = containers["time_ms"].to_numpy().astype(np.int64)
+    leaves = containers["departure_ms"].to_numpy().astype(np.float64)
+    if assumptions.departures == "none":
+        leaves = np.full(len(arrival), np.nan)
+    before = _all_before(containers, leaves, measured, assumptions)
+    start = int(arrival.max() if before else arrival.min())
+    assumed = bool(before and start > arrival.min())
+    if measured is not None:
+        start = measured.first_ms
+        arrival = np.minimum(arrival, start) if before else arrival
+    return _Recorded(arrival, leaves, start, assumed, before and measured is None)
+
+
+def _all_before(
+    containers: pl.DataFrame,
+    leaves: FloatArray,
+    measured: Measured | None,
+    assumptions: SizedAssumptions,
+) -> bool:
+    """Whether all that runs at the last arrival was there at the beginning."""
+    if assumptions.arrivals != "auto":
+        return assumptions.arrivals == "before"
+    placed = containers["node"].null_count() < containers.height
+    stay = 2 * int(np.isnan(leaves).sum()) > len(leaves)
+    return measured is None and placed and stay and assumptions.departures == "recorded"
+
+
+def _waiting(
+    there: IntArray, node: pl.Series, assumptions: SizedAssumptions, rng: np.random.Generator
+) -> IntArray:
+    """The containers that were there at the beginning, in their order of arrival."""
+    drawn = assumptions.order == "seeded" or (
+        assumptions.order == "auto" and bool(node.gather(there).is_not_null().any())
+    )
+    return there[rng.permutation(len(there))] if drawn else there
+
+
+def there_from(start_ms: int, leaves_ms: FloatArray) -> IntArray:
+    """Positions of the containers that have not departed when the replay begins.
+
+    Raises
+    ------
+    TracekitError
+        When all have.
+    """
+    rows = np.flatnonzero(~(leaves_ms <= start_ms))
+    if not len(rows):
+        raise TracekitError(
+            f"every container had departed at {start_ms} ms, when the recorded use begins",
+            hint="times of containers and of use must count from one moment",
+        )
+    return rows
+
+
+def axis_from(
+    start: int,
+    arrival: IntArray,
+    leaves: FloatArray,
+    measured: Measured | None,
+    *,
+    assumed: tuple[int, int],
+) -> tuple[int, IntArray, int]:
+    """The step, the sampling times, and the span over which arrives what was there.
+
+    The end is the latest of arrivals, departures and use, for folders and stores alike.
+
+    Parameters
+    ----------
+    leaves : float64, shape (containers,)
+        NaN where a container stays.
+    assumed : tuple of int
+        The span of arrivals, and the step, of which 0 is that of the use; in milliseconds.
+    """
+    span_ms, step_ms = assumed
+    gone = leaves[~np.isnan(leaves)]
+    ends = [int(arrival.max(initial=start)), *([int(gone.max())] if len(gone) else [])]
+    if measured is not None:
+        ends.append(measured.last_ms)
+    end = max(ends)
+    span = min(span_ms, (end - start) // 2)
+    step = step_ms
+    if not step and measured is not None:
+        # whole samples make a step
+        step = measured.step_ms * max(1, -(-(end - start) // (_MOST_STEPS * measured.step_ms)))
+    if end <= start:
+        # nothing but an order is known: the span of arrivals is all the time there is
+        span = span_ms
+        step = step or STEP_MS
+        end = start + span + (_STEPS_AFTER * step if span else 0)
+    step = step or _step_without_use(start, end, arrival, leaves)
+    # the last sample is of the end, or after it
+    last = start - (start - end) // step * step
+    return step, steps_between(start, last, step), span
+
+
+def _step_without_use(start: int, end: int, arrival: IntArray, leaves: FloatArray) -> int:
+    """A step of which few containers' time falls between two; short jobs ask for a shorter one."""
+    departure = np.where(np.isnan(leaves), end + 1, leaves).astype(np.int64)
+    arrival = np.maximum(arrival, start)
+    for steps in (*range(_STEPS, _MOST_STEPS, _STEPS), _MOST_STEPS):
+        step = int(max(STEP_MS, -(-(end - start) // steps)))
+        times = steps_between(start, start - (start - end) // step * step, step)
+        if step == STEP_MS or between_samples(times, arrival, departure)[1] <= _UNSEEN_PERCENT:
+            break
+    return step
+
+
+def between_samples(
+    times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
+) -> tuple[int, int]:
+    """How many containers come and go with no sampling time in their life: no step has them.
+
+    And what part that is, in percent, of the time that all containers are there.
+    """
+    after = np.append(times_ms, np.iinfo(np.int64).max)
+    unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms
+    there = (departure_ms - arrival_ms).astype(np.float64)
+    return int(unseen.sum()), round(100 * there[unseen].sum() / max(there.sum(), 1.0))

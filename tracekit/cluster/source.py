@@ -1,0 +1,145 @@
+"""The source of a workload, short enough to send to another process that reads it again."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import place
+from tracekit.base.parameters import names, unknown_name
+from tracekit.base.seeds import stream
+from tracekit.cluster.assumptions import Assumptions, parse_assumptions
+from tracekit.cluster.calls import CallWeights
+from tracekit.cluster.circumstances import taken_apart, under
+from tracekit.cluster.gangs import with_gangs
+from tracekit.cluster.loaders import load_workload, resolved
+from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, unpriced_remark
+from tracekit.cluster.request_choice import absolute
+from tracekit.cluster.requests.given import with_requests
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.cluster.sized.tables import is_sized, used_by_others
+from tracekit.cluster.sized.times import between_samples
+from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.cluster.trace.workload import calls_of_store, workload_from_store
+from tracekit.cluster.workload import Workload
+from tracekit.store import open_store
+
+
+class Source(Protocol):
+    """A source from which a workload can be read again; equal sources give equal workloads."""
+
+    def load(self) -> Workload:
+        """Read the workload."""
+
+    def __hash__(self) -> int: ...
+
+
+def check_assumed(settings: Sequence[str]) -> None:
+    """Raise TracekitError for the name of an assumption that no store has, before one is read.
+
+    Values, and names that only a store of another kind has, are checked where it is read.
+    """
+    known = [*names(Assumptions), *names(SizedAssumptions)]
+    for setting in taken_apart(settings)[1]:
+        name = setting.partition("=")[0].strip()
+        if name not in known:
+            raise unknown_name(
+                f"there is no assumption '{name}'", "there are", name, list(dict.fromkeys(known))
+            )
+
+
+@dataclass(frozen=True)
+class WorkloadSource:
+    """A store, or a workload as ``tracekit.cluster.loaders.load_workload`` understands it.
+
+    With ``gangs`` the containers of a service are admitted together: ``workload.gangs``.
+    With ``calls`` it is known who calls whom: ``policy.nearness``.
+    """
+
+    store: Path | None
+    workload: str | None
+    assume: tuple[str, ...] = ()
+    seed: int = 0
+    gangs: bool = False
+    calls: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.workload is None) == (self.store is None):
+            given = (
+                "neither a store nor a workload is"
+                if self.store is None
+                else "a store and a workload are"
+            )
+            raise TracekitError(
+                f"{given} given, expected one of them",
+                hint="tracekit replay STORE --out RUN, or --workload WORKLOAD --out RUN",
+            )
+
+    def load(self) -> Workload:
+        """Read the workload; the same source gives the same workload."""
+        load = self._read(stream(self.seed, "workload"))
+        if self.calls and load.calls is None:
+            load = dataclasses.replace(load, calls=self._calls(load))
+        if self.gangs:
+            load = with_gangs(load)
+        happens, _ = taken_apart(self.assume)
+        if happens:
+            load = under(load, happens, stream(self.seed, "lost"))
+        if unpriced := unpriced_remark(load.price_per_hour):
+            load = dataclasses.replace(load, remarks=(*load.remarks, *unpriced))
+        return _with_counts(load)
+
+    def _calls(self, load: Workload) -> CallWeights:
+        if self.store is None:
+            raise TracekitError(
+                f"workload '{load.name}' does not tell who calls whom, near_weight needs it",
+                hint="replay a store with calls, or add calls.parquet to the workload's folder",
+            )
+        return calls_of_store(open_store(str(self.store)), load.services)
+
+    def _read(self, rng: np.random.Generator) -> Workload:
+        _, assume = taken_apart(self.assume)
+        if self.workload is not None:
+            return load_workload(self.workload, rng, assume=assume)
+        store = open_store(str(self.store))
+        if is_sized(store) and not used_by_others(store):
+            assumptions = sized_assumptions(assume)
+            return with_requests(workload_from_sizes(store, assumptions, rng), store, assumptions)
+        return workload_from_store(store, parse_assumptions(assume), rng)
+
+
+def _with_counts(load: Workload) -> Workload:
+    """The workload with counts of what its measures do not show as it was; none that is 0."""
+    away = [one.node for one in (load.losses, load.joins, load.leaves) if one is not None]
+    unseen, percent = between_samples(load.times_ms, load.arrival_ms, load.departure_ms)
+    counts = {
+        BETWEEN: unseen,
+        BETWEEN_PERCENT: percent,
+        "nodes_empty_while_away": len(np.unique(np.concatenate(away))) if away else 0,
+    }
+    found = {name: count for name, count in counts.items() if count}
+    return dataclasses.replace(load, facts={**load.facts, **found}) if found else load
+
+
+def source_of(
+    store: Path | str | None,
+    workload: Path | str | None,
+    *,
+    assume: Sequence[str] = (),
+    seed: int = 0,
+    gangs: bool = False,
+    calls: bool = False,
+) -> WorkloadSource:
+    """The source of a workload, with paths that hold in another process too."""
+    return WorkloadSource(
+        None if store is None else place(store).resolve(),
+        None if workload is None else resolved(str(workload)),
+        absolute(assume),
+        seed,
+        gangs,
+        calls,
+    )

@@ -1,0 +1,159 @@
+"""Fractions of a trace become amounts, in place and a step at a time: no matrix is there twice.
+
+At each step gaps are held, fractions become millicores and bytes, what the containers of a node do
+not explain becomes its background, and containers take their places in order of arrival.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.base.arrays import Float32Array, FloatArray, IntArray
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.arrivals import Life, Timing
+from tracekit.cluster.assumptions import Assumptions
+from tracekit.cluster.resources import DISK, NET
+from tracekit.cluster.trace.tables import Trace
+from tracekit.cluster.workload import Workload
+
+if TYPE_CHECKING:
+    from tracekit.store import Store
+
+
+class Amounts:
+    """Turns the fractions of a trace into amounts; ``settle`` may be called once.
+
+    Parameters
+    ----------
+    full : float64, shape (containers, 2)
+        What a fraction of a container is of, in the order of the trace.
+
+    Attributes
+    ----------
+    held : int
+        Steps at which some container was there and not measured.
+    """
+
+    def __init__(self, trace: Trace, life: Life, timing: Timing, full: FloatArray) -> None:
+        self._trace = trace
+        self._life = life
+        self._source = trace.column[timing.order]
+        self._due_from, self._due_until = timing.due(trace.axis)
+        # by column of the matrix
+        self._full = np.ones((2, trace.fraction.shape[2]), dtype=np.float32)
+        self._full[:, trace.column] = full.T
+        self.held = 0
+
+    def settle(self, capacity: IntArray | None) -> Float32Array:
+        """Turn the trace's fractions into amounts in order of arrival, NaN where none are due.
+
+        Parameters
+        ----------
+        capacity : int64, shape (nodes, 2), optional
+            What fractions of nodes are of; None where nodes are to have no background.
+
+        Returns
+        -------
+        float32, shape (2, steps, nodes)
+            Background: ``max(0, node use - use of its containers)``; 0 where it was not measured.
+        """
+        trace = self._trace
+        background = np.zeros(trace.node_fraction.shape, dtype=np.float32)
+        last = [_first_known(fraction, trace) for fraction in trace.fraction]
+        for step in range(len(trace.axis.times_ms)):
+            there = np.flatnonzero((self._life.start <= step) & (step <= self._life.end))
+            columns, nodes = trace.column[there], trace.at[there]
+            gap = np.isnan(trace.fraction[0, step])
+            self.held += int(gap[columns].sum()) if gap.any() else 0
+            for resource, fraction in enumerate(trace.fraction):
+                row = fraction[step]
+                np.copyto(last[resource], row, where=~np.isnan(row))
+                use = last[resource] * self._full[resource]
+                if capacity is not None:
+                    own = np.bincount(nodes, use[columns], len(trace.node_ids))
+                    whole = trace.node_fraction[resource, step] * capacity[:, resource]
+                    background[resource, step] = np.fmax(whole - own, 0.0)
+                self._arrange(use, step, row)
+        return background
+
+    def _arrange(self, use: Float32Array, step: int, row: Float32Array) -> None:
+        """Put the use of a step, by column, into order of arrival."""
+        use.take(self._source, out=row)
+        row[(step < self._due_from) | (self._due_until <= step)] = np.nan
+
+
+def _first_known(fraction: Float32Array, trace: Trace) -> Float32Array:
+    """The first value of each column, shape (containers,): what stands for those before it."""
+    first = np.full(fraction.shape[1], np.nan, dtype=np.float32)
+    first[trace.column] = fraction[trace.first_step, trace.column]
+    for row in fraction if np.isnan(first).any() else ():
+        np.copyto(first, row, where=np.isnan(first))
+    return first
+
+
+# HTTP_* and consumerMQ_* hold one series under two names each in the 2021 release: no rates.
+_RATES = """
+SELECT container, sum(value) / count(DISTINCT time_ms) AS calls_per_s
+FROM service_rate
+WHERE metric IN ('providerRPC_MCR', 'consumerRPC_MCR', 'providerMQ_MCR')
+GROUP BY container
+ORDER BY container
+"""
+
+
+def call_rates(store: Store) -> dict[str, float]:
+    """Calls per second of each container, over all kinds, on average over its samples.
+
+    Empty where the store has no call rates.
+    """
+    if not store.manifest.parts("service_rate"):
+        return {}
+    from tracekit.store.query.database import Database  # noqa: PLC0415 - duckdb is slow to import
+
+    with Database(store) as database:
+        rows = database.frame(_RATES).drop_nulls()
+    return dict(rows.iter_rows())
+
+
+def with_network_and_disk(
+    load: Workload, assumptions: Assumptions, rates: Mapping[str, float]
+) -> Workload:
+    """The workload with requests of network and disk, and capacities of nodes for them.
+
+    A container asks for its mean call rate times ``kbit_per_call`` and for a constant of disk.
+    Without any rate the network is left out: a resource without data decides nothing. What is
+    recorded is not modelled.
+    """
+    scale = load.capacity[:, 0] / (assumptions.node_cpu_cores * MILLI_PER_CORE)
+    asked = {DISK: np.full(load.containers, float(assumptions.request_disk_bytes))}
+    room = {DISK: assumptions.node_disk_bytes * scale}
+    known = [rates.get(name, 0.0) for name in load.container_ids]
+    if any(known):
+        asked[NET] = np.array(known) * assumptions.kbit_per_call
+        room[NET] = assumptions.node_net_kbit * scale
+    asked = {name: amounts for name, amounts in asked.items() if name not in load.resources}
+    if not asked:
+        return load
+    reserved = load.reserved
+    if reserved is not None:
+        reserved = np.pad(reserved, ((0, 0), (0, len(asked))))
+    request = np.stack([_up(asked[name]) for name in asked], axis=1)
+    return dataclasses.replace(
+        load,
+        resources=(*load.resources, *asked),
+        capacity=np.hstack([load.capacity, np.stack([_up(room[name]) for name in asked], axis=1)]),
+        reserved=reserved,
+        request=np.hstack([load.request, request]),
+        nonzero_request=np.hstack([load.nonzero_request, request]),
+        limit=np.hstack([load.limit, _up(request * assumptions.limit_factor)]),
+        facts={**load.facts, "containers_without_call_rate": known.count(0.0)},
+    )
+
+
+def _up(amounts: NDArray[Any]) -> IntArray:
+    return np.asarray(np.ceil(amounts), dtype=np.int64)

@@ -1,0 +1,205 @@
+"""A usage table as a dense matrix over a regular time axis, filled a piece of the table at a time.
+
+Of several rows for one cell the first stays: by time, then by the id of the node, then as the parts
+of the table come. Parts may come in any order, and the rows of an entity may lie in several.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
+from tracekit.cluster.series import Axis
+from tracekit.cluster.trace.rows import SERVICE, TIME, VALUES, Piece
+
+#: From this many entities on, compiled code repays its import, and its one compilation.
+WORTH_COMPILING = 10_000
+
+
+class Matrix:
+    """The matrix of a table, while it is filled and after.
+
+    Entities have columns in the order they are met, so that rows that lie together in a sorted part
+    lie together in memory.
+
+    Parameters
+    ----------
+    times : int64, shape (times,)
+        Every time of the table.
+    keys, entities : int
+        How many keys there are, and how many of them the table speaks of at most.
+    nodes : int
+        How many nodes tell apart rows of one entity and time.
+
+    Attributes
+    ----------
+    values : float32, shape (2, steps, entities)
+        NaN where the table has no row.
+    """
+
+    def __init__(self, axis: Axis, times: IntArray, keys: int, entities: int, nodes: int) -> None:
+        self._axis = axis
+        self._nodes = nodes
+        inside = times[axis.steps_of(times) >= 0]
+        self._late = np.unique((inside - axis.times_ms[0]) % axis.step_ms)
+        steps = len(axis.times_ms)
+        self.values = np.full((len(VALUES), steps, entities), np.nan, dtype=np.float32)
+        kind = np.min_scalar_type(len(self._late) * nodes)
+        # what stands in a cell: a lower rank replaces it
+        self._rank = np.full(steps * entities, np.iinfo(kind).max, dtype=kind)
+        self._column = np.full(keys, -1, dtype=np.int64)
+        self._key = np.empty(entities, dtype=np.int64)
+        self.entities = 0
+
+    @property
+    def key(self) -> IntArray:
+        """The key of each column that has rows, shape (entities,)."""
+        return self._key[: self.entities]
+
+    def whole(self) -> Float32Array:
+        """The values, without the columns of entities that have no row on the axis."""
+        left_out = self.entities < self.values.shape[2]
+        return np.ascontiguousarray(self.values[:, :, : self.entities]) if left_out else self.values
+
+    def columns(self, keys: NDArray[Any]) -> IntArray:
+        """The columns of entities, new ones where they have none."""
+        found: IntArray = self._column[keys]
+        if (found < 0).any():
+            fresh = keys[found < 0]
+            fresh = fresh[np.concatenate([[True], fresh[1:] != fresh[:-1]])]
+            fresh, first = np.unique(fresh, return_index=True)
+            fresh = fresh[np.argsort(first)]
+            end = self.entities + len(fresh)
+            self._column[fresh] = np.arange(self.entities, end)
+            self._key[self.entities : end] = fresh
+            self.entities = end
+            found = self._column[keys]
+        return found
+
+    def fill(self, column: IntArray, node: IntArray | int, piece: Piece) -> None:
+        """Put the rows of a piece, all of them on the axis, into their cells.
+
+        Parameters
+        ----------
+        column, node : int64, shape (rows,)
+            Each row's column, and the position of its node.
+        """
+        since = piece[TIME] - self._axis.times_ms[0]
+        step = since // self._axis.step_ms
+        late = since - step * self._axis.step_ms
+        rank = np.searchsorted(self._late, late) if len(self._late) > 1 else 0
+        ranks = np.broadcast_to(rank * self._nodes + node, step.shape).astype(self._rank.dtype)
+        cell = step * self.values.shape[2] + column
+        put = _put_compiled if self.values.shape[2] >= WORTH_COMPILING else _put
+        amounts = [piece[name] for name in VALUES]
+        put(cell, ranks, amounts, self._rank, self.values.reshape(len(VALUES), -1))
+
+
+def _put(
+    cell: IntArray,
+    rank: NDArray[Any],
+    amounts: list[FloatArray],
+    held: NDArray[Any],
+    values: Float32Array,
+) -> None:
+    """Put each row into its cell unless what is there has the same rank or a lower one."""
+    # assignment keeps the last of several rows for one cell, and the first is to stay
+    rows = np.flatnonzero(rank < held.take(cell))[::-1]
+    held[cell[rows]] = rank[rows]
+    if (held.take(cell[rows]) != rank[rows]).any():
+        rows = rows[np.lexsort((rows, rank[rows]))[::-1]]
+        held[cell[rows]] = rank[rows]
+    for target, amount in zip(values, amounts, strict=True):
+        target[cell[rows]] = amount[rows]
+
+
+def _put_compiled(
+    cell: IntArray,
+    rank: NDArray[Any],
+    amounts: list[FloatArray],
+    held: NDArray[Any],
+    values: Float32Array,
+) -> None:
+    """As ``_put``, in a loop."""
+    from tracekit.cluster.trace.cells import put_rows  # noqa: PLC0415 - numba is slow to import
+
+    # compiled once: a piece as it was read cannot be written to, and numba tells that apart
+    cpu, memory = (np.array(one) for one in amounts)
+    put_rows(cell, rank, cpu, memory, held, values[0], values[1])
+
+
+_NEVER = np.iinfo(np.int64).max
+
+
+class Places:
+    """The rows' values for each container, by column of the matrix.
+
+    The first row is that of the earliest time, then of the first node by id.
+
+    Attributes
+    ----------
+    service : int64, shape (containers,)
+        Key of the first service that a row names, -1 for none.
+    """
+
+    def __init__(self, axis: Axis, containers: int, nodes: int) -> None:
+        self._axis = axis
+        self._nodes = nodes
+        # time and node as one number, so that the least is the first row's
+        self._first = np.full(containers, _NEVER, dtype=np.int64)
+        self._named = np.full(containers, _NEVER, dtype=np.int64)
+        self._last_ms = np.zeros(containers, dtype=np.int64)
+        self._low = np.full(containers, _NEVER, dtype=np.int64)
+        self._high = np.full(containers, -1, dtype=np.int64)
+        self._there = np.zeros(nodes, dtype=np.bool_)
+        self.service = np.full(containers, -1, dtype=np.int64)
+
+    @property
+    def nodes(self) -> IntArray:
+        """Positions of the nodes that rows name, each once."""
+        return np.flatnonzero(self._there)
+
+    @property
+    def node(self) -> IntArray:
+        """Position of the first row's node, shape (containers,)."""
+        return self._first % self._nodes
+
+    @property
+    def steps(self) -> tuple[IntArray, IntArray]:
+        """The first and the last step with a row, shape (containers,) each."""
+        step_ms = self._axis.step_ms
+        return self._first // self._nodes // step_ms, self._last_ms // step_ms
+
+    @property
+    def moved(self) -> BoolArray:
+        """Whether rows name more than one node, shape (containers,)."""
+        return np.asarray(self._low != self._high)
+
+    def add(self, column: IntArray, node: IntArray, piece: Piece) -> None:
+        """Take in the rows of a piece, all of them on the axis.
+
+        Parameters
+        ----------
+        column, node : int64, shape (rows,)
+            Each row's column, and the position of its node.
+        """
+        service, since = piece[SERVICE], piece[TIME] - self._axis.times_ms[0]
+        cuts = (np.diff(column) != 0) | (np.diff(node) != 0) | (np.diff(service) != 0)
+        start = np.concatenate([[0], np.flatnonzero(cuts) + 1])
+        column, node, service = column[start], node[start], service[start]
+        first = np.minimum.reduceat(since, start) * self._nodes + node
+        np.minimum.at(self._first, column, first)
+        np.maximum.at(self._last_ms, column, np.maximum.reduceat(since, start))
+        self._there[node] = True
+        np.minimum.at(self._low, column, node)
+        np.maximum.at(self._high, column, node)
+        self._name(column, first, service)
+
+    def _name(self, column: IntArray, first: IntArray, service: Int32Array) -> None:
+        """Keep the service of the first row that names one; of equal rows the one met first."""
+        named = np.flatnonzero((service >= 0) & (first < self._named[column]))
+        # in this order the last that is written for a column is its first
+        named = named[np.lexsort((named, first[named]))[::-1]]
+        self._named[column[named]] = first[named]
+        self.service[column[named]] = service[named]

@@ -1,6 +1,0 @@
-"""Downloads the archives of a trace release: resumable, parallel, checked to the last byte."""
-
-from tracekit.fetch.retry import Retries
-from tracekit.fetch.run import FetchSummary, fetch
-
-__all__ = ["FetchSummary", "Retries", "fetch"]

@@ -1,0 +1,1 @@
+"""From files to a store: bytes are read, sources recognised, rows ingested; and downloads."""

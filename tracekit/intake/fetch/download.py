@@ -1,0 +1,207 @@
+"""Fetches one archive, however often the line breaks; it gets its name when it is whole."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Lock
+
+import numpy as np
+
+from tracekit.base.documents import shape
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.opened import read_text
+from tracekit.intake.fetch.check import DamagedError, checked
+from tracekit.intake.fetch.http import (
+    CHUNK_BYTES,
+    NoHostError,
+    RangeRefusedError,
+    Remote,
+    Reply,
+    request,
+)
+from tracekit.intake.fetch.part import Part, disk_error
+from tracekit.intake.fetch.plan import Wanted
+from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How files are fetched.
+
+    Parameters
+    ----------
+    timeout_s : float
+        Seconds of silence after which a line counts as broken.
+    stop : Event
+        Set when everybody is to stop at the next chunk.
+    came : Event
+        Set once any byte has come: a host that was found before will be found again.
+    """
+
+    timeout_s: float
+    retries: Retries
+    stop: Event = field(default_factory=Event)
+    came: Event = field(default_factory=Event)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Got:
+    """A whole archive: ``resumed_bytes`` were there before this call, ``tries`` counts requests."""
+
+    size_bytes: int
+    sha256: str
+    resumed_bytes: int
+    tries: int
+
+
+class StoppedError(FetchError):
+    """Told to stop; what has come is kept."""
+
+
+def download(
+    wanted: Wanted,
+    target: Path,
+    manner: Manner,
+    rng: np.random.Generator,
+    on_reached: Callable[[int, int | None], None],
+) -> Got:
+    """Fetch an archive to ``target``; ``on_reached(bytes here, bytes in all)`` follows it.
+
+    Raises FetchError when it is given up; what has come is kept for another call.
+    """
+    part = Part(target)
+    resumed = furthest = part.size_bytes
+    tries = failed = 0
+    damaged: str | None = None
+    while True:
+        tries += 1
+        try:
+            _continue(wanted.url, part, manner, on_reached)
+            digest = checked(part.path, wanted.path, wanted.sha256)
+            break
+        except FetchError as error:
+            reached = part.size_bytes
+            failed = 1 if reached > furthest else failed + 1
+            furthest = max(furthest, reached)
+            damaged = _after(error, part, damaged)
+            error.passing |= isinstance(error, NoHostError) and manner.came.is_set()
+            if isinstance(error, StoppedError) or manner.retries.given_up(failed, error):
+                raise
+            manner.retries.sleep(manner.retries.wait_s(failed, error, rng))
+    # it is whole, whether or not its description can still be read
+    size = part.path.stat().st_size
+    part.finish()
+    return Got(size_bytes=size, sha256=digest, resumed_bytes=resumed, tries=tries)
+
+
+def _after(error: FetchError, part: Part, damaged: str | None) -> str | None:
+    """Throw away what cannot be built upon; the sha256 of the last damaged archive, if any."""
+    if isinstance(error, DamagedError):
+        part.discard()
+        if error.sha256 == damaged:
+            raise FetchError(
+                f"{error.what} (twice the same, so it is damaged on the server)",
+                hint="another mirror: --base-url URL",
+                passing=False,
+            ) from error
+        return error.sha256
+    if isinstance(error, RangeRefusedError):
+        part.discard()
+    return damaged
+
+
+def _continue(
+    url: str, part: Part, manner: Manner, on_reached: Callable[[int, int | None], None]
+) -> None:
+    """One request for what is missing; returns when all of it is there."""
+    start, known = part.size_bytes, part.remote
+    if known is not None and known.length is not None and start == known.length > 0:
+        on_reached(start, start)
+        return
+    with request(url, start=start, known=known, timeout_s=manner.timeout_s) as reply:
+        if reply.start != start or start == 0 or known is None or reply.remote.differs(known):
+            _start_over(url, part, reply)
+        part.check_room(reply.remote, part.size_bytes)
+        reached = _pour(reply, part, manner, on_reached)
+        _check_length(url, reply.remote, reached)
+
+
+def _start_over(url: str, part: Part, reply: Reply) -> None:
+    """The answer begins at the first byte, or is of no use."""
+    if reply.start != 0:
+        part.discard()
+        raise FetchError(f"the file changed on the server while it was fetched: {url}")
+    try:
+        part.begin(reply.remote)
+    except OSError as error:
+        raise disk_error(error, part.target) from error
+
+
+def _pour(
+    reply: Reply, part: Part, manner: Manner, on_reached: Callable[[int, int | None], None]
+) -> int:
+    reached = part.size_bytes
+    on_reached(reached, reply.remote.length)
+    try:
+        with part.open_end() as handle:
+            while chunk := reply.read(CHUNK_BYTES):
+                handle.write(chunk)
+                manner.came.set()
+                reached += len(chunk)
+                on_reached(reached, reply.remote.length)
+                if manner.stop.is_set():
+                    raise StoppedError("stopped")
+    except OSError as error:
+        raise disk_error(error, part.target) from error
+    return reached
+
+
+def _check_length(url: str, remote: Remote, reached: int) -> None:
+    if remote.length is not None and reached != remote.length:
+        raise FetchError(
+            f"the line broke after {reached:,} of {remote.length:,} bytes: {url}",
+            hint=GO_ON,
+        )
+
+
+NAME = ".fetch.json"
+LOCK = ".fetch.lock"
+SCHEMA = "tracekit/fetched/1"
+_ENTRIES = shape.map_of(
+    shape.record({"size_bytes": shape.number(0, whole=True), "sha256": shape.text})
+)
+
+
+class Ledger:
+    """Size and sha256 of every archive that was found whole; written anew with each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._lock = Lock()
+        self._files: dict[str, dict[str, object]] = _read(self._path)
+
+    def sha256(self, path: str, size_bytes: int) -> str | None:
+        """The sha256 of an archive that has been checked at that size."""
+        entry = self._files.get(path, {})
+        return str(entry["sha256"]) if entry.get("size_bytes") == size_bytes else None
+
+    def note(self, path: str, *, size_bytes: int, sha256: str, url: str) -> None:
+        """Keep that an archive is whole."""
+        with self._lock:
+            self._files[path] = {"size_bytes": size_bytes, "sha256": sha256, "url": url}
+            document = {"schema": SCHEMA, "files": dict(sorted(self._files.items()))}
+            with replaced_file(self._path, follow=False) as aside:
+                aside.write_text(json.dumps(document, indent=2) + "\n")
+
+
+def _read(path: Path) -> dict[str, dict[str, object]]:
+    """The entries of the files; none where the document is not what a fetch wrote."""
+    try:
+        document = json.loads(read_text(path))
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            return {}
+        _ENTRIES(document.get("files"), "files")
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return dict(document["files"])

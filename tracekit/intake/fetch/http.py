@@ -1,0 +1,238 @@
+"""One HTTP request for the rest of a file; everything that may go wrong becomes a FetchError."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from tracekit._version import VERSION
+from tracekit.intake.fetch.retry import FetchError
+
+_BUSY = {
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
+_HINTS = {
+    HTTPStatus.FORBIDDEN: "the server refuses this file; another mirror: --base-url URL",
+    HTTPStatus.NOT_FOUND: "the base URL may be wrong, or the mirror incomplete: --base-url URL",
+}
+#: Who sends less is as good as silent.
+_SLOWEST_BYTES_PER_S = 64
+#: So much of an answer is read at once.
+CHUNK_BYTES = 1 << 18
+#: So much of an answer is read for its reason.
+_LONGEST_REASON = 1 << 16
+#: So much of a reason is repeated.
+SHOWN_CHARACTERS = 400
+_LOCAL = re.compile(r"localhost|127(\.\d+){3}|::1")
+
+
+class RangeRefusedError(FetchError):
+    """The server has no byte at the place asked for: what is here is not from its file."""
+
+
+class ClosedPortError(FetchError):
+    """Nothing listens at the address, or nothing does just now."""
+
+
+class NoHostError(FetchError):
+    """The name of the host leads nowhere."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """The properties that distinguish one content of a URL from another."""
+
+    length: int | None
+    etag: str | None
+    modified: str | None
+
+    @property
+    def validator(self) -> str | None:
+        """What ``If-Range`` may carry: weak tags do not promise the same bytes."""
+        if self.etag is not None and not self.etag.startswith("W/"):
+            return self.etag
+        return self.modified
+
+    def differs(self, other: Remote) -> bool:
+        """Whether anything that both know differs."""
+        pairs = zip(
+            (self.length, self.etag, self.modified),
+            (other.length, other.etag, other.modified),
+            strict=True,
+        )
+        return any(a is not None and b is not None and a != b for a, b in pairs)
+
+
+class Reply:
+    """A server's answer: bytes from ``start`` on of the content that ``remote`` describes."""
+
+    def __init__(self, response: http.client.HTTPResponse, url: str, timeout_s: float) -> None:
+        self._response, self._url = response, url
+        self.start, self.remote = 0, _remote(response, response.headers.get("Content-Length"))
+        self._length, self._read, self._broke = self.remote.length, 0, False
+        self._timeout_s, self._since_s, self._before = timeout_s, time.monotonic(), 0
+        if response.status == HTTPStatus.PARTIAL_CONTENT:
+            found = re.fullmatch(
+                r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "")
+            )
+            self.start = int(found[1]) if found else -1
+            self.remote = _remote(response, found[2] if found else None)
+
+    def read(self, count_bytes: int) -> bytes:
+        """The bytes that have come, up to so many; none at the end of the content or the line."""
+        with _as_fetch_error(self._url):
+            try:
+                found = self._response.read1(count_bytes)
+            except http.client.IncompleteRead as error:
+                found, self._broke = error.partial, True
+        self._read += len(found)
+        if found:
+            self._check_pace()
+        return found
+
+    def _check_pace(self) -> None:
+        """Raise FetchError where hardly anything came in the time that silence may last."""
+        now_s = time.monotonic()
+        if now_s - self._since_s < self._timeout_s:
+            return
+        came = self._read - self._before
+        if came < _SLOWEST_BYTES_PER_S * self._timeout_s:
+            raise FetchError(
+                f"{urlsplit(self._url).netloc} sent {came:,} bytes in {self._timeout_s:g} s:"
+                f" {self._url}",
+                hint="a longer patience: --timeout 300",
+            )
+        self._since_s, self._before = now_s, self._read
+
+    @property
+    def cut(self) -> bool:
+        """Whether the line ended before the content did, as far as the server said its length."""
+        return self._broke or (self._length is not None and self._read < self._length)
+
+
+def _remote(response: http.client.HTTPResponse, length: str | None) -> Remote:
+    return Remote(
+        length=int(length) if length is not None and length.isdigit() else None,
+        etag=response.headers.get("ETag"),
+        modified=response.headers.get("Last-Modified"),
+    )
+
+
+@contextmanager
+def request(
+    url: str,
+    *,
+    start: int = 0,
+    known: Remote | None = None,
+    timeout_s: float,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Reply]:
+    """Ask for a URL from byte ``start`` on, as long as the content is still the ``known`` one.
+
+    ``headers`` go with the request beside our own, and not with what it is redirected to.
+
+    Raises FetchError for every failure, RangeRefusedError when ``start`` lies beyond the content.
+    """
+    own = {"User-Agent": f"tracekit/{VERSION}", "Accept-Encoding": "identity"}
+    if start:
+        own["Range"] = f"bytes={start}-"
+        if known is not None and known.validator is not None:
+            own["If-Range"] = known.validator
+    asked = urllib.request.Request(url, headers=own)  # noqa: S310 - plan admits http only
+    for name, value in headers.items():
+        # a redirect may lead to somebody else, who is not to see them
+        asked.add_unredirected_header(name, value)
+    with _as_fetch_error(url):
+        response = _opener(url).open(asked, timeout=timeout_s)
+    try:
+        yield Reply(response, url, timeout_s)
+    finally:
+        response.close()
+
+
+def _opener(url: str) -> urllib.request.OpenerDirector:
+    """Proxies are for the world, not for a mirror on this machine."""
+    local = _LOCAL.fullmatch(urlsplit(url).hostname or "")
+    proxies = [urllib.request.ProxyHandler({})] if local else []
+    return urllib.request.build_opener(_NoFtp, *proxies)
+
+
+class _NoFtp(urllib.request.FTPHandler):
+    """A redirect leads to http and https only."""
+
+    def ftp_open(self, req: urllib.request.Request) -> Any:
+        raise urllib.error.URLError(f"a redirect leads to {urlsplit(req.full_url).scheme}")
+
+
+@contextmanager
+def _as_fetch_error(url: str) -> Iterator[None]:
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        said = _said(error)
+        error.close()
+        raise _from_status(error, url, said) from error
+    except urllib.error.URLError as error:
+        reason = error.reason if isinstance(error.reason, Exception) else error
+        raise _from_line(reason, url) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _from_line(error, url) from error
+
+
+def _said(error: urllib.error.HTTPError) -> str:
+    """What an API says in its answer, in JSON; else the status in words."""
+    try:
+        reason = json.loads(error.read(_LONGEST_REASON))["error"]
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError):
+        return str(error.reason)
+    return " ".join(str(reason).split())[:SHOWN_CHARACTERS]
+
+
+def _from_status(error: urllib.error.HTTPError, url: str, said: str) -> FetchError:
+    if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        return RangeRefusedError(f"HTTP 416, the file on the server is another one: {url}")
+    asked = error.headers.get("Retry-After", "") if error.headers is not None else ""
+    return FetchError(
+        f"HTTP {error.code} {said}: {url}",
+        hint=_HINTS.get(HTTPStatus(error.code)) if error.code in _HINTS else None,
+        passing=error.code in _BUSY or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR,
+        wait_s=float(asked) if asked.isdigit() else None,
+    )
+
+
+def _from_line(reason: Exception, url: str) -> FetchError:
+    host = urlsplit(url).netloc
+    if isinstance(reason, socket.gaierror):
+        return NoHostError(
+            f"no host named '{host}' was found: {url}",
+            hint="check the network and the address; another mirror: --base-url URL",
+            passing=False,
+            everywhere=True,
+        )
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return FetchError(
+            f"{host} cannot prove who it is: {reason.verify_message}",
+            hint="check the address and this machine's clock and certificates",
+            passing=False,
+            everywhere=True,
+        )
+    if isinstance(reason, TimeoutError):
+        return FetchError(f"{host} fell silent: {url}", hint="a longer patience: --timeout 300")
+    if isinstance(reason, ConnectionRefusedError):
+        return ClosedPortError(f"{host} refuses connections: {url}", hint="is the server running?")
+    return FetchError(f"the line to {host} broke ({reason or type(reason).__name__}): {url}")

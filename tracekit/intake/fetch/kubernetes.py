@@ -1,0 +1,283 @@
+"""Asks a cluster for its nodes and pods through the user's kubectl, and packs what it answers."""
+
+import os
+import re
+import selectors
+import shlex
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from isal import igzip
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.shown import Shown
+from tracekit.intake.fetch.http import CHUNK_BYTES
+from tracekit.intake.fetch.part import disk_error
+from tracekit.intake.sources import Opened
+from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._kubernetes.objects import things
+
+#: What is kept of what it says on stderr: the end, where the reason stands.
+_SAID_BYTES = 65_536
+#: How long a program that is asked to end may take over it.
+_PATIENCE_S = 2.0
+
+
+def print_into(command: list[str], out: BinaryIO, timeout_s: float) -> tuple[int, str]:
+    """Write what a program prints; its exit code, and the end of what it said on stderr.
+
+    It is ended with whatever ends this call: its time is up, a signal, a full disk.
+
+    Raises
+    ------
+    TimeoutError
+        When it has not ended after so many seconds.
+    OSError
+        When it cannot be started, or its output not be written.
+    """
+    end = time.monotonic() + timeout_s
+    with subprocess.Popen(  # noqa: S603 - the user names the program
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as running:
+        try:
+            said = _taken(running, out, end)
+            return running.wait(_left(end)), said.decode(errors="replace")
+        except subprocess.TimeoutExpired as late:
+            raise TimeoutError from late
+        finally:
+            _ended(running)
+
+
+def _taken(running: subprocess.Popen[bytes], out: BinaryIO, end: float) -> bytes:
+    """Pass on stdout to its end; what was said on stderr in the meantime."""
+    said = b""
+    with selectors.DefaultSelector() as open_pipes:
+        for pipe in (running.stdout, running.stderr):
+            assert pipe is not None  # noqa: S101 - as asked for
+            open_pipes.register(pipe, selectors.EVENT_READ)
+        while open_pipes.get_map():
+            ready = open_pipes.select(_left(end))
+            if not ready:
+                raise TimeoutError
+            for key, _ in ready:
+                chunk = os.read(key.fd, CHUNK_BYTES)
+                if not chunk:
+                    open_pipes.unregister(key.fileobj)
+                elif key.fileobj is running.stdout:
+                    out.write(chunk)
+                else:
+                    said = (said + chunk)[-_SAID_BYTES:]
+    return said
+
+
+def _left(end: float) -> float:
+    return max(end - time.monotonic(), 0.0)
+
+
+def _ended(running: subprocess.Popen[bytes]) -> None:
+    """See that it is gone; what it has started itself ends at its closed output."""
+    for pipe in (running.stdout, running.stderr):
+        if pipe is not None:
+            pipe.close()
+    if running.poll() is None:
+        running.terminate()
+        try:
+            running.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            running.kill()
+
+
+_GZIP: Any = igzip.IGzipFile
+
+
+@contextmanager
+def packing(path: Path) -> Iterator[BinaryIO]:
+    """A file that packs what is written to it."""
+    with (
+        path.open("wb") as raw,
+        _GZIP(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
+    ):
+        yield cast("BinaryIO", packed)
+
+
+def unpacked(path: Path) -> Opened:
+    """A packed file as readers of sources take it."""
+    return Opened(
+        path=path, name=path.name, stream=lambda: BufferedReader(_GZIP(filename=path, mode="rb"))
+    )
+
+
+_OBJECTS = "get nodes,pods --all-namespaces --output json"
+#: What binds pods beside what they state; whoever asks may not be allowed to see it.
+_RULES = {
+    "volumes": "get persistentvolumes,persistentvolumeclaims --all-namespaces --output json",
+    "budgets": "get poddisruptionbudgets --all-namespaces --output json",
+}
+#: What metrics-server knows; a cluster may have none.
+_MEASUREMENTS = {
+    "node-metrics": "get --raw /apis/metrics.k8s.io/v1beta1/nodes",
+    "pod-metrics": "get --raw /apis/metrics.k8s.io/v1beta1/pods",
+}
+_SHOWN = 300
+#: How kubectl's own log begins a line; what it tells its user stands in other lines.
+_LOG = re.compile(r"[EWIF]\d{4} ")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FetchedObjects(Shown):
+    """What kubectl printed.
+
+    Parameters
+    ----------
+    commands : tuple of str
+        As they were run, one for each file.
+    lacking : str
+        Why there is no use by metrics-server; empty where there is.
+    rules_lacking : str
+        Why there are no volumes, or no budgets of disruption; empty where it is known.
+    """
+
+    out: Path
+    files: tuple[str, ...]
+    commands: tuple[str, ...]
+    nodes: int
+    pods: int
+    size_bytes: int
+    lacking: str
+    rules_lacking: str = ""
+
+
+def fetch_kubernetes(
+    out: str | Path,
+    *,
+    context: str | None = None,
+    kubectl: str,
+    timeout_s: float,
+    progress: Progress = SILENT,
+) -> FetchedObjects:
+    """Write what kubectl says of nodes and pods, into files that ``ingest`` takes.
+
+    A file of an earlier call is replaced, once the new one is whole. Persistent volumes and budgets
+    of disruption come along where they may be seen and there are any, and where there is a
+    metrics-server its one sample of what nodes and pods use.
+
+    Parameters
+    ----------
+    context : kubectl's context; its current one when None
+    kubectl : the program, with arguments of its own: ``k3s kubectl``
+
+    Raises
+    ------
+    TracekitError
+        When there is no kubectl, when it fails, and when it prints no nodes and pods. Nothing is
+        written then.
+    """
+    program = [*shlex.split(kubectl), *([f"--context={context}"] if context else [])]
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [*program, *_OBJECTS.split()]
+        with progress.task("kubectl get", None, "bytes"):
+            target = folder / "kubernetes.json.gz"
+            counts = _objects(command, target, timeout_s)
+        files, commands = [target.name], [shlex.join(command)]
+        lacking = {}
+        for group in (_RULES, _MEASUREMENTS):
+            for name, words in group.items():
+                command = [*program, *words.split()]
+                path = folder / f"kubernetes-{name}.json.gz"
+                try:
+                    _further(command, path, timeout_s, empty=group is _MEASUREMENTS)
+                except TracekitError as error:
+                    lacking[name] = error.what
+                    continue
+                commands.append(shlex.join(command))
+                files += [path.name] if path.exists() else []
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    return FetchedObjects(
+        out=folder,
+        files=tuple(files),
+        commands=tuple(commands),
+        nodes=counts["Node"],
+        pods=counts["Pod"],
+        size_bytes=sum((folder / name).stat().st_size for name in files),
+        lacking=_of(lacking, _MEASUREMENTS),
+        rules_lacking=_of(lacking, _RULES),
+    )
+
+
+def _of(lacking: Mapping[str, str], names: Iterable[str]) -> str:
+    return next((lacking[name] for name in names if name in lacking), "")
+
+
+def _further(command: list[str], path: Path, timeout_s: float, *, empty: bool) -> None:
+    """What comes along; a file of before goes where there is nothing now, unless it may be."""
+    with replaced_file(path, follow=False) as part:
+        _print_to(command, part, timeout_s)
+        there = empty or any(
+            isinstance(one, Cut) or one.kind not in ("Node", "Pod")
+            for one in things(unpacked(part))
+        )
+    if not there:
+        path.unlink()
+
+
+def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]:
+    """Nodes and pods in a file that takes its name once it is whole; how many there are."""
+    with replaced_file(target, follow=False) as part:
+        _print_to(command, part, timeout_s)
+        counts: Counter[str] = Counter()
+        for thing in things(unpacked(part), as_far_as_whole=True):
+            if isinstance(thing, Cut):
+                raise TracekitError(
+                    f"what kubectl printed {thing.reason}: {thing.text[:60]!r}",
+                    hint=f"run it by hand: {shlex.join(command)}",
+                )
+            counts[thing.kind] += 1
+        if not counts["Node"] and not counts["Pod"]:
+            raise TracekitError(
+                "kubectl printed neither nodes nor pods",
+                hint=f"run it by hand: {shlex.join(command)}",
+            )
+    return counts
+
+
+def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
+    """The output of a program, packed; raises TracekitError when it cannot be run or fails."""
+    by_hand = shlex.join(command)
+    try:
+        with packing(path) as out:
+            code, said = print_into(command, out, timeout_s)
+    except FileNotFoundError:
+        raise TracekitError(
+            f"there is no program {command[0]}",
+            hint="install kubectl, name it with --kubectl, or copy the output of"
+            f" '{by_hand}' from where it is",
+        ) from None
+    except PermissionError:
+        raise TracekitError(f"{command[0]} may not be run") from None
+    except TimeoutError:
+        raise TracekitError(
+            f"kubectl has not ended after {timeout_s:g} s",
+            hint=f"a longer patience: --timeout 3600; or run it by hand: {by_hand}",
+        ) from None
+    if code != 0:
+        told = _told(said) or f"exit code {code}"
+        raise TracekitError(f"kubectl failed: {told}", hint=f"run it by hand: {by_hand}")
+
+
+def _told(said: str) -> str:
+    """The program's reason for its failure in one line; its log if there is nothing else."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    plain = [line for line in lines if not _LOG.match(line)]
+    return " ".join(" ".join(plain or lines[-1:]).split())[:_SHOWN]

@@ -1,0 +1,90 @@
+"""A file on its way: ``.NAME.part`` holds its first bytes, ``.NAME.part.json`` what it is of.
+
+Both are hidden, so that a folder can be ingested while it is still being filled.
+"""
+
+import dataclasses
+import errno
+import json
+import shutil
+from pathlib import Path
+from typing import BinaryIO
+
+from tracekit.base import units
+from tracekit.base.documents.shape import of_dataclass
+from tracekit.base.files.durable import put
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.opened import read_text
+from tracekit.intake.fetch.http import Remote
+from tracekit.intake.fetch.retry import FetchError
+
+
+class Part:
+    """The unfinished form of ``target``."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = target.with_name(f".{target.name}.part")
+        self._about = target.with_name(f".{target.name}.part.json")
+
+    @property
+    def size_bytes(self) -> int:
+        """The number of bytes that are here; 0 where it is not known which file they are of."""
+        return self.path.stat().st_size if self.path.exists() and self.remote is not None else 0
+
+    @property
+    def remote(self) -> Remote | None:
+        """The content that the bytes are of, as the server described it when they came."""
+        try:
+            document = json.loads(read_text(self._about))
+            of_dataclass(Remote)(document, "")
+            return Remote(**document)
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def begin(self, remote: Remote) -> None:
+        """Start over, with the description first: bytes without one are worthless."""
+        self.discard()
+        with replaced_file(self._about, follow=False) as aside:
+            aside.write_text(json.dumps(dataclasses.asdict(remote)))
+
+    def open_end(self) -> BinaryIO:
+        """The file, to write on at its end."""
+        return self.path.open("ab", buffering=0)
+
+    def discard(self) -> None:
+        """Throw away what is here."""
+        self.path.unlink(missing_ok=True)
+        self._about.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Give the file its final name, now that it is whole."""
+        put({self.path: self.target}, self.target.parent)
+        self._about.unlink(missing_ok=True)
+
+    def check_room(self, remote: Remote, here_bytes: int) -> None:
+        """Raise FetchError unless the disk has room for the rest."""
+        free = shutil.disk_usage(self.target.parent).free
+        missing = (remote.length or 0) - here_bytes
+        if missing > free:
+            raise FetchError(
+                f"no room for {self.target.name}: {units.size(missing)} are still to come,"
+                f" {units.size(free)} are free on the disk",
+                hint="make room, or fetch fewer parts: --parts 0-3",
+                passing=False,
+                everywhere=True,
+            )
+
+
+def disk_error(error: OSError, path: Path) -> FetchError:
+    """An error of the operating system while writing, as an error that stops everything."""
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    what = "the disk is full" if full else f"cannot write: {error.strerror}"
+    return FetchError(
+        f"{what} at {path}",
+        hint="make room, then run the same command again: it goes on where it stopped"
+        if full
+        else "name a folder you may write to",
+        passing=False,
+        everywhere=True,
+    )

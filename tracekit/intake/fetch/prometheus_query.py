@@ -1,0 +1,235 @@
+"""One query to a Prometheus: how it is asked, slice by slice, and what came of it."""
+
+import codecs
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracekit.base.files.durable import put
+from tracekit.base.progress import Task
+from tracekit.intake.fetch.kubernetes import packing, unpacked
+from tracekit.intake.fetch.part import disk_error
+from tracekit.intake.fetch.retry import FetchError
+from tracekit.intake.fetch.server import Server, TooMuchError
+from tracekit.intake.fetch.slices import Slice, Slices, file_name, stamp
+from tracekit.intake.fetch.spans import spelled_span
+from tracekit.intake.sources.own._json_items import Cut, pieces
+from tracekit.intake.sources.own._prometheus.metrics import Query
+from tracekit.intake.sources.own._prometheus.warnings import warnings_of
+from tracekit.intake.sources.unreadable import LIST_CUT_OFF, VALUE_CUT_OFF
+
+#: Prometheus refuses more points of a series in one answer than 11,000.
+_MOST_POINTS = 10_000
+#: So many samples make a file that is quickly read; larger answers load the server.
+_USUAL_SAMPLES = 4_000_000
+#: A look-back of five minutes is Prometheus' own: state that was scraped since then counts.
+_STATE_STEP_S = 300
+_COUNTED_POINTS = 12
+#: With so few points at once even a large cluster answers.
+_FEW_POINTS = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchedQuery:
+    """What came of a query.
+
+    Parameters
+    ----------
+    promql : str
+        As it was asked; ``by_hand`` is the same as commands of promtool, a line each.
+    outcome : {'fetched', 'resumed', 'known', 'shown'}
+        Fetched now, in part before this call, there already, or not asked.
+    warnings : tuple of str
+        What the server warned of beside its answers, each once.
+    """
+
+    name: str
+    promql: str
+    step_s: int
+    by_hand: str
+    series: int
+    samples: int
+    size_bytes: int
+    files: tuple[str, ...]
+    outcome: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What holds for every query."""
+
+    url: str
+    match: str
+    rate_s: int
+    step_s: int
+    times: tuple[int, int]
+
+
+class QueryPlan:
+    """A query with all that it is asked with."""
+
+    def __init__(self, query: Query, asked: Asked) -> None:
+        step_s, times = asked.step_s, asked.times
+        self.name = query.name
+        self.step_s = step_s * -(-_STATE_STEP_S // step_s) if query.state else step_s
+        self.start_s = times[0] // self.step_s * self.step_s
+        last = -(-times[1] // self.step_s) if query.state else times[1] // self.step_s
+        self.end_s = last * self.step_s
+        self.promql = query.promql(
+            match=asked.match,
+            rate=spelled_span(asked.rate_s),
+            span=spelled_span(self.step_s),
+        )
+        self._url = asked.url
+        self.by_hand = self._commands()
+
+    def _commands(self) -> tuple[str, ...]:
+        """The same as commands of promtool, each of as many points as Prometheus answers."""
+        span = (_MOST_POINTS - 1) * self.step_s
+        starts = range(self.start_s, self.end_s + 1, _MOST_POINTS * self.step_s)
+        commands = []
+        for start in starts:
+            end = min(start + span, self.end_s)
+            words = [
+                *("promtool", "query", "range", "--format=json"),
+                *(f"--start={start}", f"--end={end}", f"--step={self.step_s}s"),
+                *(self._url, self.promql),
+            ]
+            part = f"-{stamp(start)}" if len(starts) > 1 else ""
+            commands.append(f"{shlex.join(words)} > {self.name}{part}.json")
+        return tuple(commands)
+
+    @property
+    def points(self) -> int:
+        """Times at which it is asked."""
+        return (self.end_s - self.start_s) // self.step_s + 1
+
+    def told(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
+        """The progress of the query."""
+        return FetchedQuery(
+            name=self.name,
+            promql=self.promql,
+            step_s=self.step_s,
+            by_hand="\n".join(self.by_hand),
+            series=max((one.series for one in slices), default=0),
+            samples=sum(one.samples for one in slices),
+            size_bytes=sum(one.size_bytes for one in slices),
+            files=tuple(one.file for one in slices if one.file),
+            outcome=outcome,
+            warnings=tuple(dict.fromkeys(said for one in slices for said in one.warnings)),
+        )
+
+
+def fetch_query(
+    plan: QueryPlan, folder: Path, slices: Slices, server: Server, task: Task
+) -> FetchedQuery:
+    """All slices of a query that are not here yet, or not as a whole."""
+    known = {one.start_s: one for one in slices.of(plan.name) if not one.partial}
+    before, asked, points = len(known), 0, 0
+    at = plan.start_s
+    while at <= plan.end_s:
+        if at in known:
+            done = known[at]
+        else:
+            points = points or _points(plan, server)
+            done, points = _slice(plan, at, points, folder, server)
+            slices.note(plan.name, done)
+            asked += 1
+        task.advance((done.end_s - at) // plan.step_s + 1, plan.name)
+        at = done.end_s + plan.step_s
+    outcome = "known" if not asked else "resumed" if before else "fetched"
+    return plan.told(slices.of(plan.name), outcome)
+
+
+def _points(plan: QueryPlan, server: Server) -> int:
+    """How many times to ask for at once, by how many series the query has."""
+    span = plan.end_s - plan.start_s
+    step = max(plan.step_s, span // _COUNTED_POINTS)
+    query = f"count({plan.promql})"
+    try:
+        counts = server.tried(
+            lambda: server.values(query, plan.start_s, plan.end_s, step), plan.name, plan.by_hand[0]
+        )
+    except TooMuchError:
+        return _FEW_POINTS
+    most = max([1.0, *counts])
+    return max(1, min(_MOST_POINTS, int(_USUAL_SAMPLES / most)))
+
+
+def _slice(
+    plan: QueryPlan, start: int, points: int, folder: Path, server: Server
+) -> tuple[Slice, int]:
+    """The next slice, and how many points the server answers at once."""
+    while True:
+        end = min(plan.end_s, start + (points - 1) * plan.step_s)
+        try:
+            return _whole(plan, start, end, folder, server), points
+        except TooMuchError:
+            points = (min(points, (end - start) // plan.step_s + 1) + 1) // 2
+
+
+def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) -> Slice:
+    """One slice, in a file that gets its name once it is whole."""
+    target = folder / file_name(plan.name, start)
+    part = target.with_name(f".{target.name}.part")
+
+    def ask() -> tuple[int, int, tuple[str, ...]]:
+        _write(plan, start, end, part, server)
+        return _counted(part, server)
+
+    try:
+        series, samples, warnings = server.tried(
+            ask, plan.name, plan.by_hand[0], alone=end == start
+        )
+    except OSError as error:
+        raise disk_error(error, target) from error
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    size = part.stat().st_size
+    if series:
+        put({part: target}, folder)
+    else:
+        part.unlink()
+    return Slice(
+        start_s=start,
+        end_s=end,
+        series=series,
+        samples=samples,
+        size_bytes=size if series else 0,
+        file=target.name if series else "",
+        warnings=warnings,
+    )
+
+
+def _write(plan: QueryPlan, start: int, end: int, part: Path, server: Server) -> None:
+    """The answer as it came, with the query's name and text before its own members."""
+    asked = {"name": plan.name, "query": plan.promql, "step_s": plan.step_s}
+    chunks = server.asked(plan.promql, start, end, plan.step_s)
+    first = next(chunks, b"").removeprefix(codecs.BOM_UTF8).lstrip()
+    if not first.startswith(b"{"):
+        raise server.strange(first)
+    with packing(part) as out:
+        out.write(json.dumps(asked)[:-1].encode() + b", " + first[1:])
+        for chunk in chunks:
+            out.write(chunk)
+
+
+def _counted(part: Path, server: Server) -> tuple[int, int, tuple[str, ...]]:
+    """Series, samples and warnings of an answer; raises FetchError when it is cut off."""
+    series = samples = 0
+    beside: list[dict[str, Any]] = []
+    for item in pieces(unpacked(part), beside=beside):
+        if isinstance(item, Cut) and item.reason in (LIST_CUT_OFF, VALUE_CUT_OFF):
+            raise server.cut()
+        if isinstance(item, Cut):
+            raise FetchError(f"the answer of {server.url} {item.reason}")
+        if isinstance(item.value, dict) and "values" in item.value:
+            series += 1
+            samples += len(item.value["values"])
+    server.check_answer(beside[0] if beside else {})
+    return series, samples, warnings_of(beside)

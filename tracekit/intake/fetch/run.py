@@ -1,0 +1,277 @@
+"""Fetches many archives at a time into one folder."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Literal
+
+import numpy as np
+
+from tracekit.base import units
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.links import check_no_link, written_of_fetch
+from tracekit.base.files.lock import held
+from tracekit.base.progress import SILENT, Progress, Task
+from tracekit.base.shown import Shown
+from tracekit.intake.fetch.check import DamagedError, checked
+from tracekit.intake.fetch.download import LOCK, Ledger, Manner, StoppedError, download
+from tracekit.intake.fetch.part import Part, disk_error
+from tracekit.intake.fetch.plan import Wanted, plan
+from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
+
+_WINDOW_S = 10.0
+
+
+class Meter:
+    """Feeds a progress task from many threads.
+
+    Lengths become known one by one, so each file counts with its usual size, and its progress is
+    the share of it that is here: time left is then right even for a mirror of other sizes.
+    """
+
+    def __init__(self, task: Task, files: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._task, self._files, self._clock = task, files, clock
+        self._lock = Lock()
+        self._done = 0
+        self._shares: dict[str, float] = {}
+        self._reached: dict[str, int] = {}
+        self._recent: deque[tuple[float, int]] = deque()
+
+    def reached(self, wanted: Wanted, here_bytes: int, length_bytes: int | None) -> None:
+        """So many bytes of a file are here."""
+        with self._lock:
+            before = self._reached.get(wanted.path, here_bytes)
+            self._reached[wanted.path] = here_bytes
+            self._recent.append((self._clock(), max(here_bytes - before, 0)))
+            share = here_bytes / length_bytes if length_bytes else 0.0
+            self._advance(wanted, min(share, 1.0))
+
+    def finished(self, wanted: Wanted, *, whole: bool = True) -> None:
+        """A file is done with; of one that is not whole what came counts, and no more."""
+        with self._lock:
+            self._done += whole
+            self._advance(wanted, 1.0 if whole else self._shares.get(wanted.path, 0.0))
+
+    def rate_bytes_per_s(self) -> float:
+        """Bytes per second over the last seconds."""
+        while self._recent and self._recent[0][0] < self._clock() - _WINDOW_S:
+            self._recent.popleft()
+        if not self._recent:
+            return 0.0
+        passed = self._clock() - self._recent[0][0]
+        return sum(count for _, count in self._recent) / passed if passed > 0 else 0.0
+
+    def _advance(self, wanted: Wanted, share: float) -> None:
+        more = share - self._shares.get(wanted.path, 0.0)
+        self._shares[wanted.path] = share
+        note = f"{self._done}/{self._files} files {units.size(self.rate_bytes_per_s())}/s"
+        self._task.advance(more * wanted.usual_bytes, note)
+
+
+Outcome = Literal["fetched", "resumed", "known"]
+_LOOK_S = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchedFile:
+    """One archive that is whole in the folder.
+
+    Parameters
+    ----------
+    outcome : {'fetched', 'resumed', 'known'}
+        Fetched now, in part before this call, or there already.
+    tries : int
+        Requests that it took.
+    """
+
+    path: str
+    table: str
+    part: int
+    url: str
+    size_bytes: int
+    sha256: str
+    outcome: Outcome
+    tries: int
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FetchSummary(Shown):
+    """What a fetch left in ``out``, in the order of the release."""
+
+    release: str
+    out: Path
+    files: tuple[FetchedFile, ...]
+
+
+def fetch(
+    release: str,
+    out: str | Path,
+    *,
+    tables: Sequence[str] = (),
+    parts: str | None = None,
+    base_url: str | None = None,
+    jobs: int,
+    timeout_s: float,
+    retries: Retries | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> FetchSummary:
+    """Download archives of a release, in the folders it keeps them in; run again to go on.
+
+    Parameters
+    ----------
+    tables : names or words of tables (``node``, ``resource``, ...); all when empty
+    parts : numbers and ranges of parts, ``0-3,7``; all when None
+    jobs : downloads at a time
+    timeout_s : seconds of silence after which a line counts as broken
+    seed : of the jitter in the waits before another try
+
+    Raises
+    ------
+    TracekitError
+        As ``plan`` does; when another fetch fills the folder; and, after everything else was
+        fetched, when some file could not be. What has come of it is kept for the next call.
+    """
+    if jobs < 1:
+        raise TracekitError(f"--jobs {jobs}: expected 1 or more")
+    folder = Path(out)
+    wanted = plan(release, tables=tables, parts=parts, base_url=base_url)
+    manner = Manner(timeout_s=timeout_s, retries=retries or Retries())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    total = sum(one.usual_bytes for one in wanted)
+    with (
+        held(folder / LOCK, busy=f"{folder} is being filled"),
+        progress.task("fetch", total, "bytes") as task,
+    ):
+        check_no_link(written_of_fetch(folder))
+        crew = _Crew(folder, wanted, manner, Meter(task, len(wanted)), seed)
+        crew.work(min(jobs, len(wanted)))
+    if crew.failed:
+        raise _failure(crew)
+    files = tuple(crew.files[one.path] for one in wanted)
+    return FetchSummary(release=release, out=folder, files=files)
+
+
+class _Crew:
+    """Threads that take file after file from one queue."""
+
+    def __init__(
+        self, folder: Path, wanted: Sequence[Wanted], manner: Manner, meter: Meter, seed: int
+    ) -> None:
+        self.files: dict[str, FetchedFile] = {}
+        self.failed: list[FetchError] = []
+        self._folder, self._manner, self._meter, self._seed = folder, manner, meter, seed
+        self._ledger = Ledger(folder)
+        self._lock = Lock()
+        self._bug: BaseException | None = None
+        self._queue: SimpleQueue[tuple[int, Wanted]] = SimpleQueue()
+        for numbered in enumerate(wanted):
+            self._queue.put(numbered)
+
+    def work(self, jobs: int) -> None:
+        """Fetch everything; threads are told to stop when this one is interrupted."""
+        # daemons: a thread that waits for a silent server must not keep the program from ending
+        threads = [Thread(target=self._run, daemon=True) for _ in range(jobs)]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(_LOOK_S)
+        finally:
+            self._manner.stop.set()
+        if self._bug is not None:
+            raise self._bug
+
+    def _run(self) -> None:
+        try:
+            while not self._manner.stop.is_set():
+                self._take(*self._queue.get_nowait())
+        except Empty:
+            return
+        except BaseException as error:  # noqa: BLE001 - handed to the calling thread
+            self._bug = error
+            self._manner.stop.set()
+
+    def _take(self, number: int, wanted: Wanted) -> None:
+        try:
+            file = self._known(wanted) or self._download(number, wanted)
+        except StoppedError:
+            return
+        except FetchError as error:
+            with self._lock:
+                self.failed.append(error)
+            if error.everywhere:
+                self._manner.stop.set()
+            self._meter.finished(wanted, whole=False)
+        else:
+            self._ledger.note(
+                wanted.path, size_bytes=file.size_bytes, sha256=file.sha256, url=wanted.url
+            )
+            with self._lock:
+                self.files[wanted.path] = file
+            self._meter.finished(wanted)
+
+    def _known(self, wanted: Wanted) -> FetchedFile | None:
+        """The file, if it is there and whole; one that was checked before is not read again."""
+        target = self._folder / wanted.path
+        if not target.is_file():
+            return None
+        size = target.stat().st_size
+        try:
+            noted = self._ledger.sha256(wanted.path, size)
+            as_stated = noted is not None and wanted.sha256 in {None, noted}
+            digest = noted if as_stated and noted else checked(target, wanted.path, wanted.sha256)
+        except DamagedError:
+            return None
+        with suppress(OSError):
+            Part(target).discard()  # left by a call that could not clear it away
+        return _fetched(wanted, size, digest, outcome="known", tries=0)
+
+    def _download(self, number: int, wanted: Wanted) -> FetchedFile:
+        rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
+        got = download(
+            wanted,
+            self._folder / wanted.path,
+            self._manner,
+            rng,
+            lambda here, length: self._meter.reached(wanted, here, length),
+        )
+        outcome: Outcome = "resumed" if got.resumed_bytes else "fetched"
+        return _fetched(wanted, got.size_bytes, got.sha256, outcome=outcome, tries=got.tries)
+
+
+def _fetched(
+    wanted: Wanted, size_bytes: int, sha256: str, *, outcome: Outcome, tries: int
+) -> FetchedFile:
+    return FetchedFile(
+        path=wanted.path,
+        table=wanted.table,
+        part=wanted.part,
+        url=wanted.url,
+        size_bytes=size_bytes,
+        sha256=sha256,
+        outcome=outcome,
+        tries=tries,
+    )
+
+
+def _failure(crew: _Crew) -> TracekitError:
+    first = crew.failed[0]
+    whole = len(crew.files)
+    kept = f"; {whole} file{'s are' if whole != 1 else ' is'} complete" if whole else ""
+    again = GO_ON
+    if len(crew.failed) == 1:
+        return TracekitError(f"{first.what}{kept}", hint=first.hint or again)
+    return TracekitError(
+        f"{len(crew.failed)} files could not be fetched{kept}; the first: {first.what}",
+        hint=first.hint or again,
+    )

@@ -1,0 +1,182 @@
+"""A server that answers PromQL: one question, tried again as long as that may help."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+
+from tracekit.base.errors import TracekitError
+from tracekit.intake.fetch.http import CHUNK_BYTES, SHOWN_CHARACTERS, ClosedPortError, request
+from tracekit.intake.fetch.retry import GO_ON, FetchError, Retries
+
+#: What servers say when less should be asked for at once: Prometheus, Thanos, Mimir.
+_TOO_MUCH = re.compile(
+    r"too many (samples|chunks|points)|exceeded maximum resolution|timed out in expression"
+    r"|exceed(s|ed) (the )?(max|limit)|err-mimir-max|HTTP 413|HTTP 504",
+    re.IGNORECASE,
+)
+#: The server's word on one query, which says nothing of others.
+_ONE_QUERY = re.compile(r"HTTP (400|422)")
+#: No such page: the path is another.
+_NOWHERE = re.compile(r"HTTP 404")
+#: Pages of Prometheus' own that are copied out of a browser.
+_PAGES = re.compile(r"/(api/v1(/query(_range)?)?|graph|query|targets|alerts|classic/graph)$")
+#: No answer of single values is longer.
+_SMALL_BYTES = 4 << 20
+T = TypeVar("T")
+
+
+class RefusedError(FetchError):
+    """The server will not answer this query, whatever it thinks of others."""
+
+
+class TooMuchError(Exception):
+    """The server wants to be asked for less at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Where to ask, and how.
+
+    Parameters
+    ----------
+    url : str
+        Below it lies ``/api/v1/query_range``.
+    headers : mapping of str to str
+        Sent along; they may be secret.
+    heard : set of str
+        Addresses that answered, if only with a refusal.
+    """
+
+    url: str
+    headers: Mapping[str, str]
+    timeout_s: float
+    retries: Retries
+    rng: np.random.Generator
+    heard: set[str] = field(default_factory=set)
+
+    def asked(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
+        """The answer to query_range, piece by piece."""
+        asked = urlencode({"query": promql, "start": start_s, "end": end_s, "step": step_s})
+        address = f"{self.url}/api/v1/query_range?{asked}"
+        try:
+            with request(address, timeout_s=self.timeout_s, headers=self.headers) as reply:
+                self.heard.add(self.url)
+                while chunk := reply.read(CHUNK_BYTES):
+                    yield chunk
+                if reply.cut:
+                    raise self.cut()
+        except FetchError as error:
+            what = error.what.replace(address, self.url)
+            # a closed port where nothing ever answered is a wrong address, not a pause
+            closed = isinstance(error, ClosedPortError)
+            if not closed:
+                self.heard.add(self.url)
+            raise FetchError(
+                what,
+                hint=error.hint if closed else self._no_such_page(error.what),
+                passing=error.passing and not (closed and not self.heard),
+                wait_s=error.wait_s,
+                everywhere=error.everywhere,
+            ) from error
+
+    def _no_such_page(self, what: str) -> str | None:
+        """The hint for an address that leads nowhere: asking again does not help."""
+        if not _NOWHERE.search(what):
+            return None
+        return (
+            f"nothing lies at {self.url}/api/v1/query_range: give the address with the path that"
+            " stands before /api/v1 (a prefix as in http://host/prometheus), and none after it"
+        )
+
+    def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
+        """All values of an answer that is small."""
+        answer = b""
+        for chunk in self.asked(promql, start_s, end_s, step_s):
+            answer += chunk
+            if len(answer) > _SMALL_BYTES:
+                raise self.strange(answer)
+        try:
+            document = json.loads(answer)
+            self.check_answer({**document, **document["data"]})
+            result = document["data"]["result"]
+            values = [float(value) for series in result for _, value in series["values"]]
+            return [value for value in values if math.isfinite(value)]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            # an answer that begins well was cut off, by a server that does not say how long it is
+            begun = isinstance(error, ValueError) and answer.startswith(b'{"status"')
+            raise (self.cut() if begun else self.strange(answer)) from None
+
+    def check_answer(self, members: Mapping[str, object]) -> None:
+        """Raise FetchError for an answer that is an error, or no series over time."""
+        if members.get("status") != "success":
+            said = str(members.get("error", members.get("status")))[:SHOWN_CHARACTERS]
+            raise FetchError(f"{self.url} answers: {said}")
+        if members.get("resultType") != "matrix":
+            raise self.strange(f"resultType {members.get('resultType')}".encode())
+
+    def cut(self) -> FetchError:
+        """The error for an answer that ends too early."""
+        return FetchError(f"the connection was cut before the answer was whole: {self.url}")
+
+    def strange(self, answer: bytes) -> FetchError:
+        """The error for an answer that does not come from Prometheus."""
+        return FetchError(
+            f"{self.url} does not answer as Prometheus does; it begins {answer[:40]!r}",
+            hint="the address is the one below which /api/v1/query_range lies",
+            passing=False,
+        )
+
+    def tried(self, call: Callable[[], T], name: str, by_hand: str, *, alone: bool = False) -> T:
+        """The call's value; the call is repeated while that may help.
+
+        Raises TooMuchError where less may be asked for, unless it is ``alone`` and cannot be asked
+        in parts; RefusedError for a query that the server does not like; FetchError else.
+        """
+        failed = 0
+        while True:
+            try:
+                return call()
+            except FetchError as error:
+                failed += 1
+                if not alone and _TOO_MUCH.search(error.what):
+                    raise TooMuchError from error
+                if self.retries.given_up(failed, error):
+                    raise _given_up(error, name, by_hand) from error
+                self.retries.sleep(self.retries.wait_s(failed, error, self.rng))
+
+
+def _given_up(error: FetchError, name: str, by_hand: str) -> FetchError:
+    what = f"{name}: {error.what}"
+    if _ONE_QUERY.search(error.what):
+        return RefusedError(what, hint=f"ask it by hand: {by_hand}")
+    again = GO_ON
+    return FetchError(what, hint=error.hint or again, passing=error.passing)
+
+
+def address(url: str) -> str:
+    """The address of a server without what follows it; raises TracekitError for none."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise TracekitError(f"{url}: not an http address", hint="for example http://localhost:9090")
+    if "@" in parts.netloc:
+        raise TracekitError(
+            f"the address of {parts.hostname} holds a name or a password, which would be printed",
+            hint="give them by --header 'Authorization: Basic ...'",
+        )
+    return _PAGES.sub("", url.partition("#")[0].partition("?")[0].rstrip("/"))
+
+
+def header(text: str) -> tuple[str, str]:
+    """Name and value of a header; what it says is not repeated in an error."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip() or "\n" in text:
+        raise TracekitError(
+            "--header: expected NAME: VALUE", hint="for example --header 'X-Scope-OrgID: team'"
+        )
+    return name.strip(), value.strip()

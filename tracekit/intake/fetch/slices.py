@@ -1,0 +1,151 @@
+"""The progress of each query, kept in the folder as ``.prometheus.json``."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tracekit.base.documents.shape import of_dataclass
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.replacing import replaced_file
+from tracekit.base.opened import read_text
+from tracekit.intake.fetch.spans import spelled_time
+from tracekit.intake.sources.own._prometheus.warnings import of_missing_data
+
+NAME = ".prometheus.json"
+SCHEMA = "tracekit/prometheus/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """The answer to a query from one time to another, both included.
+
+    ``file`` is empty where there is no series. ``warnings`` are those of the server.
+    """
+
+    start_s: int
+    end_s: int
+    series: int
+    samples: int
+    size_bytes: int
+    file: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        """Whether the server warned that there is more: it is asked for again."""
+        return any(of_missing_data(one) for one in self.warnings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """What was asked, from when to when, and the slices of each query."""
+
+    asked: dict[str, Any]
+    times: dict[str, int] = field(default_factory=dict)
+    slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
+
+
+def stamp(time_s: int) -> str:
+    """A time as names of files have it."""
+    return spelled_time(time_s).replace("-", "").replace(":", "")
+
+
+def file_name(query: str, start_s: int) -> str:
+    """The file of a query's slice."""
+    return f"{query}-{stamp(start_s)}.json.gz"
+
+
+class Slices:
+    """The slices that are whole, by query; written anew with each.
+
+    Raises
+    ------
+    TracekitError
+        When the folder holds what was asked for otherwise.
+    """
+
+    def __init__(self, folder: Path, asked: Mapping[str, object]) -> None:
+        self._path = folder / NAME
+        self._folder = folder
+        before = _read(self._path)
+        if before is not None and _words(before.asked) != _words(asked):
+            told = ", ".join(f"{key} {value}" for key, value in before.asked.items())
+            raise TracekitError(
+                f"{folder} holds what another fetch asked for: {told}",
+                hint="name another folder, or ask the same to go on",
+            )
+        self._document = before or _Document(asked=dict(asked))
+
+    def times(self, start_s: int, end_s: int) -> tuple[int, int]:
+        """From when to when: as was resolved first, for ``now`` goes on."""
+        times = self._document.times
+        if not times:
+            times |= {"start_s": start_s, "end_s": end_s}
+            self._write()
+        return times["start_s"], times["end_s"]
+
+    def of(self, query: str) -> list[Slice]:
+        """The slices of a query whose files are here, in the order of time."""
+        every = self._document.slices.get(query, ())
+        return [one for one in every if not one.file or self._is_here(one)]
+
+    def note(self, query: str, done: Slice) -> None:
+        """Keep that a slice is here, in place of what was here of its time."""
+        before = self.of(query)
+        gone = [
+            one
+            for one in before
+            if one.start_s == done.start_s
+            or (one.partial and done.start_s < one.start_s <= done.end_s)
+        ]
+        for one in gone:
+            if one.file and one.file != done.file:
+                (self._folder / one.file).unlink(missing_ok=True)
+        others = [one for one in before if one not in gone]
+        slices = sorted([*others, done], key=lambda one: one.start_s)
+        self._document.slices[query] = tuple(slices)
+        self._write()
+
+    def _is_here(self, one: Slice) -> bool:
+        path = self._folder / one.file
+        return path.is_file() and path.stat().st_size == one.size_bytes
+
+    def _write(self) -> None:
+        document = {"schema": SCHEMA, **asdict(self._document)}
+        with replaced_file(self._path, follow=False) as aside:
+            aside.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _words(asked: object) -> str:
+    return json.dumps(asked, sort_keys=True)
+
+
+def _read(path: Path) -> _Document | None:
+    """The document; None for none, and for one that no fetch wrote: all is asked for anew."""
+    try:
+        document = json.loads(read_text(path))
+        if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
+            return None
+        of_dataclass(_Document)(document, "")
+        slices = {
+            query: tuple(map(_slice, every))
+            for query, every in (document.get("slices") or {}).items()
+        }
+        sound = all(_is_sound(query, one) for query, every in slices.items() for one in every)
+    except (OSError, ValueError, OverflowError, RecursionError):
+        return None
+    times = document.get("times") or {}
+    if not sound or times.keys() not in (set(), {"start_s", "end_s"}):
+        return None
+    return _Document(asked=document["asked"], times=times, slices=slices)
+
+
+def _slice(document: dict[str, Any]) -> Slice:
+    return Slice(**{**document, "warnings": tuple(document.get("warnings") or ())})
+
+
+def _is_sound(query: str, one: Slice) -> bool:
+    """Whether a slice goes on, and its file has the name that a fetch gives it."""
+    return one.start_s <= one.end_s and one.file in ("", file_name(query, one.start_s))

@@ -1,0 +1,328 @@
+"""Several files at work at once, taken into the store one after another, in their order.
+
+Files are read side by side. Names get their keys, and files are committed, strictly in order, so
+that a store's bytes do not depend on how many workers there were, and so that whatever the moment a
+run is killed at, the store holds the first files and nothing of the others.
+"""
+
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracekit.base.crew.crew import Crew, LostWorkerError
+from tracekit.base.errors import CheckFailedError, TracekitError
+from tracekit.base.files.checksums import checksum
+from tracekit.base.files.durable import put
+from tracekit.base.words import counted
+from tracekit.intake.ingest.dimensions import Dimension, committed, extend
+from tracekit.intake.ingest.sort import Written
+from tracekit.intake.ingest.stage import SortTask, StageTask
+from tracekit.intake.ingest.staged import Staged
+from tracekit.intake.read.discover import TraceFile
+from tracekit.store.folder import STAGING, dimension_path, part_path, rejects_path
+from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.tables import all_tables
+
+
+def make_entry(
+    file: TraceFile, staged: Staged, written: Written, part: int, checksums: dict[str, str]
+) -> SourceEntry:
+    """The manifest's entry for a file whose rows are part ``part`` of its table."""
+    return SourceEntry(
+        file=file.name,
+        size_bytes=file.size_bytes,
+        sha256=staged.reading.sha256,
+        content=staged.content,
+        release=staged.release,
+        table=staged.table,
+        part=part,
+        rows_read=staged.rows_read,
+        rows=written.rows,
+        rejected=staged.rejected,
+        duplicates_dropped=written.exact_duplicates + written.key_duplicates,
+        time_min_ms=written.time_min_ms,
+        time_max_ms=written.time_max_ms,
+        defects=tuple(_defects(staged, written)),
+        checksums=checksums,
+        lines_read=staged.lines_read,
+    )
+
+
+def _defects(staged: Staged, written: Written) -> Iterator[Defect]:
+    counts, table = staged.reading.counts, all_tables()[staged.table]
+    kinds = {column.name: column for column in table.columns}
+    for (column, spelling), rows in sorted(counts.missing.items()):
+        number = column in kinds and kinds[column].kind == "number"
+        yield Defect(
+            defect="missing_value" if number else "missing_name",
+            column=column,
+            rows=rows,
+            action="kept as NULL",
+            example=spelling or "(empty)",
+        )
+    # what was worked out is above 1 where use is above the request, which is no defect
+    above = {} if staged.release == DERIVED else counts.above
+    for column, rows in sorted(above.items()):
+        usual = kinds[column].usual_maximum
+        yield Defect(
+            defect="out_of_range", column=column, rows=rows, action="kept", example=f"> {usual:g}"
+        )
+    if written.exact_duplicates:
+        yield _duplicates("exact_duplicate", written.exact_duplicates, written.duplicate_line)
+    if written.key_duplicates:
+        yield _duplicates("conflicting_duplicate", written.key_duplicates, written.conflict_line)
+    yield from staged.reject_defects
+
+
+def _duplicates(defect: str, rows: int, line: int | None) -> Defect:
+    return Defect(
+        defect=defect, column="", rows=rows, action="dropped, first kept", example=f"line {line}"
+    )
+
+
+#: Finished files are named together: each naming waits for the disk a few times.
+_NAMED_EVERY_S = 1.0
+#: Told how much of a file is done.
+Advance = Callable[[float, str], None]
+
+
+@dataclass
+class Events:
+    """What happens to files; called in the order of the files.
+
+    Attributes
+    ----------
+    committed : files are in: their entries, one per table, and the manifest with them, to be
+        written now
+    known : a file is in the store already: its name and what it is the same as
+    failed : a file could not be read
+    check : raises when a file must not be taken in
+    """
+
+    committed: Callable[[tuple[SourceEntry, ...], Manifest], None]
+    known: Callable[[str, str], None]
+    failed: Callable[[str, TracekitError], None]
+    check: Callable[[TraceFile, Sequence[Staged]], None]
+
+
+@dataclass
+class _Flight:
+    """A file at work."""
+
+    file: TraceFile
+    staging: Future[tuple[Staged, ...]]
+    folder: Path
+    #: New ids: their entity, where they lie, the key of the first, how many there are with them.
+    longer: list[tuple[str, Path, int, int]] = field(default_factory=list)
+    sorting: list[Future[Written]] = field(default_factory=list)
+
+
+@dataclass
+class _Due:
+    """What is finished and not named in the manifest yet.
+
+    Attributes
+    ----------
+    moves : from where to where files go
+    ids : entities and files of their new ids
+    since_s : when the last files were named
+    """
+
+    moves: dict[Path, Path] = field(default_factory=dict)
+    ids: list[tuple[str, Path]] = field(default_factory=list)
+    entries: list[SourceEntry] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    since_s: float = field(default_factory=time.monotonic)
+
+
+class Coordinator:
+    """Takes files into the store in ``folder``, which the caller has locked."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        crew: Crew,
+        sort_memory_bytes: int,
+        events: Events,
+        *,
+        taken: Sequence[SourceEntry] = (),
+    ) -> None:
+        """``taken`` are entries beside the manifest's whose parts stay as they are."""
+        self._folder = folder
+        self._manifest = manifest
+        self._crew = crew
+        self._sort_memory_bytes = sort_memory_bytes
+        self._events = events
+        self._taken = taken
+        self._due = _Due()
+        self._dimensions: dict[str, Dimension] = {}
+        self._contents = {entry.content: entry.file for entry in manifest.sources}
+        self._reading: deque[_Flight] = deque()
+        self._sorting: deque[_Flight] = deque()
+        self._started = 0
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the store holds with the files that are in so far."""
+        return self._manifest
+
+    def take(self, files: Iterable[TraceFile], advance: Advance) -> None:
+        """Take the files in."""
+        # a file more than there are workers, so that none waits while one is committed
+        most = self._crew.size + (self._crew.size > 1)
+        waiting = iter(files)
+        more = True
+        try:
+            while more or self._reading or self._sorting:
+                while more and len(self._reading) + len(self._sorting) < most:
+                    file = next(waiting, None)
+                    more = file is not None
+                    if file is not None:
+                        self._start(file, advance)
+                if self._reading or self._sorting:
+                    self._go_on()
+        finally:
+            self._name()
+
+    def _start(self, file: TraceFile, advance: Advance) -> None:
+        folder = self._folder / STAGING / f"{self._started:06d}"
+        self._started += 1
+        task = StageTask(
+            file.path,
+            file.name,
+            file.match.source.name,
+            folder,
+            file.beside,
+            file.stored_sizes,
+            file.together_bytes,
+            file.stored,
+        )
+
+        def on_progress(size: int, rows: int, rejected: int) -> None:
+            broken = f", {rejected:,} rejected" if rejected else ""
+            advance(size, f"{file.name}: {counted(rows, 'row')}{broken}")
+
+        self._reading.append(_Flight(file, self._crew.submit(task, on_progress), folder))
+
+    def _go_on(self) -> None:
+        """Take the next step with the file that is next at it; wait when neither is ready."""
+        ahead: list[Future[Any]] = []
+        if self._sorting:
+            waiting = [one for one in self._sorting[0].sorting if not one.done()]
+            if not waiting:
+                self._commit(self._sorting.popleft())
+                return
+            ahead += waiting
+        if self._reading:
+            if self._reading[0].staging.done():
+                self._key(self._reading.popleft())
+                return
+            ahead.append(self._reading[0].staging)
+        wait(ahead, return_when=FIRST_COMPLETED)
+
+    def _key(self, flight: _Flight) -> None:
+        """Give the file's names their keys and have it sorted, unless it is not to be taken in."""
+        try:
+            staged = flight.staging.result()
+        except (CheckFailedError, LostWorkerError):
+            raise
+        except TracekitError as error:
+            self._events.failed(flight.file.name, error)
+            return
+        content = staged[0].content
+        if content in self._contents:
+            self._events.known(flight.file.name, self._contents[content])
+            shutil.rmtree(flight.folder)
+            return
+        try:
+            self._events.check(flight.file, staged)
+        except CheckFailedError:
+            self._finish_sorting()
+            raise
+        self._contents[content] = flight.file.name
+        for one in staged:
+            counts = {
+                entity: self._extend(flight, one, entity)
+                for entity in sorted(all_tables()[one.table].entities)
+            }
+            task = SortTask(one, counts, self._sort_memory_bytes)
+            flight.sorting.append(self._crew.submit(task, lambda *_: None))
+        self._sorting.append(flight)
+
+    def _extend(self, flight: _Flight, staged: Staged, entity: str) -> int:
+        """Keys for the file's ids of an entity; returns how many the store knows now."""
+        before = self._dimensions.get(entity) or committed(self._folder, entity, self._manifest)
+        aside = staged.folder / f"{entity}.parquet"
+        after, keys = extend(before, staged.names(entity), aside)
+        np.save(staged.keys_path(entity), keys)
+        self._dimensions[entity] = after
+        if after is not before:
+            flight.longer.append((entity, aside, before.count, after.count))
+        return after.count
+
+    def _finish_sorting(self) -> None:
+        """Commit the files that are before the one at hand."""
+        while self._sorting:
+            self._commit(self._sorting.popleft())
+
+    def _commit(self, flight: _Flight) -> None:
+        """Have all that the file gave put into place and named, now or with the next files."""
+        staged = flight.staging.result()
+        written = [one.result() for one in flight.sorting]
+        parts = [self._next_part(one.table) for one in staged]
+        moves = [self._moves(one, part) for one, part in zip(staged, parts, strict=True)]
+        for entity, aside, first_key, _ in flight.longer:
+            owner = next(at for at, one in enumerate(staged) if one.folder == aside.parent)
+            moves[owner][aside] = dimension_path(entity, first_key)
+            self._due.ids.append((entity, aside))
+        checksums = [{t: checksum(source) for source, t in some.items()} for some in moves]
+        for some in moves:
+            self._due.moves |= {source: self._folder / target for source, target in some.items()}
+        counts = {entity: count for entity, _, _, count in flight.longer}
+        entries = tuple(
+            make_entry(flight.file, *each)
+            for each in zip(staged, written, parts, checksums, strict=True)
+        )
+        self._manifest = replace(
+            self._manifest,
+            sources=(*self._manifest.sources, *entries),
+            dimensions=dict(sorted({**self._manifest.dimensions, **counts}.items())),
+        )
+        self._due.entries += entries
+        self._due.folders.append(flight.folder)
+        if time.monotonic() - self._due.since_s >= _NAMED_EVERY_S:
+            self._name()
+
+    def _name(self) -> None:
+        """Put into place what is due, and name it in the manifest at once."""
+        due, self._due = self._due, _Due()
+        if not due.entries:
+            return
+        # everything is written; moving it takes no room on the disk and next to no time
+        put(due.moves, self._folder)
+        for entity, aside in due.ids:
+            self._dimensions[entity] = self._dimensions[entity].moved(aside, due.moves[aside])
+        self._events.committed(tuple(due.entries), self._manifest)
+        for folder in due.folders:
+            shutil.rmtree(folder)
+
+    def _next_part(self, table: str) -> int:
+        taken = {entry.part for entry in self._taken if entry.table == table}
+        part = 1 + max((entry.part for entry in self._manifest.parts(table)), default=-1)
+        while part in taken:
+            part += 1
+        return part
+
+    def _moves(self, staged: Staged, part: int) -> dict[Path, str]:
+        moves = {staged.part: part_path(staged.table, part)}
+        if staged.rejected:
+            moves[staged.rejects] = rejects_path(staged.table, part)
+        return moves

@@ -1,0 +1,153 @@
+"""The broken rows of one source file: written as they come, counted by kind."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tracekit.base.arrays import BoolArray
+from tracekit.intake.sources.unreadable import (
+    PARTIAL_ANSWER,
+    PARTIAL_DEFECT,
+    UNREAD,
+    UNREAD_DEFECT,
+    UNREADABLE,
+    UNREADABLE_DEFECT,
+    WATCH_DEFECT,
+    WATCH_ENDED,
+)
+from tracekit.store.broken_rows import place_in
+from tracekit.store.manifest import REJECTED, UNKNOWN_NAME, Defect
+
+SCHEMA = pa.schema(
+    [
+        ("source_file", pa.string()),
+        ("line", pa.int64()),
+        ("column", pa.string()),
+        ("reason", pa.string()),
+        ("text", pa.string()),
+    ]
+)
+_GROUP_ROWS = 1 << 17
+#: Of a reason, which may quote what a file holds.
+_EXAMPLE_CHARS = 240
+#: Lines that there is room for at first.
+_ROOM = 1 << 16
+
+
+class RejectsWriter:
+    """Writes rejects to ``path``; without any there is no file. Close it at the end."""
+
+    def __init__(self, path: Path, source_file: str) -> None:
+        self.rows = 0
+        self._path = path
+        self._source_file = source_file
+        #: By column and kind: rows, and line and reason of the first.
+        self._kinds: dict[tuple[str, str], tuple[int, tuple[int, str]]] = {}
+        self._pending = pl.DataFrame()
+        self._out: pq.ParquetWriter | None = None
+
+    def append(self, rejects: pl.DataFrame) -> None:
+        """Add rejects: ``line, column, reason, text``."""
+        if not rejects.height:
+            return
+        self.rows += rejects.height
+        self._count(rejects)
+        self._pending = pl.concat([self._pending, rejects]) if self._pending.height else rejects
+        while self._pending.height >= _GROUP_ROWS:
+            self._write(self._pending.head(_GROUP_ROWS))
+            self._pending = self._pending.slice(_GROUP_ROWS)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._pending.height:
+            self._write(self._pending)
+        if self._out is not None:
+            self._out.close()
+
+    def defects(self) -> Iterator[Defect]:
+        """The kinds of broken rows, with line and reason of the first of each as an example."""
+        for (column, kind), (rows, (line, reason)) in sorted(self._kinds.items()):
+            yield Defect(
+                defect=kind,
+                column=column,
+                rows=rows,
+                action=REJECTED,
+                example=f"{place_in(self._source_file, line)}: {reason}"[:_EXAMPLE_CHARS],
+            )
+
+    def _write(self, rejects: pl.DataFrame) -> None:
+        named = rejects.select(
+            pl.lit(self._source_file).alias("source_file"), "line", "column", "reason", "text"
+        )
+        if self._out is None:
+            self._out = pq.ParquetWriter(self._path, SCHEMA, compression="zstd")
+        self._out.write_table(named.to_arrow().cast(SCHEMA))
+
+    def _count(self, rejects: pl.DataFrame) -> None:
+        found = rejects.group_by("column", "reason").agg(pl.len(), pl.col("line").min())
+        for column, reason, count, line in found.iter_rows():
+            key = (column or "", _kind(reason))
+            rows, first = self._kinds.get(key, (0, (line, reason)))
+            self._kinds[key] = (rows + count, min(first, (line, reason)))
+
+
+#: What reasons say of an id that no table names.
+_UNKNOWN = (", which no file", "of the files beside", "expected a VM of ")
+
+
+#: What begins so is of the whole file, or of nothing that is known.
+_BEGINNINGS = {
+    **dict.fromkeys(UNREADABLE, UNREADABLE_DEFECT),
+    WATCH_ENDED: WATCH_DEFECT,
+    PARTIAL_ANSWER: PARTIAL_DEFECT,
+    UNREAD: UNREAD_DEFECT,
+}
+
+
+def _kind(reason: str) -> str:
+    for beginning, kind in _BEGINNINGS.items():
+        if reason.startswith(beginning):
+            return kind
+    if "at least" in reason:
+        return "out_of_range"
+    if any(words in reason for words in _UNKNOWN):
+        return UNKNOWN_NAME
+    if "is empty, expected" in reason:
+        return "empty_value"
+    if "expected" in reason and "fields" not in reason and "NUL" not in reason:
+        return "unparsable_value"
+    return "malformed_row"
+
+
+class Lines:
+    """Lines of which rows, or rejects, were seen: a line may give many of both."""
+
+    def __init__(self) -> None:
+        self._read: BoolArray = np.zeros(_ROOM, dtype=np.bool_)
+        self._broken: BoolArray = np.zeros(_ROOM, dtype=np.bool_)
+
+    def note(self, good: NDArray[np.generic], broken: NDArray[np.generic]) -> None:
+        """Note the lines of some rows and of some rejects."""
+        for lines in (good, broken):
+            most = int(lines.max(initial=0))
+            while most >= self._read.size:
+                self._read, self._broken = (
+                    np.concatenate([one, np.zeros_like(one)]) for one in (self._read, self._broken)
+                )
+            self._read[lines.astype(np.int64)] = True
+        self._broken[broken.astype(np.int64)] = True
+
+    @property
+    def read(self) -> int:
+        """Lines that gave a row or a reject."""
+        return int(self._read.sum())
+
+    @property
+    def broken(self) -> int:
+        """Lines that gave a reject."""
+        return int(self._broken.sum())

@@ -1,0 +1,273 @@
+"""Rows that stand in several files: the first file's count, the others' are left out.
+
+Of samples the first counts, whatever the others say. Of what somebody's own tables state of nodes
+and containers a row goes that says nothing else than the first; what says otherwise was refused as
+it was read, and what says more stays.
+
+The first is the one that was taken in first, which of the files of one folder is the first by name.
+A part that holds such rows is written again without them, under a number of its own, so that
+the store is as it was until the manifest names the new part.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from tracekit.base.files.checksums import checksum
+from tracekit.base.files.durable import put
+from tracekit.base.words import agreeing, counted
+from tracekit.intake.ingest.sort import part_writer
+from tracekit.store.doubts import OTHERWISE
+from tracekit.store.folder import STAGING, part_path, rejects_path
+from tracekit.store.manifest import Defect, Manifest, SourceEntry
+from tracekit.store.stored_rows import OWN, STATED
+from tracekit.store.tables import Table, all_tables
+from tracekit.store.views import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from duckdb import DuckDBPyConnection
+
+    from tracekit.base.arrays import IntArray
+
+#: The defect of samples that an earlier file states, too, with the same values.
+TWICE = "sample_in_two_files"
+#: The defect of rows about a node or a container that an earlier file has, too.
+STATED_TWICE = "row_in_two_files"
+LEFT_OUT = "left out: the first file's count"
+#: Where they are looked for: amounts of any source, fractions of whoever wrote the tables himself.
+_AMOUNTS = ("container_amount", "node_amount")
+_NAMES = (*_AMOUNTS, "container_usage", "node_usage", *STATED)
+#: Where a row stands in its file is nothing that it states.
+_PLACE = "position"
+
+#: What has times in one file that reach into those in another; only there rows are held against
+#: one another.
+_SHARED = """
+CREATE OR REPLACE TEMP TABLE shared AS
+WITH span AS (
+    SELECT {series}, min(time_ms) AS first_ms, max(time_ms) AS last_ms
+    FROM read_parquet([{files}], filename = true)
+    GROUP BY {series}, filename
+), apart AS (
+    SELECT *, max(last_ms) OVER (
+        PARTITION BY {series} ORDER BY first_ms ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS before_ms
+    FROM span
+)
+SELECT DISTINCT {series} FROM apart WHERE before_ms >= first_ms
+"""
+_TWICE = """
+CREATE OR REPLACE TEMP TABLE twice AS
+SELECT {keys} FROM read_parquet([{files}]) AS one SEMI JOIN shared ON {in_shared}
+GROUP BY {keys} HAVING count(*) > 1
+"""
+#: Their rows, each with the first of its key.
+_AGAIN = """
+CREATE OR REPLACE TEMP TABLE again AS
+WITH row_of AS (
+    SELECT *, list_position([{files}], filename) AS nth
+    FROM read_parquet([{files}], filename = true, file_row_number = true) AS one
+    SEMI JOIN twice ON {in_twice}
+), ranked AS (
+    SELECT {keys}, {values}, nth, file_row_number AS nth_row, {firsts},
+           row_number() OVER of_one AS nth_of_one, first_value(nth) OVER of_one AS first_nth
+    FROM row_of
+    WINDOW of_one AS (PARTITION BY {keys} ORDER BY nth, file_row_number)
+)
+SELECT *, nth_of_one > 1 AND {goes} AS later FROM ranked
+"""
+#: Whether a value is another one than that of the first row.
+_OTHER = '"{0}" IS DISTINCT FROM first_{0}'
+
+#: By the number of the part: rows, of how many entities, and how many have other values.
+_COUNTS = """
+SELECT nth, count(*), count(DISTINCT {entity}_key), count(*) FILTER ({other})
+FROM again WHERE later GROUP BY nth ORDER BY nth
+"""
+_EXAMPLE = """
+SELECT (
+    SELECT {entity} FROM {entity}_id AS id WHERE id.{entity}_key = again.{entity}_key
+) AS name, time_ms, first_nth, {what} AS what, {values}, {firsts}
+FROM again
+WHERE later AND nth = {nth} ORDER BY {other} DESC, time_ms, name, {keys} LIMIT 1
+"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """The manifest that names the parts without such rows, and the paths it names no more."""
+
+    manifest: Manifest
+    gone: tuple[str, ...] = ()
+
+
+def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> Written:
+    """Write parts again without the rows that an earlier one states, too.
+
+    Parameters
+    ----------
+    con : connection
+        On the views of the store.
+    """
+    changed: dict[int, SourceEntry] = {}
+    for name in _NAMES:
+        entries = _entries(manifest, name)
+        if len(entries) < 2:
+            continue
+        for nth, defect in _found(con, all_tables()[name], folder, entries):
+            entry = entries[nth]
+            last = max(one.part for one in (*manifest.parts(name), *changed.values()))
+            at = con.sql(f"SELECT nth_row FROM again WHERE later AND nth = {nth + 1}").fetchnumpy()[
+                "nth_row"
+            ]
+            changed[id(entry)] = without_rows(folder, entry, np.asarray(at), last + 1, defect)
+    return written(manifest, changed)
+
+
+def written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
+    """The manifest with entries of parts that were written again, by ``id`` of those before."""
+    sources = tuple(changed.get(id(one), one) for one in manifest.sources)
+    gone = [
+        path
+        for one in manifest.sources
+        if id(one) in changed
+        for path in (part_path(one.table, one.part), rejects_path(one.table, one.part))
+    ]
+    return Written(replace(manifest, sources=sources), tuple(gone))
+
+
+def may_repeat(manifest: Manifest) -> bool:
+    """Whether rows of a kind stand in several files."""
+    return any(len(_entries(manifest, name)) > 1 for name in _NAMES)
+
+
+def _entries(manifest: Manifest, table: str) -> list[SourceEntry]:
+    """The parts of a table that are held against one another."""
+    return [one for one in manifest.stated(table) if table in _AMOUNTS or one.release == OWN]
+
+
+def _found(
+    con: DuckDBPyConnection, table: Table, folder: Path, entries: Sequence[SourceEntry]
+) -> Iterator[tuple[int, Defect]]:
+    """The numbers of the parts that state rows again, each with what is told of it."""
+    files = ", ".join(f"'{quoted(folder / part_path(one.table, one.part))}'" for one in entries)
+    keys = [one.stored_name for one in table.columns if one.name in table.key]
+    stated = table.name in STATED
+    others_of = {*table.key, _PLACE} if stated else set(table.key)
+    values = [one.stored_name for one in table.columns if one.name not in others_of]
+    series = [one for one in keys if one != "time_ms"]
+    firsts = ", ".join(f'first_value("{one}") OVER of_one AS first_{one}' for one in values)
+    # what is not stated of a node or a container says nothing else
+    says = '"{0}" IS NOT NULL AND "{0}" IS DISTINCT FROM first_{0}' if stated else _OTHER
+    other = " OR ".join(f"({says.format(one)})" for one in values)
+    named = {
+        "entity": table.entity or "",
+        "keys": ", ".join(keys),
+        # limit is a word of SQL
+        "values": ", ".join(f'"{one}"' for one in values),
+        "goes": f"NOT ({other})" if stated else "true",
+        "in_shared": _same(series, "shared"),
+        "in_twice": _same(keys, "twice"),
+    }
+    for statement, made in ((_SHARED, "shared"), (_TWICE, "twice"), (_AGAIN, "again")):
+        sql = statement.format(**named, files=files, series=", ".join(series), firsts=firsts)
+        con.execute(sql)
+        if not con.sql(f"SELECT count(*) FROM {made}").fetchall()[0][0]:
+            return
+    counts = con.sql(_COUNTS.format(entity=table.entity, other=f"WHERE {other}")).fetchall()
+    named["what"] = "resource" if "resource" in keys else "NULL"
+    named["firsts"] = ", ".join(f"first_{one}" for one in values)
+    for nth, samples, entities, others in counts:
+        example = con.sql(_EXAMPLE.format(**named, nth=nth, other=f"({other})")).fetchall()[0]
+        files_of_two = entries[nth - 1].file, entries[example[2] - 1].file
+        stand = stand_in(samples, entities, table, *files_of_two)
+        yield (
+            nth - 1,
+            Defect(
+                defect=OTHERWISE if others else STATED_TWICE if stated else TWICE,
+                column="time_ms",
+                rows=samples,
+                action=LEFT_OUT,
+                example=f"{stand}, {_otherwise(others, values, example)}",
+            ),
+        )
+
+
+def stand_in(rows: int, entities: int, table: Table, file: str, other: str) -> str:
+    """How many rows, of how many entities, of a file stand in another one, too."""
+    return agreeing(
+        rows,
+        f"{'[row|rows]' if table.name in STATED else '[sample|samples]'} of"
+        f" {counted(entities, table.entity or '')} in {file} [stands|stand] in {other}, too",
+    )
+
+
+def _same(columns: Sequence[str], other: str) -> str:
+    """The condition that rows agree in these columns; one that is NULL agrees with its like."""
+    return " AND ".join(f"one.{name} IS NOT DISTINCT FROM {other}.{name}" for name in columns)
+
+
+def _otherwise(others: int, values: Sequence[str], example: tuple[object, ...]) -> str:
+    """How many have other values, and one of them with both."""
+    if not others:
+        return "with the same values"
+    entity, time_ms, _, what, *amounts = example
+    pairs = list(zip(values, amounts, amounts[len(values) :], strict=False))
+    shown = [(name, now, was) for name, now, was in pairs if now != was]
+    now = ", ".join(f"{what or name} {_shown(one)}" for name, one, _ in shown)
+    was = ", ".join(_shown(one) for _, _, one in shown)
+    return (
+        f"{others:,} with other values, as of {entity} at {time_ms}: {now}; what stands there,"
+        f" {was}, counts"
+    )
+
+
+def _shown(value: object) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def without_rows(
+    folder: Path, entry: SourceEntry, rows: IntArray, part: int, defect: Defect
+) -> SourceEntry:
+    """The entry of a part that is written again without some rows."""
+    old, new = part_path(entry.table, entry.part), part_path(entry.table, part)
+    aside = folder / STAGING / "once.parquet"
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetFile(folder / old) as source:
+        kept = np.ones(source.metadata.num_rows, dtype=np.bool_)
+        kept[rows] = False
+        with part_writer(aside, all_tables()[entry.table]) as out:
+            first = 0
+            for group in range(source.num_row_groups):
+                read = source.read_row_group(group)
+                left = read.filter(kept[first : first + read.num_rows])
+                first += read.num_rows
+                if left.num_rows:
+                    out.write_table(left)
+    sums = {path: one for path, one in entry.checksums.items() if path != old}
+    sums[new] = checksum(aside)
+    moves = {aside: folder / new}
+    rejects = rejects_path(entry.table, entry.part)
+    if (folder / rejects).exists():
+        moved = rejects_path(entry.table, part)
+        beside = aside.with_name("once-rejects.parquet")
+        shutil.copyfile(folder / rejects, beside)
+        sums[moved] = sums.pop(rejects, checksum(beside))
+        moves[beside] = folder / moved
+    put(moves, folder)
+    return replace(
+        entry,
+        part=part,
+        rows=int(kept.sum()),
+        duplicates_dropped=entry.duplicates_dropped + len(rows),
+        defects=(*entry.defects, defect),
+        checksums=sums,
+    )

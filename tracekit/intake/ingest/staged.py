@@ -1,0 +1,72 @@
+"""What is known of a file's clean rows of one table, as they wait in a staging folder."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
+
+from tracekit.intake.read.coded import Keys
+from tracekit.intake.read.plan import key_kinds
+from tracekit.intake.read.table_file import Reading
+from tracekit.store.manifest import Defect
+from tracekit.store.tables import Table
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What is known of a file whose clean rows lie in a staging folder, with the file's keys."""
+
+    folder: Path
+    table: str
+    release: str
+    reading: Reading
+    rows: int
+    rejected: int
+    reject_defects: tuple[Defect, ...]
+    #: Of the whole file, where a line gives several rows and is a line: read, and broken ones.
+    lines_read: int | None = None
+    lines_broken: int = 0
+
+    @property
+    def rows_read(self) -> int:
+        """The number of rows, good and broken."""
+        return self.rows + self.rejected
+
+    @property
+    def content(self) -> str:
+        """The identity of the file's unpacked content."""
+        return self.reading.content
+
+    @property
+    def rejects(self) -> Path:
+        """The rejects, if there are any."""
+        return self.folder / "rejects.parquet"
+
+    @property
+    def part(self) -> Path:
+        """The sorted rows, once they are."""
+        return self.folder / "part.parquet"
+
+    def names(self, kind: str) -> pl.Series:
+        """The names of a kind, in the order of the file's keys."""
+        return pl.scan_ipc(self.folder / f"{kind}.names", glob=False).collect()["id"]
+
+    def keys_path(self, entity: str) -> Path:
+        """The path of the store's keys of the file's keys."""
+        return self.folder / f"{entity}.keys.npy"
+
+
+def write_names(folder: Path, table: Table, keys: Keys) -> None:
+    """Write the names that the rows of a table have keys of, in the order of the keys."""
+    for number, kind in enumerate(key_kinds(table)):
+        _write_names(folder / f"{kind}.names", keys.texts(number))
+
+
+def _write_names(path: Path, names: Iterable[pa.Array]) -> None:
+    schema = pa.schema([("id", pa.large_string())])
+    with pa.ipc.new_file(path, schema) as out:
+        for some in names:
+            out.write_batch(pa.RecordBatch.from_arrays([some], schema=schema))

@@ -1,0 +1,338 @@
+"""Ingest: trace files into the store, one transaction per source file.
+
+A file's rows, its rejects and its new ids are written aside, moved into place, and only then named
+in the manifest. Whatever the manifest does not name is not in the store, so a run that is killed at
+any moment leaves the store as it was before the file it was at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from tracekit.base.crew.crew import Alone, Crew, Workers
+from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.errors import CheckFailedError, TracekitError
+from tracekit.base.files.places import is_remote, place, telling
+from tracekit.base.files.replacing import clear_away, put_back
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.units import percent, size
+from tracekit.base.words import counted
+from tracekit.intake.ingest.coordinate import Advance, Coordinator, Events
+from tracekit.intake.ingest.derive import derive
+from tracekit.intake.ingest.made_up import is_made_up
+from tracekit.intake.ingest.mend import (
+    Replaced,
+    late_list,
+    mend,
+    replaced_by,
+    stored_entry,
+    without_earlier,
+)
+from tracekit.intake.ingest.staged import Staged
+from tracekit.intake.ingest.summary import IngestSummary, begun, failure, refused_now, said
+from tracekit.intake.ingest.turns import in_turns, with_facts
+from tracekit.intake.ingest.written_folder import opened_for_writing, writable
+from tracekit.intake.read.discover import Discovery, TraceFile, discover
+from tracekit.store.broken_rows import all_rejected
+from tracekit.store.checksums import unfinished
+from tracekit.store.doubts import doubts
+from tracekit.store.folder import Store
+from tracekit.store.known_now import now_listed
+from tracekit.store.manifest import Manifest, SourceEntry, is_store
+from tracekit.store.quantities import absent_use
+from tracekit.store.stored_rows import LISTS, OWN, STATED
+
+#: Less than this is done before a second process has started.
+_PARALLEL_FROM_BYTES = 64 << 20
+#: What this process, and each one that reads and sorts, takes besides the rows it sorts; and what
+#: a worker needs in all to be worth having.
+_COORDINATOR_BYTES = 260 << 20
+_PROCESS_BYTES = 300 << 20
+_WORKER_BYTES = 400 << 20
+#: numba looks for scipy's linear algebra, which takes as long to load as all else it needs.
+_NOT_NEEDED = ("scipy",)
+
+
+def ingest(
+    source: str | Path,
+    store: str | Path,
+    *,
+    release: str = "auto",
+    jobs: int | None = None,
+    memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+    max_rejects_fraction: float | None = None,
+    replace: bool = False,
+    crew: Crew | None = None,
+    progress: Progress = SILENT,
+) -> IngestSummary:
+    """Take trace files into a store; run again to add files or to go on after an interruption.
+
+    The verb ``ingest`` says what it takes. The store's bytes depend on neither ``jobs`` nor memory.
+
+    Parameters
+    ----------
+    replace : whether files take the place of those of their names that the store has
+    crew : who reads and sorts; closed only when something goes wrong. Workers of this machine are
+        taken if the memory bears as many; if not, others are started and stopped
+
+    Raises
+    ------
+    TracekitError
+        When the source is missing, holds no trace table or a damaged one; when the store is
+        written by another process, of a newer format, or the disk is full. The store is then as it
+        was, but for the files that were finished before.
+    CheckFailedError
+        When a file has more broken rows than ``max_rejects_fraction``.
+    """
+    # such a crew may work in another folder, on another machine
+    elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
+    where, target = place(source), place(store)
+    found = _found(where.resolve() if elsewhere else where, release, progress)
+    target = target.resolve() if elsewhere else target
+    remote = is_remote(target)
+    if not remote:
+        put_back(target)
+    with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:
+        summary = begun(target, found)
+        alone_memory = memory_limit_bytes - _PROCESS_BYTES
+        manifest = opened if remote else _mended(folder, opened, found, alone_memory, summary)
+        manifest = dataclasses.replace(manifest, made_up=is_made_up(where) or manifest.made_up)
+        writer = _Writer(commit, manifest, summary, max_rejects_fraction)
+        earlier = _earlier(folder, manifest, found, summary, remote=remote) if replace else None
+        if earlier is not None:
+            manifest, found = earlier.manifest, dataclasses.replace(found, files=earlier.files)
+            writer.before = manifest.sources
+        late = None if remote else _late(found.files, Store(folder, manifest), writer)
+        if late is not None:
+            again = partial(
+                ingest,
+                source,
+                release=release,
+                jobs=jobs,
+                memory_limit_bytes=memory_limit_bytes,
+                max_rejects_fraction=max_rejects_fraction,
+                crew=crew,
+                progress=progress,
+            )
+            return dataclasses.replace(_anew(folder, again, finish), store=target, anew=late.name)
+        with (
+            _finished(finish),
+            _readers(crew, jobs, found.files, memory_limit_bytes) as readers,
+            progress.task("ingest", found.size_bytes, "bytes") as task,
+        ):
+            memory = _sort_memory(readers, memory_limit_bytes)
+            coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
+            for some in in_turns(found.files):
+                files = with_facts(some, found.files, Store(target, coordinator.manifest), folder)
+                coordinator.take(writer.unknown(files, task.advance), task.advance)
+            if not remote:
+                writer.end(folder, alone_memory, () if earlier is None else earlier.gone)
+    _check_taken(summary, writer.manifest, max_rejects_fraction)
+    progress.told(said(summary))
+    return summary
+
+
+def _found(where: Path, release: str, progress: Progress) -> Discovery:
+    """The trace files there, told of at once; raises TracekitError where there is a store."""
+    with telling():
+        if is_store(where):
+            raise TracekitError(
+                f"{where} is a store, expected trace files",
+                hint=f"it is ingested already; all that can be done with it: tracekit run {where}"
+                " --out DIR",
+            )
+        found = discover(where, release=release)
+    progress.told(f"{counted(len(found.files), 'file')} of {size(found.size_bytes)}")
+    return found
+
+
+def _anew(
+    folder: Path, make: Callable[[Path], IngestSummary], finish: Callable[[], None]
+) -> IngestSummary:
+    """The summary of a store that takes this one's place."""
+    summary = replaced_by(folder, make)
+    finish()
+    return summary
+
+
+def _mended(
+    folder: Path, opened: Manifest, found: Discovery, memory_bytes: int, summary: IngestSummary
+) -> Manifest:
+    """The manifest without the damaged parts of files that are there again, and a tidy folder."""
+    clear_away(folder)
+    manifest, mended = mend(folder, opened, found.files, memory_bytes)
+    summary.mended += [entry.file for entry in mended]
+    return manifest
+
+
+def _earlier(
+    folder: Path, manifest: Manifest, found: Discovery, summary: IngestSummary, *, remote: bool
+) -> Replaced:
+    """The store without what it has of earlier versions of the files."""
+    if remote:
+        raise TracekitError(
+            "files of a store on an object store cannot be replaced",
+            hint="ingest all files into a new store",
+        )
+    earlier = without_earlier(folder, manifest, found.files)
+    summary.replaced += earlier.names
+    return earlier
+
+
+def _check_taken(summary: IngestSummary, manifest: Manifest, max_rejects: float | None) -> None:
+    """Raise TracekitError where files failed, or all rows of a kind were rejected unasked."""
+    if summary.failed:
+        raise failure(summary)
+    there = {one.table for one in summary.ingested}
+    # what lists nodes and containers comes first: others are held against it
+    tables = [*(one for one in STATED if one in there), *sorted(there - {*STATED})]
+    if max_rejects is None and (lost := all_rejected(manifest, tables)):
+        raise lost
+
+
+def _late(files: Sequence[TraceFile], store: Store, writer: _Writer) -> TraceFile | None:
+    """The file for which a store is made anew; None where it only gets more."""
+    if unfinished(store):
+        return None
+    return late_list(files, store.manifest, writer.known_file)
+
+
+class _Writer:
+    """Notes what happens to files, and which of them need not be looked at."""
+
+    def __init__(
+        self,
+        commit: Callable[[Manifest], None],
+        manifest: Manifest,
+        summary: IngestSummary,
+        max_rejects: float | None,
+    ) -> None:
+        self._commit = commit
+        self.manifest = manifest
+        self.before = manifest.sources
+        self._summary = summary
+        self._max_rejects = max_rejects
+
+    def events(self) -> Events:
+        """What to call when something happens to a file."""
+        return Events(
+            committed=self._committed,
+            known=lambda name, same: self._summary.known.append((name, same)),
+            failed=lambda name, error: self._summary.failed.append((name, error)),
+            check=self._check,
+        )
+
+    def keep(self, manifest: Manifest) -> None:
+        """Commit what the store holds now."""
+        self._commit(manifest)
+        self.manifest = manifest
+
+    def end(self, folder: Path, memory_bytes: int, gone: Sequence[str]) -> None:
+        """Work out what follows from all files, and note which were refused.
+
+        ``gone`` are parts that what came in has replaced.
+        """
+        summary = self._summary
+        for path in gone if summary.ingested else ():
+            (folder / path).unlink(missing_ok=True)
+        unlisted = derive(folder, self.manifest, self.keep, memory_bytes)
+        now = {(entry.file, entry.table): entry for entry in self.manifest.sources}
+        summary.ingested = [now.get((one.file, one.table), one) for one in summary.ingested]
+        refused = refused_now(self.manifest, summary)
+        if refused != self.manifest.refused:
+            self.keep(dataclasses.replace(self.manifest, refused=refused))
+        store = Store(folder, self.manifest)
+        late = now_listed(store, self.before) if self._lists_more() else ()
+        summary.doubts = (*unlisted, *doubts(store), *late)
+        summary.lacks = absent_use(store) if refused else []
+
+    def _lists_more(self) -> bool:
+        """Whether nodes or containers came in."""
+        listing = {table for tables in LISTS.values() for table in tables}
+        return any(one.rows and one.table in listing for one in self._summary.ingested)
+
+    def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
+        before = {one.file for one in self.manifest.sources} - set(self._summary.replaced)
+        own = dict.fromkeys(one.file for one in entries if one.release == OWN)
+        self._summary.again += [name for name in own if name in before]
+        self.keep(manifest)
+        self._summary.ingested += entries
+
+    def _check(self, file: TraceFile, staged: Sequence[Staged]) -> None:
+        limit = self._max_rejects
+        rejected, read = sum(s.rejected for s in staged), sum(s.rows_read for s in staged)
+        if staged[0].lines_read is not None:
+            rejected, read = staged[0].lines_broken, staged[0].lines_read
+        if limit is not None and rejected > limit * max(1, read):
+            raise _too_many_rejects(file, rejected, read, limit)
+
+    def unknown(self, files: Iterable[TraceFile], advance: Advance) -> Iterator[TraceFile]:
+        """The files whose very bytes are not in the store yet, looked at when they are due."""
+        for file in files:
+            same = self.known_file(file)
+            if same is None:
+                yield file
+            else:
+                self._summary.known.append((file.name, same.file))
+                advance(file.size_bytes, file.name)
+
+    def known_file(self, file: TraceFile) -> SourceEntry | None:
+        """The entry with the same bytes."""
+        return stored_entry(self.manifest, file)
+
+
+@contextmanager
+def _finished(finish: Callable[[], None]) -> Iterator[None]:
+    """Finish the store whatever happens: what is in it stays in it."""
+    try:
+        yield
+    finally:
+        finish()
+
+
+@contextmanager
+def _readers(
+    crew: Crew | None, jobs: int | None, files: Sequence[TraceFile], memory_bytes: int
+) -> Iterator[Crew]:
+    """The readers at hand, unless they are more than the memory bears; else new ones."""
+    fits = crew is not None and (
+        not isinstance(crew, Workers) or crew.size <= memory_bytes // _WORKER_BYTES
+    )
+    readers = crew if crew is not None and fits else _crew(jobs, files, memory_bytes)
+    try:
+        yield readers
+    except BaseException:
+        readers.close()
+        raise
+    if readers is not crew:
+        readers.close()
+
+
+def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Crew:
+    """As many workers as files, cores and memory allow; only this process for little work."""
+    total = sum(file.size_bytes for file in files)
+    wanted = jobs or ((os.cpu_count() or 1) if total >= _PARALLEL_FROM_BYTES else 1)
+    size = min(wanted, len(files), max(1, memory_bytes // _WORKER_BYTES))
+    return Workers(size, _NOT_NEEDED) if size > 1 else Alone()
+
+
+def _sort_memory(crew: Crew, memory_bytes: int) -> int:
+    """The memory of each sort, without that of the processes themselves and of reading."""
+    if crew.size == 1 or not isinstance(crew, Workers):
+        return memory_bytes - _PROCESS_BYTES
+    return (memory_bytes - _COORDINATOR_BYTES) // crew.size - _PROCESS_BYTES
+
+
+def _too_many_rejects(
+    file: TraceFile, rejected: int, rows_read: int, limit: float
+) -> CheckFailedError:
+    return CheckFailedError(
+        f"{file.name}: {rejected:,} of {rows_read:,} rows are broken"
+        f" ({percent(rejected / rows_read)}), at most {percent(limit)} were allowed",
+        hint="the file was not taken in; raise --max-rejects to take its good rows",
+    )

@@ -1,0 +1,149 @@
+"""A store's folder while it is written: locked, made if need be, taken away if it stays empty."""
+
+import dataclasses
+import errno
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tracekit._version import VERSION
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.links import check_no_link
+from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.places import is_remote
+from tracekit.intake.ingest.remote.workbench import workbench
+from tracekit.store.catalog import write_catalog
+from tracekit.store.folder import CATALOG, STAGING, Store, open_store, written_of_store
+from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
+from tracekit.store.quality import QUALITY, write_quality
+from tracekit.store.quantities import quantities
+
+#: The folders of a store.
+_PARTS = ("tables", "rejects", "dimensions", "quality")
+#: Where a store is written; what names a file in its manifest, and what makes its catalog.
+Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
+
+
+@contextmanager
+def writable(target: Path) -> Iterator[Writable]:
+    """The store's own folder, or a workbench from which it goes to its object store."""
+    if not is_remote(target):
+        yield (
+            target,
+            lambda manifest: _commit(target, manifest),
+            lambda: write_catalog(open_store(target)),
+        )
+        return
+    with workbench(target) as bench:
+        # there is no catalog there: DuckDB cannot open it where it lies
+        yield bench.folder, bench.commit, lambda: None
+
+
+def _commit(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest that names a file, and the defects met so far for readers of the store."""
+    told = dataclasses.replace(manifest, quantities=quantities(Store(folder, manifest)))
+    write_manifest(folder, told)
+    write_quality(Store(folder, told))
+
+
+@contextmanager
+def opened_for_writing(folder: Path) -> Iterator[Manifest]:
+    """Lock the store. Make it if it is not there, and remove it again if it stays empty."""
+    absent = not folder.exists()
+    if not absent and _is_of_others(folder):
+        raise TracekitError(
+            f"{folder} is not empty and not a store", hint="name a new folder for the store"
+        )
+    with (
+        _disk_errors(folder),
+        _gone_if_empty(folder, absent=absent),
+        held(folder / LOCK, busy=f"{folder} is being written"),
+    ):
+        check_no_link(written_of_store(folder))
+        new = not (folder / NAME).exists()
+        if new:
+            _begin(folder)
+        try:
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
+            yield read_manifest(folder)
+        finally:
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
+            if new and not read_manifest(folder).sources:
+                _take_away(folder)
+
+
+def _begin(folder: Path) -> None:
+    """Make an empty store; its manifest comes last, so that a folder that has one is complete."""
+    empty = Manifest(tool_version=VERSION)
+    try:
+        write_quality(Store(folder, empty))
+        write_manifest(folder, empty)
+    except BaseException:
+        _take_away(folder)
+        raise
+
+
+@contextmanager
+def _gone_if_empty(folder: Path, *, absent: bool) -> Iterator[None]:
+    """Afterwards remove the folder, if it was absent before and is still empty."""
+    try:
+        yield
+    finally:
+        if absent:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _take_away(folder: Path) -> None:
+    """Remove what an ingest that took nothing in has written, the manifest last."""
+    for name in _PARTS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in (CATALOG, NAME):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _is_of_others(folder: Path) -> bool:
+    """Whether a folder holds files and is no store.
+
+    The manifest is looked for after the files were seen, and the files once more after that:
+    another ingest may begin its store, or take it away, between two looks.
+    """
+    return _holds_files(folder) and not (folder / NAME).exists() and _holds_files(folder)
+
+
+def _holds_files(folder: Path) -> bool:
+    """Whether a folder holds more than a store that was killed at its birth leaves behind."""
+    known = {folder / path for path in QUALITY}
+    return any(
+        path not in known and not _is_hidden(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    )
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a file is no matter of a store; what a store would clear away first is none such."""
+    return path.parts[0] != STAGING and any(part.startswith(".") for part in path.parts)
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise _disk_full(folder) from error
+        if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise TracekitError(
+                f"{folder} cannot be written: {error.strerror}",
+                hint="name a folder you may write to",
+            ) from error
+        raise
+
+
+def _disk_full(folder: Path) -> TracekitError:
+    return TracekitError(
+        f"the disk is full while writing {folder}; the file in progress was taken back",
+        hint="make room, then run the same command again: it goes on where it was",
+    )

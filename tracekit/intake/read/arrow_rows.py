@@ -1,0 +1,236 @@
+"""Rows of Arrow tables: a trace table as Parquet, wide tables, and fractions above 1."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import parquet_file, told
+from tracekit.intake.read.coded import LINE, CodedRows, Keys
+from tracekit.intake.read.discover import TraceFile
+from tracekit.intake.read.lines import NOT_UTF8
+from tracekit.intake.read.parquet_types import check_types, is_text, typed
+from tracekit.intake.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
+from tracekit.intake.read.plan import key_kinds
+from tracekit.intake.read.validate import CleanBlock, Counts, validate
+from tracekit.intake.sources import Match, Unpivot
+from tracekit.store.tables import Table, all_tables
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A file's table as its lines have it, and the place of each column in a line."""
+
+    table: Table
+    positions: Mapping[str, int]
+
+
+def layout_of(match: Match) -> Layout:
+    """The layout of a recognised header; for wide tables, measures are columns of their own."""
+    table = table_of(match)
+    spread = match.format.unpivot
+    if spread is None:
+        return Layout(table, match.positions)
+    value = table.column(spread.value_column)
+    kept = [c for c in table.columns if c.name not in {spread.name_column, spread.value_column}]
+    measures = [replace(value, name=name, required=False, often_absent=True) for name in match.wide]
+    return Layout(replace(table, columns=(*kept, *measures)), {**match.positions, **match.wide})
+
+
+def table_of(match: Match) -> Table:
+    """The base table a recognised header belongs to."""
+    return all_tables()[match.format.table]
+
+
+def unpivot(rows: CodedRows, match: Match, keys: Keys) -> CodedRows:
+    """The rows of the base table: as they are, or one for each measure of a wide row.
+
+    Measures of one line follow each other in the order of the header.
+    """
+    spread = match.format.unpivot
+    return rows if spread is None else _spread(rows, match, spread, keys)
+
+
+def _spread(rows: CodedRows, match: Match, spread: Unpivot, keys: Keys) -> CodedRows:
+    measures = sorted(match.wide, key=lambda name: match.wide[name])
+    # a key for every measure the header has, in its order, whether or not it has values
+    kind = key_kinds(table_of(match)).index(spread.name_column)
+    names = keys.encode(kind, pl.Series(measures, dtype=pl.String))
+    values = np.stack([rows.columns[name].astype(np.float64) for name in measures], axis=1)
+    line, measure = np.nonzero(~np.isnan(values))
+    kept = {name: column[line] for name, column in rows.columns.items() if name not in match.wide}
+    spread_columns: dict[str, NDArray[np.generic]] = {
+        spread.name_column: names[measure],
+        spread.value_column: values[line, measure],
+    }
+    return CodedRows({**kept, **spread_columns, LINE: rows.columns[LINE][line]}, rows.rejects)
+
+
+_BATCH_ROWS = 200_000
+
+
+def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
+    """Clean blocks of a Parquet file; ``line`` is the row number, the first row being 1."""
+    layout = layout_of(file.match)
+    table = layout.table
+    names = {file.match.header[at]: column for column, at in layout.positions.items()}
+    check_types(file.name, _types(file, names), {a: table.column(c) for a, c in names.items()})
+    line = 1
+    for batch, broken in _batches(file, list(names)):
+        parsed = _parsed(batch.rename(names), broken, table, line)
+        yield validate(parsed, table, file.match.source.missing_names, counts)
+        line += batch.height
+
+
+def _types(file: TraceFile, names: Mapping[str, str]) -> dict[str, pa.DataType]:
+    """The type of each column that is read, by its name in the file."""
+    twice = [name for name in names if file.match.header.count(name) > 1]
+    if twice:
+        raise TracekitError(
+            f"{file.name} has two columns '{twice[0]}'", hint="leave one of them out"
+        )
+    with _damaged(file), parquet_file(file.path) as opened:
+        return {name: opened.schema_arrow.field(name).type for name in names}
+
+
+def _batches(file: TraceFile, columns: list[str]) -> Iterator[tuple[pl.DataFrame, list[int]]]:
+    """Rows of the file, and which of each batch hold text that is none."""
+    with _damaged(file), parquet_file(file.path) as opened:
+        for batch in opened.iter_batches(_BATCH_ROWS, columns=columns):
+            texts = [_text(column) for column in batch.columns]
+            whole = pa.table([column for column, _ in texts], names=batch.schema.names)
+            yield pl.DataFrame(whole), sorted({at for _, broken in texts for at in broken})
+
+
+def _text(column: pa.Array) -> tuple[pa.Array, list[int]]:
+    """The column with all its text in UTF-8, and the rows where it was not; nobody else looks."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type):
+        # its instants are those of UTC, whatever zone they are shown in
+        column = column.view(pa.timestamp(column.type.unit))
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        if not is_text(column.type):
+            raise
+    else:
+        return column, []
+    values = column.cast(pa.large_binary()).to_pylist()
+    shown = [None if value is None else value.decode(errors="replace") for value in values]
+    broken = [at for at, value in enumerate(values) if value and not _is_utf8(value)]
+    return pa.array(shown, pa.large_string()), broken
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@contextmanager
+def _damaged(file: TraceFile) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise told(error) or TracekitError(
+            f"{file.name} is truncated or corrupt: {error}", hint="fetch the file again"
+        ) from error
+
+
+def _parsed(batch: pl.DataFrame, broken: list[int], table: Table, first_line: int) -> Parsed:
+    raw = batch.select(column.name for column in table.columns)
+    rows = pl.DataFrame([typed(raw[column.name], column.kind) for column in table.columns])
+    frame = rows.with_columns(pl.int_range(first_line, first_line + raw.height).alias("line"))
+
+    def found(line: int, column: str) -> str:
+        values, at = raw[column], line - first_line
+        if isinstance(values.dtype, pl.Datetime):
+            # numpy knows years that Python and polars do not
+            ticks = values.to_physical()[at]
+            return "" if ticks is None else str(np.datetime64(ticks, values.dtype.time_unit))
+        return "" if values[at] is None else str(values[at])
+
+    def shown(line: int) -> str:
+        return ",".join(found(line, column) for column in raw.columns)
+
+    if not broken:
+        return Parsed(frame, no_rejects(), found, shown)
+    lines = [first_line + at for at in broken]
+    rejects = pl.DataFrame(
+        [(line, None, NOT_UTF8, shown(line)) for line in lines], schema=REJECTS_SCHEMA, orient="row"
+    )
+    return Parsed(frame.filter(~pl.col("line").is_in(lines)), rejects, found, shown)
+
+
+#: Use of more than this many percent is an amount of something.
+_MOST_PERCENT = 400.0
+#: What tables of resources say of an amount whose unit is a share.
+_UNIT = "fraction"
+_AMOUNTS = ("amount", "request", "limit")
+
+
+def usual_maximum() -> float:
+    """Up to which a fraction is usual: that of a node's use."""
+    columns = {one.name: one for one in all_tables()["node_usage"].columns}
+    found = columns["cpu_fraction"].usual_maximum
+    assert found is not None  # noqa: S101 - it is stated there
+    return found
+
+
+def check_above(name: str, what: str, *, above: int, of: int, most: float, usual: float) -> None:
+    """Raise TracekitError where most values are above what is usual.
+
+    Parameters
+    ----------
+    name, what : the file, and what the values are called there
+    above, of : how many are above ``usual``, and how many there are
+    most : the largest
+    """
+    if above * 2 <= of:
+        return
+    likely = "percent" if most <= _MOST_PERCENT else "an amount, not a share"
+    raise TracekitError(
+        f"{name}: {what} is a fraction, 0..1, but {above:,} of {of:,} values are above {usual:g},"
+        f" up to {most:g}",
+        hint=f"it looks like {likely}; nothing of the file was taken in",
+    )
+
+
+@dataclass
+class Fractions:
+    """Shares among the amounts of a file, by table, column and resource."""
+
+    _seen: dict[tuple[str, str, str], tuple[int, int, float]] = field(default_factory=dict)
+
+    def note(self, table: str, rows: pl.DataFrame) -> None:
+        """Rows as a source's code gives them; those of another unit are passed over."""
+        if "unit" not in rows.columns or "resource" not in rows.columns:
+            return
+        shares = rows.filter(pl.col("unit") == _UNIT)
+        for column in _AMOUNTS:
+            if shares.height and column in shares.columns:
+                self._add(table, column, shares)
+
+    def _add(self, table: str, column: str, shares: pl.DataFrame) -> None:
+        value = pl.col(column).cast(pl.Float64, strict=False).fill_nan(None)
+        found = shares.group_by("resource").agg(
+            above=(value > usual_maximum()).sum(), of=value.count(), most=value.max()
+        )
+        for resource, above, of, most in found.iter_rows():
+            key = (table, column, str(resource))
+            before = self._seen.get(key, (0, 0, 0.0))
+            self._seen[key] = (before[0] + above, before[1] + of, max(before[2], most or 0.0))
+
+    def check(self, name: str) -> None:
+        """Raise TracekitError where most shares of a resource are far above 1."""
+        for (_, column, resource), (above, of, most) in sorted(self._seen.items()):
+            what = resource if column == "amount" else f"{column} of {resource}"
+            check_above(name, what, above=above, of=of, most=most, usual=usual_maximum())

@@ -1,0 +1,297 @@
+"""A file that a source reads by code: its batches, held to the rules of their tables."""
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import open_whole
+from tracekit.intake.read.arrow_rows import Fractions
+from tracekit.intake.read.coded import LINE, CodedRows, PlainKeys, code
+from tracekit.intake.read.discover import TraceFile, head_of, start_of
+from tracekit.intake.read.gunzip import GunzipStream, Readable
+from tracekit.intake.read.members import (
+    FileKind,
+    HashingReader,
+    Member,
+    damaged_as_error,
+    file_kind,
+    members,
+)
+from tracekit.intake.read.parquet_types import typed
+from tracekit.intake.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
+from tracekit.intake.read.plan import key_kinds
+from tracekit.intake.read.validate import Counts, validate
+from tracekit.intake.sources import (
+    STOOD,
+    Batch,
+    Broken,
+    ClusterFile,
+    ClusterMatch,
+    Head,
+    Opened,
+    Read,
+    recognise_by_reader,
+    row_text,
+)
+from tracekit.store.tables import Table, all_tables
+
+_PIECE_BYTES = 1 << 20
+_LONGEST_TEXT = 500
+#: So many broken rows of a table make a block.
+_BLOCK_REJECTS = 4096
+#: The source and the kind of file that is looked for in a tar.
+_Wanted = tuple[str, str] | None
+
+
+class _Unpacked(io.RawIOBase):
+    """A file unpacked, as a raw file."""
+
+    def __init__(self, path: Path, on_read: Callable[[int], None], wanted: _Wanted) -> None:
+        self._open = ExitStack()
+        raw = self._open.enter_context(open_whole(path))
+        kind = file_kind(path)
+        self._stream: Readable = GunzipStream(raw) if kind == "csv.gz" else raw
+        if kind in {"tar", "tar.gz"} and wanted is not None:
+            self._stream = _member(path, kind, raw, wanted)
+        self._on_read = on_read
+
+    def close(self) -> None:
+        self._open.close()
+        super().close()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer)) or b""
+        buffer[: len(data)] = data
+        self._on_read(len(data))
+        return len(data)
+
+
+class _Begun:
+    """A stream of which the first bytes were read already."""
+
+    def __init__(self, start: bytes, rest: Readable, archive: Iterator[Member]) -> None:
+        self._start = start
+        self._rest = rest
+        self._archive = archive  # closed, it would close what is read
+
+    def read(self, size: int, /) -> bytes | None:
+        found, self._start = self._start[:size], self._start[size:]
+        return found or self._rest.read(size)
+
+
+def _member(path: Path, kind: FileKind, raw: BinaryIO, wanted: tuple[str, str]) -> Readable:
+    """The first member of a tar that is of a kind; empty where none is."""
+    release, word = wanted
+    archive = members(path, kind, HashingReader(raw))
+    for member in archive:
+        start = start_of(member.stream)
+        found = recognise_by_reader(Head(name=member.name, start=start), release=release)
+        if found is not None and found.file.word == word:
+            return _Begun(start, member.stream, archive)
+    return io.BytesIO()
+
+
+def opened(
+    path: Path,
+    name: str,
+    on_read: Callable[[int], None] = lambda _: None,
+    wanted: _Wanted = None,
+) -> Opened:
+    """A file for a reader.
+
+    Parameters
+    ----------
+    on_read : told the bytes unpacked
+    wanted : for a tar, the source and the kind of the member that is meant
+    """
+    return Opened(path=path, name=name, stream=partial(_stream, path, on_read, wanted))
+
+
+def _stream(path: Path, on_read: Callable[[int], None], wanted: _Wanted) -> BufferedReader:
+    return BufferedReader(_Unpacked(path, on_read, wanted), _PIECE_BYTES)
+
+
+def _beside(file: TraceFile) -> dict[str, tuple[Opened, ...]]:
+    assert isinstance(file.match, ClusterMatch)  # noqa: S101 - as the caller saw
+    beside: dict[str, tuple[Opened, ...]] = {}
+    for word, path, name in file.beside:
+        other = opened(path, name, wanted=(file.match.source.name, word))
+        beside[word] = (*beside.get(word, ()), other)
+    return beside
+
+
+class ReaderFile:
+    """The rows of a file by base table; ``keys`` and ``counts`` are whole once all are consumed."""
+
+    def __init__(self, file: TraceFile, aside: Path) -> None:
+        assert isinstance(file.match, ClusterMatch)  # noqa: S101 - as the caller saw
+        self._file = file
+        self._match = file.match
+        self._aside = aside
+        self.keys: dict[str, PlainKeys] = {}
+        self.counts: dict[str, Counts] = {}
+        self.fractions = Fractions()
+        #: Lines that were read, of which some gave no row, since who reads took them last.
+        self.lines: list[NDArray[np.int64]] = []
+
+    def blocks(self, on_read: Callable[[int], None]) -> Iterator[tuple[str, CodedRows]]:
+        """Rows and rejects of one table after another; raises TracekitError for a damaged file."""
+        for table in self._match.file.tables:
+            self._known(table)
+        for kind, one in self._parts(on_read):
+            with _as_error(self._file, self._match):
+                yield from self._rows_of(kind.read(one))
+
+    def _rows_of(self, some: Read) -> Iterator[tuple[str, CodedRows]]:
+        """Broken rows wait for others of their table: a block costs as much for one as for many."""
+        waiting: dict[str, list[Broken]] = {}
+        for read in some:
+            if isinstance(read, Broken):
+                waiting.setdefault(read.table, []).append(read)
+            if isinstance(read, Batch) or len(waiting[read.table]) >= _BLOCK_REJECTS:
+                yield from self._rejected(waiting)
+                waiting = {}
+            if isinstance(read, Batch):
+                yield read.table, self._taken(read)
+        yield from self._rejected(waiting)
+
+    def _known(self, name: str) -> Table:
+        table = all_tables()[name]
+        if name not in self.keys:
+            self.keys[name] = PlainKeys(len(key_kinds(table)))
+            self.counts[name] = Counts()
+        return table
+
+    def _parts(self, on_read: Callable[[int], None]) -> Iterator[tuple[ClusterFile, Opened]]:
+        """The file, or the members of the tar that the source knows, each set down aside."""
+        file = self._file
+        beside = _beside(file)
+        if file.kind not in {"tar", "tar.gz"}:
+            one = opened(file.path, file.name, on_read)
+            yield self._match.file, _with(one, beside, file)
+            return
+        with open_whole(file.path) as raw, damaged_as_error(file.path):
+            for member in members(file.path, file.kind, HashingReader(raw)):
+                path = self._aside / "member"
+                with path.open("wb") as out:
+                    while data := member.stream.read(_PIECE_BYTES):
+                        out.write(data)
+                found = recognise_by_reader(
+                    head_of(path, member.name), release=self._match.source.name
+                )
+                if found is not None:
+                    one = opened(path, f"{file.name}/{member.name}", on_read)
+                    yield found.file, _with(one, beside, file)
+                path.unlink()
+
+    def _taken(self, read: Batch) -> CodedRows:
+        table = self._known(read.table)
+        self.fractions.note(table.name, read.rows)
+        if read.lines is not None:
+            self.lines.append(read.lines.cast(pl.Int64).to_numpy())
+        return self._checked(read.rows, table, read.stood)
+
+    def _rejected(self, waiting: dict[str, list[Broken]]) -> Iterator[tuple[str, CodedRows]]:
+        for name, broken in waiting.items():
+            rejects = pl.DataFrame(
+                [(one.line, one.column, one.reason, one.text[:_LONGEST_TEXT]) for one in broken],
+                schema=REJECTS_SCHEMA,
+                orient="row",
+            )
+            empty = pl.DataFrame(schema={"line": pl.Int64})
+            yield name, CodedRows(self._checked(empty, self._known(name)).columns, rejects)
+
+    def _checked(
+        self, rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None = None
+    ) -> CodedRows:
+        """The rows by the rules of the table; a line may stand for several of them."""
+        lines = rows["line"].cast(pl.Int64).to_numpy()
+        missing = self._match.source.missing_names
+        clean = validate(_parsed(rows, table, stood), table, missing, self.counts[table.name])
+        coded = code(clean, table, self.keys[table.name])
+        at = coded.columns[LINE]
+        rejects = coded.rejects.with_columns(
+            pl.Series("line", lines[coded.rejects["line"].to_numpy()], pl.Int64)
+        )
+        return CodedRows({**coded.columns, LINE: lines[at.astype(np.int64)]}, rejects)
+
+
+def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -> Opened:
+    sizes = {node: {"cpu": cpu, "memory": memory} for node, cpu, memory in file.stored_sizes}
+    return replace(one, beside=beside, stored_sizes=sizes, stored=dict(file.stored))
+
+
+def _parsed(rows: pl.DataFrame, table: Table, stood: pl.DataFrame | None) -> Parsed:
+    """The rows with the columns of the table; ``line`` is their place among these rows.
+
+    ``stood`` are the lines of the file that the rows are made of, where they are known.
+    """
+    if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
+        # the order of the file is the order of the source
+        rows = rows.with_columns(pl.col("line").alias("position"))
+    strange = set(rows.columns) - {column.name for column in table.columns} - {"line"}
+    if strange:
+        raise TypeError(f"table {table.name} has no column {', '.join(sorted(strange))}")
+    empty = pl.Series([None] * rows.height, dtype=pl.String)
+    columns = [
+        typed(rows[c.name] if c.name in rows.columns else empty.alias(c.name), c.kind).alias(c.name)
+        for c in table.columns
+    ]
+    places = pl.Series("line", np.arange(rows.height, dtype=np.int64))
+    frame = pl.DataFrame([*columns, places])
+
+    places_of: dict[int, int] = {}
+
+    def line_of(at: int) -> dict[str, object]:
+        assert stood is not None  # noqa: S101 - as whoever asks saw
+        if not places_of:
+            places_of.update(zip(stood["line"].cast(pl.Int64), range(stood.height), strict=True))
+        return stood.row(places_of[int(rows["line"][at])], named=True)
+
+    def found(at: int, column: str) -> str:
+        value = rows[column][at] if column in rows.columns else None
+        if stood is not None and column + STOOD in stood.columns:
+            value = line_of(at)[column + STOOD]
+        return "" if value is None else str(value)
+
+    def shown(at: int) -> str:
+        if stood is not None:
+            return row_text(line_of(at))[:_LONGEST_TEXT]
+        row = rows.row(at, named=True)
+        text = ", ".join(f"{k}={v}" for k, v in row.items() if v is not None and k != "line")
+        return text[:_LONGEST_TEXT]
+
+    texts = {name for name, kind in rows.schema.items() if kind == pl.String or stood is not None}
+    return Parsed(
+        frame, no_rejects(), found, shown, frozenset(one.name for one in table.columns) - texts
+    )
+
+
+@contextmanager
+def _as_error(file: TraceFile, match: ClusterMatch) -> Iterator[None]:
+    """Turns a reader's exception at a malformed file into one clear error."""
+    try:
+        with damaged_as_error(file.path):
+            yield
+    except (TracekitError, MemoryError, AssertionError):
+        raise
+    except Exception as error:
+        # a reader meets whatever there is in a file; what it stumbles over is said, not hidden
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise TracekitError(
+            f"{file.name} is not read as {match.source.name} {match.file.word}: {said[:300]}",
+            hint=f"expected {match.file.title}; nothing of it was taken in",
+        ) from error

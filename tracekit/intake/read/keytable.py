@@ -1,0 +1,280 @@
+"""A hash table from id texts to keys, for compiled loops: open addressing over the ids' bytes.
+
+A hit is one only when all bytes agree; the hash merely says where to look.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.base.arrays import Int32Array, IntArray, UInt8Array, UInt64Array
+from tracekit.base.jit import compiled
+from tracekit.intake.read.blocks import PADDING
+from tracekit.intake.read.instructions import load_word
+
+_U0, _U29, _U32 = (np.uint64(n) for n in (0, 29, 32))
+_MIX_A = np.uint64(0x9E3779B97F4A7C15)
+_MIX_B = np.uint64(0xD6E8FEB86659FD93)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_EIGHT = np.uint64(8)
+
+
+class KeyTable(NamedTuple):
+    """The arrays of a table; ``used`` is [ids, bytes of their texts].
+
+    Attributes
+    ----------
+    slots : id + 1 at its place, 0 where there is none, shape (a power of two,) int32
+    hashes : by id, uint64
+    starts : by id, where its text starts; one more than ids, int64
+    text : the texts one after another, uint8
+    kinds : by id, the kind (which entity or column) it belongs to, uint8
+    numbers : by id, its key among those of its kind, int32; below zero for a spelling of "unknown"
+    counts : by kind, the number of ids, int64
+    """
+
+    slots: Int32Array
+    hashes: UInt64Array
+    starts: IntArray
+    text: UInt8Array
+    kinds: UInt8Array
+    numbers: Int32Array
+    counts: IntArray
+    used: IntArray
+
+
+def new_table(kinds: int) -> KeyTable:
+    """An empty table."""
+    ids, text_bytes = 1 << 12, 1 << 18
+    return KeyTable(
+        slots=np.zeros(2 * ids, dtype=np.int32),
+        hashes=np.empty(ids, dtype=np.uint64),
+        starts=np.zeros(ids + 1, dtype=np.int64),
+        text=np.zeros(text_bytes + PADDING, dtype=np.uint8),
+        kinds=np.empty(ids, dtype=np.uint8),
+        numbers=np.empty(ids, dtype=np.int32),
+        counts=np.zeros(kinds, dtype=np.int64),
+        used=np.zeros(2, dtype=np.int64),
+    )
+
+
+def grown(arrays: list[NDArray[Any]], ids: int, text_bytes: int) -> KeyTable:
+    """A table with room for at least so many more ids and bytes, doubled where it is short.
+
+    ``arrays`` are those of a table that nothing else holds: each is let go as soon as its longer
+    form is there, so that a table of millions of ids is never in memory twice.
+    """
+    place = {name: at for at, name in enumerate(KeyTable._fields)}
+    known, length = (int(used) for used in arrays[place["used"]])
+    room, long = arrays[place["hashes"]].size, arrays[place["text"]].size - PADDING
+    while long < length + text_bytes:
+        long *= 2
+    _lengthen(arrays, place["text"], long + PADDING, length)
+    if room >= known + ids:
+        return KeyTable(*arrays)
+    while room < known + ids:
+        room *= 2
+    arrays[place["slots"]] = np.zeros(2 * room, dtype=np.int32)
+    for name in ("hashes", "kinds", "numbers"):
+        _lengthen(arrays, place[name], room, known)
+    _lengthen(arrays, place["starts"], room + 1, known + 1)
+    table = KeyTable(*arrays)
+    _place_all(table.slots, table.hashes, known)
+    return table
+
+
+def _lengthen(arrays: list[NDArray[Any]], at: int, size: int, used: int) -> None:
+    if arrays[at].size == size:
+        return
+    longer = np.zeros(size, dtype=arrays[at].dtype)
+    longer[:used] = arrays[at][:used]
+    arrays[at] = longer
+
+
+@compiled
+def _place_all(slots: Int32Array, hashes: UInt64Array, known: int) -> None:
+    mask = slots.size - 1
+    for key in range(known):
+        at = np.int64(hashes[key]) & mask
+        while slots[at] != 0:
+            at = (at + 1) & mask
+        slots[at] = key + 1
+
+
+@compiled
+def _masked(word: np.uint64, size: int) -> np.uint64:
+    """The first ``size`` bytes of a word, 1 to 8."""
+    return word & (_ALL >> (_EIGHT * np.uint64(8 - size)))
+
+
+@compiled
+def hash_of(text: UInt8Array, start: int, size: int, kind: int) -> np.uint64:
+    """The hash of a text of that kind; ``text`` must go on for ``PADDING`` bytes."""
+    left = np.uint64(size) * _MIX_A + np.uint64(kind)
+    right = _MIX_B
+    at = 0
+    while at + 16 <= size:
+        left = (left ^ load_word(text, start + at)) * _MIX_A  # type: ignore[call-arg, arg-type]
+        right = (right ^ load_word(text, start + at + 8)) * _MIX_B  # type: ignore[call-arg, arg-type]
+        left ^= left >> _U29
+        right ^= right >> _U32
+        at += 16
+    while at < size:
+        word = load_word(text, start + at)  # type: ignore[call-arg, arg-type]
+        left = (left ^ _masked(word, min(8, size - at))) * _MIX_A
+        left ^= left >> _U29
+        at += 8
+    left = (left ^ right) * _MIX_A
+    return left ^ (left >> _U32)
+
+
+@compiled
+def same_text(left: UInt8Array, at: int, right: UInt8Array, there: int, size: int) -> bool:
+    """Whether ``size`` bytes are the same; both must go on for ``PADDING`` bytes."""
+    done = 0
+    while done + 8 <= size:
+        if load_word(left, at + done) != load_word(right, there + done):  # type: ignore[call-arg, arg-type]
+            return False
+        done += 8
+    if done == size:
+        return True
+    one = load_word(left, at + done)  # type: ignore[call-arg, arg-type]
+    other = load_word(right, there + done)  # type: ignore[call-arg, arg-type]
+    return _masked(one ^ other, size - done) == _U0
+
+
+@compiled
+def find(
+    slots: Int32Array,
+    hashes: UInt64Array,
+    starts: IntArray,
+    known: UInt8Array,
+    text: UInt8Array,
+    start: int,
+    size: int,
+    code: np.uint64,
+) -> int:
+    """The id number of a text with that hash, or -1. The kind is part of the hash's 64 bits.
+
+    Arrays come one by one: handing over the whole table costs more than the look.
+    """
+    mask = slots.size - 1
+    at = np.int64(code) & mask
+    while True:
+        key = np.int64(slots[at]) - 1
+        if key < 0:
+            return -1
+        if hashes[key] == code:
+            there = starts[key]
+            if starts[key + 1] - there == size and same_text(text, start, known, there, size):
+                return key
+        at = (at + 1) & mask
+
+
+@compiled
+def add(
+    slots: Int32Array,
+    hashes: UInt64Array,
+    starts: IntArray,
+    known: UInt8Array,
+    kinds: UInt8Array,
+    numbers: Int32Array,
+    counts: IntArray,
+    used: IntArray,
+    text: UInt8Array,
+    start: int,
+    size: int,
+    kind: int,
+    code: np.uint64,
+) -> int:
+    """The id number of a text, given now if it has none; there must be room, see ``grown``."""
+    key = find(slots, hashes, starts, known, text, start, size, code)
+    if key >= 0:
+        return key
+    key, begun = used[0], used[1]
+    for n in range(size):
+        known[begun + n] = text[start + n]
+    starts[key + 1] = begun + size
+    hashes[key] = code
+    kinds[key] = kind
+    numbers[key] = counts[kind]
+    counts[kind] += 1
+    used[0] += 1
+    used[1] += size
+    mask = slots.size - 1
+    at = np.int64(code) & mask
+    while slots[at] != 0:
+        at = (at + 1) & mask
+    slots[at] = key + 1
+    return key
+
+
+@compiled
+def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> Int32Array:
+    """The local keys of texts of one kind; ``starts`` has one more place than there are texts."""
+    slots, hashes, begins, known, kinds, numbers, counts, used = table
+    keys = np.empty(starts.size - 1, dtype=np.int32)
+    for n in range(starts.size - 1):
+        start, size = starts[n], starts[n + 1] - starts[n]
+        code = hash_of(text, start, size, kind)
+        key = add(
+            slots,
+            hashes,
+            begins,
+            known,
+            kinds,
+            numbers,
+            counts,
+            used,
+            text,
+            start,
+            size,
+            kind,
+            code,
+        )
+        keys[n] = numbers[key]
+    return keys
+
+
+def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
+    """The table with the spellings of "unknown" under each kind: the nth has the key ``-1 - n``."""
+    for kind in range(table.counts.size):
+        for n, spelling in enumerate(spellings):
+            text = padded([spelling.encode()])
+            table = grown(list(table), 1, len(spelling.encode()))
+            add_all(table, text, np.array([0, len(spelling.encode())]), kind)
+            table.numbers[table.used[0] - 1] = -1 - n
+        table.counts[kind] = 0
+    return table
+
+
+def padded(texts: list[bytes]) -> UInt8Array:
+    """Texts one after another, and the bytes behind them that compiled loops may look at."""
+    return np.frombuffer(b"".join([*texts, bytes(PADDING)]), dtype=np.uint8)
+
+
+@compiled
+def in_key_order(table: KeyTable, kind: int) -> Int32Array:
+    """The ids of one kind in the order of their local keys."""
+    kinds, numbers = table.kinds, table.numbers
+    ids = np.empty(table.counts[kind], dtype=np.int32)
+    for key in range(table.used[0]):
+        if kinds[key] == kind and numbers[key] >= 0:
+            ids[numbers[key]] = key
+    return ids
+
+
+@compiled
+def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
+    """The texts of some ids: bytes and offsets."""
+    starts, known = table.starts, table.text
+    offsets = np.zeros(ids.size + 1, dtype=np.int64)
+    for n in range(ids.size):
+        offsets[n + 1] = offsets[n] + starts[ids[n] + 1] - starts[ids[n]]
+    text = np.empty(offsets[ids.size], dtype=np.uint8)
+    for n in range(ids.size):
+        begun = starts[ids[n]]
+        for at in range(offsets[n], offsets[n + 1]):
+            text[at] = known[begun + at - offsets[n]]
+    return text, offsets

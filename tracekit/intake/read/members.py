@@ -1,0 +1,230 @@
+"""Opens a trace file, whatever it is: CSV, gzip, tar, tar.gz; told apart by its first bytes."""
+
+import hashlib
+import re
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from isal import igzip_lib
+from isal.isal_zlib import crc32
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.ahead import Beside
+from tracekit.base.files.places import open_head
+from tracekit.base.opened import GZIP_MAGIC, PARQUET_MAGIC
+from tracekit.intake.read.gunzip import GunzipStream, Readable
+from tracekit.intake.read.limits import HEADER_BYTES, MEMBERS, BeyondLimitError
+
+# The members of a tar stream, read forwards only and in large pieces. Headers are Python's
+# ``tarfile``'s to understand; only the copying between its buffers is left out, which costs as
+# much as the decompression itself.
+
+_BLOCK = tarfile.BLOCKSIZE
+_PAX_SIZE = re.compile(rb"\d+ size=(\d+)\n")
+_SKIPPED_BYTES = 1 << 20
+
+
+class TarMember:
+    """One file of the archive; must be read, or skipped, before the next is asked for."""
+
+    def __init__(self, stream: Readable, name: str, size: int) -> None:
+        self.name = name
+        self._stream = stream
+        self._left = size
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes of the file; raises EOFError when the archive ends within it."""
+        if not self._left:
+            return b""
+        data = self._stream.read(min(size, self._left)) or b""
+        if not data:
+            raise EOFError("the archive ends within a file")
+        self._left -= len(data)
+        return data
+
+    def skip(self) -> None:
+        """Read on to the file's end."""
+        while self.read(_SKIPPED_BYTES):
+            pass
+
+
+def tar_members(stream: Readable) -> Iterator[TarMember]:
+    """The regular files of a tar stream, one after another.
+
+    Raises EOFError when the archive is cut, tarfile.HeaderError when a header is broken,
+    BeyondLimitError for more files or longer headers than a trace can have.
+    """
+    size_override: int | None = None
+    headers = 0
+    while (header := _exactly(stream, _BLOCK)).strip(b"\0"):
+        headers += 1
+        if headers > 2 * MEMBERS:  # a file may have an extended header before its own
+            raise BeyondLimitError(f"is an archive of more than {MEMBERS:,} files")
+        info = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+        if info.size < 0:
+            raise tarfile.HeaderError(f"{info.name!r} is {info.size:,} bytes long")
+        member = TarMember(stream, info.name, info.size)
+        if info.type in (tarfile.XHDTYPE, tarfile.XGLTYPE):
+            size_override = _size_in(member, info.size) or size_override
+        elif info.isreg():
+            if size_override is not None:
+                member = TarMember(stream, info.name, size_override)
+                info.size, size_override = size_override, None
+            yield member
+        member.skip()
+        _exactly(stream, -info.size % _BLOCK)
+
+
+def _size_in(member: TarMember, size: int) -> int | None:
+    """The size of the file that an extended header speaks of, if it tells it."""
+    if size > HEADER_BYTES:
+        raise BeyondLimitError(
+            f"has an extended header of {size:,} bytes, expected at most {HEADER_BYTES:,}"
+        )
+    found = _PAX_SIZE.search(b"".join(iter(lambda: member.read(_SKIPPED_BYTES), b"")))
+    return int(found[1]) if found else None
+
+
+def _exactly(stream: Readable, size: int) -> bytes:
+    parts = []
+    while size > 0:
+        data = stream.read(size)
+        if not data:
+            raise EOFError("the archive ends before its end mark")
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+class UnreadableError(TracekitError):
+    """A file that is damaged: empty, cut or corrupt."""
+
+
+FileKind = Literal["csv", "csv.gz", "tar", "tar.gz", "parquet"]
+
+_TAR_MAGIC_AT = 257
+_TAR_MAGIC = b"ustar"
+_HEAD_BYTES = 512
+_AGAIN = "nothing of it was ingested; fetch the file again"
+
+
+@dataclass
+class Member:
+    """One CSV inside a trace file (or the file itself), as a stream of bytes."""
+
+    name: str
+    stream: Readable
+
+
+class HashingReader:
+    """A binary file that hashes and counts what is read from it; the hash in another thread."""
+
+    def __init__(self, raw: BinaryIO, on_read: Callable[[int], None] | None = None) -> None:
+        self._raw = raw
+        self._hash = hashlib.sha256()
+        self._beside = Beside()
+        self._on_read = on_read
+
+    def read(self, size: int, /) -> bytes:
+        """Read like a file."""
+        data = self._raw.read(size)
+        self._beside.do(self._hash.update, data)
+        if self._on_read is not None:
+            self._on_read(len(data))
+        return data
+
+    def finish(self) -> str:
+        """Read what is left and return the sha256 of the whole file."""
+        while self.read(1 << 20):
+            pass
+        self._beside.finish()
+        return self._hash.hexdigest()
+
+
+class ContentReader:
+    """A stream that keeps the CRC-32 and length of what was read: the identity of the content."""
+
+    def __init__(self, stream: Readable) -> None:
+        self._stream = stream
+        self.crc = 0
+        self.count_bytes = 0
+
+    def read(self, size: int, /) -> bytes:
+        """Read like a file."""
+        data = self._stream.read(size) or b""
+        self.crc = crc32(data, self.crc)
+        self.count_bytes += len(data)
+        return data
+
+
+def file_kind(path: Path) -> FileKind:
+    """What the file is, by content; raises TracekitError for an empty file."""
+    with open_head(path) as raw:
+        head = raw.read(_HEAD_BYTES)
+    if not head:
+        raise UnreadableError(
+            f"{path.name} is empty (0 bytes), expected a trace table",
+            hint="the download may have failed; fetch it again",
+        )
+    if head.startswith(PARQUET_MAGIC):
+        return "parquet"
+    if head.startswith(GZIP_MAGIC):
+        return "tar.gz" if _is_tar(_gzip_head(path)) else "csv.gz"
+    return "tar" if _is_tar(head) else "csv"
+
+
+def _is_tar(head: bytes) -> bool:
+    return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC
+
+
+def _gzip_head(path: Path) -> bytes:
+    with damaged_as_error(path), open_head(path) as raw:
+        stream, head = GunzipStream(raw), b""
+        while len(head) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(head))):
+            head += more
+        return head
+
+
+@contextmanager
+def damaged_as_error(path: Path) -> Iterator[None]:
+    """Turn what readers raise on a cut or corrupt archive into one clear error."""
+    try:
+        yield
+    except EOFError as error:
+        raise UnreadableError(
+            f"{path.name} is truncated: the archive ends before its content does"
+            f" ({path.stat().st_size:,} bytes on disk)",
+            hint=_AGAIN,
+        ) from error
+    except BeyondLimitError as error:
+        raise UnreadableError(
+            f"{path.name} {error}",
+            hint="nothing of it was ingested; is it a trace table, and whole?",
+        ) from error
+    except (igzip_lib.IsalError, tarfile.TarError) as error:  # type: ignore[misc]  # untyped
+        raise UnreadableError(
+            f"{path.name} is corrupt: {error}",
+            hint=_AGAIN,
+        ) from error
+
+
+def members(path: Path, kind: FileKind, raw: HashingReader) -> Iterator[Member]:
+    """The CSV members of a file, one after another; each must be read before the next is asked for.
+
+    When all are consumed the archive is read to its very end, so that a cut or corrupt tail is
+    noticed. Wrap the loop in ``damaged_as_error``.
+    """
+    stream: Readable = GunzipStream(raw) if kind in {"csv.gz", "tar.gz"} else raw
+    if kind in {"csv", "csv.gz"}:
+        yield Member(path.name.removesuffix(".gz"), stream)
+    else:
+        for member in tar_members(stream):
+            base = Path(member.name).name
+            if not base.startswith("."):
+                yield Member(base, member)
+    while stream.read(1 << 20):
+        pass

@@ -1,0 +1,166 @@
+"""From a block of CSV lines to typed columns, with the malformed lines apart.
+
+Almost every line of a real trace is clean. So the block goes to the CSV reader whole, or less its
+malformed lines; a value that is no number becomes NULL there, and its text is looked up again only
+for the rejects. No step loops over good rows in Python.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.intake.read.blocks import BOM
+from tracekit.intake.read.lines import EMPTY, RETURN, Lines
+from tracekit.store.tables import Column, Table
+
+#: A decimal as files have it; ``float`` alone would take blanks, '1_000' and digits of any script.
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
+
+REJECTS_SCHEMA = {"line": pl.Int64, "column": pl.String, "reason": pl.String, "text": pl.String}
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The rows of a block.
+
+    Attributes
+    ----------
+    frame : typed columns of the base table, in its order, and ``line`` (int64, header = line 1)
+    rejects : ``line, column, reason, text`` of the lines that are no rows at all
+    found : the text of a column's value in a line, as it stands in the file
+    shown : the text of a line, as the rejects keep it
+    numbers : the columns that the file has as numbers, so that NULL is no text that is none
+    """
+
+    frame: pl.DataFrame
+    rejects: pl.DataFrame
+    found: Callable[[int, str], str]
+    shown: Callable[[int], str]
+    numbers: frozenset[str] = frozenset()
+
+
+#: What a line may not hold, and the CSV reader does not mind.
+_ODD = (b"\0", RETURN)
+#: Taken off a file's start already; the reader would take one off any block.
+
+
+def row_schema(table: Table) -> dict[str, type[pl.DataType]]:
+    """The columns of a parsed frame."""
+    return {column.name: TYPES[column.kind] for column in table.columns} | {"line": pl.Int64}
+
+
+def no_rejects() -> pl.DataFrame:
+    """An empty frame of rejects."""
+    return pl.DataFrame(schema=REJECTS_SCHEMA)
+
+
+def parse_block(
+    block: bytes, table: Table, positions: Sequence[int], width: int, first_line: int
+) -> Parsed:
+    """Parse whole lines of CSV.
+
+    Parameters
+    ----------
+    positions : for each column of ``table``, its place in a line
+    width : the number of fields a line must have
+    first_line : the line number of the block's first line
+    """
+    lines = Lines(block, width, first_line)
+    place = {column.name: at for column, at in zip(table.columns, positions, strict=True)}
+
+    def found(line: int, column: str) -> str:
+        return lines.text(line).split(b",")[place[column]].decode()
+
+    frame = _read_csv(block, table.columns, positions, width)
+    rejects = no_rejects()
+    numbers: pl.Series | pl.Expr = pl.int_range(first_line, first_line + lines.count)
+    if (
+        frame is None
+        or frame.height != lines.count
+        or _maybe_short(frame)
+        or any(odd in block for odd in _ODD)
+    ):
+        faults = lines.faults()
+        rejects = _malformed(lines, faults)
+        if rejects.height:
+            clean = lines.without(np.flatnonzero(faults))
+            frame = _read_csv(clean, table.columns, positions, width)
+            numbers = pl.Series(np.flatnonzero(faults == 0) + first_line, dtype=pl.Int64)
+    if frame is None:
+        return Parsed(pl.DataFrame(schema=row_schema(table)), rejects, found, lines.shown)
+    frame = frame.select(*place, numbers.alias("line"))
+    return Parsed(_mend_times(frame, table, found), rejects, found, lines.shown)
+
+
+def _read_csv(
+    block: bytes, columns: Sequence[Column], positions: Sequence[int], width: int
+) -> pl.DataFrame | None:
+    """The block as typed columns, NULL where a value does not fit; None if it is unreadable.
+
+    All columns are read, also those of no use: only then does the reader notice a line that is too
+    long. A line that is too short has NULL in its last column.
+    """
+    at_place = dict(zip(positions, columns, strict=True))
+    schema: dict[str, type[pl.DataType]] = {
+        at_place[at].name if at in at_place else f"_{at}": (
+            TYPES[at_place[at].kind] if at in at_place else pl.String
+        )
+        for at in range(width)
+    }
+    text = BOM + block if block.startswith(BOM) else block
+    try:
+        return pl.read_csv(
+            text, has_header=False, schema=schema, quote_char=None, ignore_errors=True
+        )
+    except (pl.exceptions.NoDataError, pl.exceptions.SchemaError, pl.exceptions.ComputeError):
+        return None
+
+
+def _maybe_short(frame: pl.DataFrame) -> bool:
+    """Whether some line may have had too few fields: its last column is NULL then."""
+    return frame.to_series(-1).null_count() > 0
+
+
+def _malformed(lines: Lines, faults: NDArray[np.int8]) -> pl.DataFrame:
+    bad = np.flatnonzero(faults)
+    # of blank lines a file may have millions: they cost no step of their own
+    others = np.flatnonzero(~lines.empty()[bad])
+    numbers = (bad[others] + lines.first_line).tolist()
+    kinds = faults[bad[others]].tolist()
+    reasons = [lines.reason(n, kind) for n, kind in zip(numbers, kinds, strict=True)]
+    texts = [lines.shown(n) for n in numbers]
+    return pl.DataFrame(
+        {
+            "line": bad + lines.first_line,
+            "column": pl.repeat(None, bad.size, dtype=pl.String, eager=True),
+            "reason": pl.repeat(EMPTY, bad.size, eager=True).scatter(others, reasons),
+            "text": pl.repeat("", bad.size, eager=True).scatter(others, texts),
+        },
+        schema=REJECTS_SCHEMA,
+    )
+
+
+def _mend_times(
+    frame: pl.DataFrame, table: Table, found: Callable[[int, str], str]
+) -> pl.DataFrame:
+    """A time written as 30000.0 is a time; one written as 30000.5 is not."""
+    for column in table.columns:
+        if column.kind == "time" and frame[column.name].null_count():
+            missing = frame.filter(pl.col(column.name).is_null())["line"].to_list()
+            mended = {line: _whole(found(line, column.name)) for line in missing}
+            values = pl.col("line").replace_strict(mended, default=None, return_dtype=pl.Int64)
+            frame = frame.with_columns(pl.coalesce(column.name, values).alias(column.name))
+    return frame
+
+
+def _whole(text: str) -> int | None:
+    if not _DECIMAL.fullmatch(text):
+        return None
+    value = float(text)
+    return int(value) if abs(value) < 2**63 and value == int(value) else None

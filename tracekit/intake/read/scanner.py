@@ -1,0 +1,242 @@
+"""Blocks of lines to coded rows by the compiled walk; its odd lines go the careful way.
+
+The careful way costs as much for one line as for thousands. So the rows of some blocks wait for
+each other, and the odd lines of all of them go that way together.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tracekit.base.arrays import Int32Array, IntArray
+from tracekit.intake.read.blocks import PADDING
+from tracekit.intake.read.coded import LINE, CodedRows, code, coded, in_line_order
+from tracekit.intake.read.keytable import (
+    KeyTable,
+    add_all,
+    add_unknown,
+    gathered,
+    grown,
+    in_key_order,
+    new_table,
+    padded,
+)
+from tracekit.intake.read.parse import no_rejects
+from tracekit.intake.read.plan import NAME, Plan
+from tracekit.intake.read.scan import DONE, SHORT_OF_KEYS, Rows, scan
+from tracekit.intake.read.validate import CleanBlock, Counts
+
+_MORE_IDS, _MORE_BYTES = 256, 1 << 16
+_SOME = 1 << 16
+
+
+class HashKeys:
+    """Keys for ``kinds`` kinds of names; ``unknown`` are the spellings that stand for no name."""
+
+    def __init__(self, kinds: int, unknown: tuple[str, ...]) -> None:
+        self.table: KeyTable = add_unknown(new_table(kinds), list(unknown))
+
+    def make_room(self, names_bytes: int = 0) -> None:
+        """Room for at least the names of one more line."""
+        self._grow(_MORE_IDS, _MORE_BYTES + names_bytes)
+
+    def _grow(self, ids: int, text_bytes: int) -> None:
+        arrays: list[Any] = list(self.table)
+        del self.table
+        self.table = grown(arrays, ids, text_bytes)
+
+    def encode(self, kind: int, names: pl.Series) -> Int32Array:
+        """The key of each name, -1 for NULL, shape (names,)."""
+        distinct = names.drop_nulls().unique(maintain_order=True)
+        texts = [name.encode() for name in distinct]
+        starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        self._grow(len(texts), int(starts[-1]))
+        return coded(names, distinct, add_all(self.table, padded(texts), starts, kind))
+
+    def texts(self, kind: int) -> Iterator[pa.Array]:
+        """The names of a kind in the order of their keys, some at a time: there may be millions."""
+        ids = in_key_order(self.table, kind)
+        for start in range(0, ids.size, _SOME):
+            text, offsets = gathered(self.table, ids[start : start + _SOME])
+            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+            yield pa.Array.from_buffers(pa.large_string(), offsets.size - 1, buffers)
+
+
+_ROWS_AT_ONCE = 1 << 15
+#: So many of the last ids are remembered with what followed them, a power of two.
+_CONTEXTS = 1 << 17
+#: One right guess in so many pays for the wrong ones.
+_OFTEN = 3
+#: So many blocks, or so many bytes of odd lines, wait for each other.
+_BLOCKS_TOGETHER = 16
+_ODD_BYTES_TOGETHER = 1 << 20
+
+Careful = Callable[[bytes, int], CleanBlock]
+
+
+@dataclass
+class _Held:
+    """What was read of blocks that wait for each other."""
+
+    blocks: int = 0
+    good: list[CodedRows] = field(default_factory=list)
+    odd_lines: list[bytes] = field(default_factory=list)
+    odd_numbers: list[IntArray] = field(default_factory=list)
+    odd_bytes: int = 0
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the rows are to wait no longer."""
+        return self.blocks >= _BLOCKS_TOGETHER or self.odd_bytes >= _ODD_BYTES_TOGETHER
+
+    def add_odd(self, block: bytes, odd: IntArray) -> None:
+        """Keep odd lines: for each its start, its end and its number, shape (3, lines)."""
+        if not odd.size:
+            return
+        self.odd_lines += [block[start:end] for start, end in odd[:2].T.tolist()]
+        self.odd_numbers.append(odd[2])
+        self.odd_bytes += int((odd[1] - odd[0]).sum())
+
+
+class Scanner:
+    """Reads the blocks of one file.
+
+    Parameters
+    ----------
+    careful : parses whole lines with the number of the first; lines count on by one from there
+    """
+
+    def __init__(self, plan: Plan, keys: HashKeys, counts: Counts, careful: Careful) -> None:
+        self._plan = plan
+        self._keys = keys
+        self._counts = counts
+        self._careful = careful
+        self._rows = _room(plan)
+        self._held = _Held()
+
+    def rows(self, blocks: Iterator[bytes], first_line: int) -> Iterator[CodedRows]:
+        """The rows of blocks of whole lines, each with ``PADDING`` bytes behind it, in order."""
+        line = first_line
+        for block in blocks:
+            line = self.read(block, line)
+            if self._held.is_enough:
+                yield self._whole()
+        if self._held.blocks:
+            yield self._whole()
+
+    def read(self, block: bytes, first_line: int) -> int:
+        """Hold the rows of a block; the number of the line after it."""
+        text = np.frombuffer(block, dtype=np.uint8)
+        at, line, why = 0, first_line, SHORT_OF_KEYS
+        held, taken = self._held, 0
+        while why != DONE:
+            before = at
+            why, at, line, rows, odds = scan(
+                text, at, line, self._plan.fields, self._keys.table, self._rows, self._main()
+            )
+            held.good.append(self._taken(rows))
+            held.add_odd(block, self._rows.odd[:, :odds].copy())
+            taken += rows
+            if why == SHORT_OF_KEYS:
+                self._keys.make_room(text.size - PADDING - at if at == before else 0)
+        held.blocks += 1
+        self._count()
+        self._trust(taken)
+        return line
+
+    def _taken(self, count: int) -> CodedRows:
+        columns: dict[str, NDArray[np.generic]] = {LINE: self._rows.lines[:count].copy()}
+        plan = self._plan
+        for columns_of, values in (
+            (plan.times, self._rows.times),
+            (plan.numbers, self._rows.numbers),
+            (plan.names, self._rows.keys),
+        ):
+            for at, column in enumerate(columns_of):
+                columns[column.name] = values[at, :count].copy()
+        return CodedRows(columns, no_rejects())
+
+    def _whole(self) -> CodedRows:
+        """All that is held, in the order of lines; nothing is held after it."""
+        held, self._held = self._held, _Held()
+        parts, rejects = held.good, no_rejects()
+        if held.odd_lines:
+            careful = self._careful_rows(b"".join(held.odd_lines), held.odd_numbers)
+            parts, rejects = [*parts, careful], careful.rejects
+        elif len(parts) == 1:
+            return parts[0]
+        return CodedRows(in_line_order(parts), rejects)
+
+    def _careful_rows(self, lines: bytes, numbers_of: list[IntArray]) -> CodedRows:
+        clean = self._careful(lines, 0)
+        numbers = pl.Series(np.concatenate(numbers_of))
+        mapped = CleanBlock(
+            clean.frame.with_columns(numbers.gather(clean.frame["line"]).alias("line")),
+            clean.rejects.with_columns(numbers.gather(clean.rejects["line"]).alias("line")),
+        )
+        return code(mapped, self._plan.table, self._keys)
+
+    def _main(self) -> int:
+        """The field of names of which there are the most; the names around it follow from it."""
+        fields, counts = self._plan.fields, self._keys.table.counts
+        many = [
+            int(counts[kind]) if what == NAME else -1
+            for what, kind in zip(fields.what, fields.kind, strict=True)
+        ]
+        return int(np.argmax(many))
+
+    def _trust(self, rows: int) -> None:
+        """Look first where names followed each other before, as long as that is often right."""
+        self._rows.trusted[:] = self._rows.hits * _OFTEN > rows
+        self._rows.hits[:] = 0
+
+    def _count(self) -> None:
+        """Move what the walk counted to where all counts are."""
+        for at in np.flatnonzero(self._plan.fields.what).tolist():
+            column = self._column(at)
+            if column is None:
+                continue
+            name, often_absent = column
+            seen = Counter(
+                {
+                    (name, spelling): int(rows)
+                    for spelling, rows in zip(
+                        self._plan.unknown, self._rows.unknown[at], strict=True
+                    )
+                    if rows and not often_absent
+                }
+            )
+            self._counts.missing.update(seen)
+            if self._rows.above[at]:
+                self._counts.above[name] += int(self._rows.above[at])
+        self._rows.unknown[:] = 0
+        self._rows.above[:] = 0
+
+    def _column(self, field: int) -> tuple[str, bool] | None:
+        plan = self._plan
+        place, what = int(plan.fields.place[field]), int(plan.fields.what[field])
+        sort = (None, None, plan.numbers, plan.names)[what]
+        return None if sort is None else (sort[place].name, sort[place].often_absent)
+
+
+def _room(plan: Plan, rows: int = _ROWS_AT_ONCE) -> Rows:
+    width = plan.fields.what.size
+    return Rows(
+        times=np.empty((len(plan.times), rows), dtype=np.int64),
+        numbers=np.empty((len(plan.numbers), rows), dtype=np.float64),
+        keys=np.empty((len(plan.names), rows), dtype=np.int32),
+        lines=np.empty(rows, dtype=np.int64),
+        odd=np.empty((3, rows), dtype=np.int64),
+        unknown=np.zeros((width, len(plan.unknown)), dtype=np.int64),
+        above=np.zeros(width, dtype=np.int64),
+        guess=np.zeros(width, dtype=np.int64),
+        follow=np.full((width, _CONTEXTS), -1, dtype=np.int32),
+        trusted=np.zeros(width, dtype=np.bool_),
+        hits=np.zeros(width, dtype=np.int64),
+    )

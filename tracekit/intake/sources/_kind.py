@@ -1,0 +1,251 @@
+"""What a kind of file of a released trace looks like: its columns with units and rules."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from tracekit.base.units import BYTES_PER_GIB, BYTES_PER_KIB, BYTES_PER_MIB, SECONDS_UP_TO
+from tracekit.intake.sources._cluster import Broken, Head, Opened
+from tracekit.intake.sources._release import Archives
+from tracekit.intake.sources._rows import Delimited, frames
+from tracekit.intake.sources._stood import LINE
+
+_COLUMN = re.compile(r"(\w*|-)(?::(\w+))?([+!]*)(?:=(.*))?")
+#: For each kind of number, what becomes of it.
+_UNITS = {
+    "number": "{}",
+    "percent": "{} / 100",
+    "hundredths": "{} * 0.01",
+    "thousandths": "{} * 0.001",
+    "kib": f"{{}} * {BYTES_PER_KIB}",
+    "mib": f"{{}} * {BYTES_PER_MIB}",
+    "gib": f"{{}} * {BYTES_PER_GIB}",
+    # milliseconds, whole
+    "seconds": "TRY_CAST(round_even({} * 1000, 0) AS BIGINT)",
+}
+_NUMBER = r"[-+.\deE]*"
+_LOOKED_AT = 20
+_LINES_AT_ONCE = 2000
+
+#: The end of the name of a column as it stands in the file.
+RAW = " raw"
+#: The column of rows whose columns are the fields of a JSON object.
+JSON = "json"
+#: A column, what breaks its rule in SQL, and what is expected.
+Fault = tuple[str, str, str]
+
+
+def json_lines(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The lines that are not empty, each a JSON object."""
+    with opened.stream() as stream:
+        line = 1
+        while some := list(itertools.islice(stream, _LINES_AT_ONCE)):
+            texts = [one.decode(errors="replace").strip() for one in some]
+            rows = pl.DataFrame({JSON: texts, LINE: texts}).with_row_index("line", offset=line)
+            line += len(some)
+            yield rows.filter(pl.col(JSON) != "").with_columns(pl.col("line").cast(pl.Int64)), []
+
+
+#: The rows of a file as texts, with ``line`` and the line itself, and lines that are none.
+Rows = Callable[[Opened], Iterator[tuple[pl.DataFrame, list[Broken]]]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a file.
+
+    Parameters
+    ----------
+    kind : str
+        text, ``whole`` (a text that is a whole number), ``any`` (as it is), ``numbers`` (a list of
+        JSON), or a unit of a number:
+        number, percent, hundredths, thousandths, kib, mib, gib, seconds (which become ms).
+    flags : str
+        ``!`` where it is never empty, ``+`` where it is 0 or more.
+    pattern : str
+        A regular expression of its fields, by which a file without a header is recognised.
+    """
+
+    name: str
+    kind: str = "text"
+    flags: str = ""
+    pattern: str = "[^,]*"
+
+    @classmethod
+    def parsed(cls, text: str) -> Column:
+        """Read ``time:seconds!=[0-9]+``: name, kind, flags and pattern; ``-`` is passed over."""
+        found = _COLUMN.fullmatch(text)
+        if found is None:
+            raise TypeError(f"no column of a source: {text}")
+        name, kind, flags, pattern = found.groups()
+        usual = _NUMBER if kind in _UNITS else "[^,]*"
+        return cls(name.strip("-"), kind or "text", flags, usual if pattern is None else pattern)
+
+    @property
+    def value(self) -> str:
+        """What the column becomes in SQL."""
+        if self.kind in _UNITS:
+            return _UNITS[self.kind].format(f'TRY_CAST("{self.name}{RAW}" AS DOUBLE)')
+        stood = f'"{self.name}{RAW}"'
+        if self.kind == "numbers":
+            return f"TRY_CAST(TRY_CAST({stood} AS JSON) AS DOUBLE[])"
+        return stood if self.kind == "any" else f"CAST({stood} AS VARCHAR)"
+
+    def faults(self) -> Iterator[Fault]:
+        """For each rule of the column: its name, what breaks the rule, and what is expected."""
+        if self.kind == "numbers":
+            finite = (
+                f"len(list_filter({self.value}, lambda one: isfinite(one))) = len({self.value})"
+            )
+            yield self.name, f"NOT coalesce({finite}, false)", "a list of numbers"
+            return
+        stood, number = f'"{self.name}{RAW}"', self.kind in _UNITS
+        expected = "a number" if number else "a whole number" if self.kind == "whole" else "a value"
+        cast = f"TRY_CAST({stood} AS {'DOUBLE' if number else 'BIGINT'})"
+        if number:
+            yield (
+                self.name,
+                f"{stood} IS NOT NULL AND NOT coalesce(isfinite({cast}), false)",
+                expected,
+            )
+        if self.kind == "whole":
+            yield self.name, f"{stood} IS NOT NULL AND {cast} IS NULL", expected
+        if "!" in self.flags:
+            yield self.name, f"{stood} IS NULL", expected
+        if "+" in self.flags:
+            yield self.name, f"{cast} < 0", "0 or more"
+        if self.kind == "seconds":
+            yield self.name, f"{cast} > {SECONDS_UP_TO}", "seconds, no milliseconds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of file of a released trace.
+
+    Parameters
+    ----------
+    word, title, archives, alone, tables
+        As of ``ClusterFile``; tables are those that statements give rows to, if not stated.
+    columns : str
+        Its columns in their order, with blanks between: ``node time:seconds! cpu:percent``.
+    stem : str
+        A part of the names of files without a header, which then one fitting line tells; without
+        it most of the first lines must fit.
+    header : str
+        "names" where the first line names the columns, of which a file may have others besides;
+        "exactly" where it may not; else the first line itself, which is skipped.
+    separator : str
+        Between fields; a blank stands for any number of them.
+    rules : tuple of (column, condition, expected)
+        What else makes a row a reject: the condition in SQL, over the columns as they become.
+    beside : tuple of str
+        Kinds of files whose rows statements read as well, as far as they are ingested together:
+        their good rows, and in ``file`` the name of the file.
+    needs : mapping of str to str
+        Those without which a file is refused, each with what helps.
+    beside_bytes : int
+        Files beside that are larger than this are passed over.
+    whole : bool
+        Whether statements read all rows of a file at once, and not block by block.
+    form : function(Opened) -> Opened, optional
+        What the file is as delimited text.
+    rows : function(Opened) -> Iterator of (DataFrame, list of Broken), optional
+        Reads what is no delimited text: rows with ``line`` and the columns as texts.
+    recognises : function(Head) -> bool, optional
+        Goes before what the columns and the header tell.
+    """
+
+    word: str
+    title: str
+    columns: str
+    stem: str = ""
+    header: str = ""
+    separator: str = ","
+    comment: str | None = None
+    empty: Sequence[str] = ("",)
+    fewest: int | None = None
+    rules: tuple[Fault, ...] = ()
+    beside: tuple[str, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict)
+    beside_bytes: int = 0
+    whole: bool = False
+    alone: bool = False
+    tables: tuple[str, ...] = ()
+    archives: Archives | None = None
+    form: Callable[[Opened], Opened] | None = None
+    rows: Rows | None = None
+    recognises: Callable[[Head], bool] | None = None
+
+    @functools.cached_property
+    def parsed(self) -> tuple[Column, ...]:
+        """The columns, those without a name too."""
+        return tuple(Column.parsed(one) for one in self.columns.split())
+
+    @property
+    def named(self) -> list[Column]:
+        """The columns that are read."""
+        return [one for one in self.parsed if one.name]
+
+    @functools.cached_property
+    def own_faults(self) -> tuple[Fault, ...]:
+        """The rules of the columns."""
+        first = ((JSON, f'"{JSON}{RAW}" IS NULL', "a JSON object"),)
+        fields = (fault for column in self.named for fault in column.faults())
+        return (*(first if self.rows is json_lines else ()), *fields)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All rules, those of the columns first."""
+        return (*self.own_faults, *self.rules)
+
+    def is_of(self, head: Head) -> bool:
+        """Whether a file is of this kind."""
+        if self.recognises is not None:
+            return self.recognises(head)
+        if self.header in {"names", "exactly"}:
+            names, there = {one.name for one in self.parsed}, [one for one in head.fields() if one]
+            return names <= set(there) and (self.header == "names" or len(there) == len(names))
+        if self.header:
+            mine = [one.strip() for one in self.header.split(self.separator)]
+            return head.fields(self.separator) == mine
+        return self._fits([one.strip() for one in head.lines[:_LOOKED_AT] if one.strip()], head)
+
+    def _fits(self, lines: list[str], head: Head) -> bool:
+        least = len(self.parsed) if self.fewest is None else self.fewest
+        parts = [f"(?:{one.pattern})" for one in self.parsed]
+        more = [f"(?:{self.separator}{one}" for one in parts[least:]]
+        pattern = re.compile(self.separator.join(parts[:least]) + "".join(more) + ")?" * len(more))
+        fitting = sum(pattern.fullmatch(line) is not None for line in lines)
+        if self.stem:
+            return self.stem in head.name and fitting > 0
+        # a first line without any digit names columns, and tables without a header have none
+        named = self.separator == "," and re.search(r"\d", "".join(lines[:1])) is None
+        return fitting * 2 > len(lines) and not named
+
+    def raw(self, opened: Opened, table: str) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+        """The rows as texts, and the lines that are none."""
+        if self.rows is not None:
+            return self.rows(opened)
+        opened = opened if self.form is None else self.form(opened)
+        names = [one.name for one in self.parsed]
+        if self.header in {"names", "exactly"}:
+            with opened.stream() as stream:
+                first = stream.readline(1 << 20).decode(errors="replace").removeprefix("\ufeff")
+            there = [one.strip().strip('"') for one in first.split(self.separator)]
+            names = [one if one in names else "" for one in there]
+        form = Delimited(
+            columns=names,
+            table=table,
+            separator=self.separator,
+            header=bool(self.header),
+            fewest=self.fewest,
+            empty=self.empty,
+            comment=self.comment,
+        )
+        return frames(opened, form)

@@ -1,0 +1,274 @@
+"""Streams delimited text as frames of typed columns, a broken line apart from the good ones."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from tracekit.intake.sources._cluster import Broken, Opened
+from tracekit.intake.sources._stood import LINE, as_it_stands, row_text
+
+#: So much of a file is looked at at once.
+_BLOCK_BYTES = 16 << 20
+#: A longer line is no row.
+_LONGESTLINE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delimited:
+    """How the lines of a file are made.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns in their order. An empty one is passed over.
+    numbers : sequence of str
+        Those that hold numbers; the others are texts.
+    header : bool
+        Whether the first line names columns and is no row. Its names are ignored.
+    fewest : int, optional
+        Lines may end after so many fields; the rest is empty.
+    empty : sequence of str
+        Spellings that stand for no value.
+    table : str
+        The base table whose rejects take broken lines.
+    """
+
+    columns: Sequence[str]
+    table: str
+    numbers: Sequence[str] = ()
+    separator: str = ","
+    header: bool = False
+    fewest: int | None = None
+    empty: Sequence[str] = ("",)
+    comment: str | None = None
+
+
+def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The file's rows: columns as ``form`` names them, and ``line``; broken lines beside them.
+
+    The line and the texts of numbers stand beside them as well, for ``refuse``.
+
+    Numbers are float64, NULL where empty. A line with another number of fields, a field that is
+    no number where one is due, or undecodable bytes make the line a broken one.
+    """
+    line = 1
+    for block in _blocks(opened):
+        texts = block.split(b"\n")
+        if texts and not texts[-1]:
+            texts.pop()
+        skip = 1 if form.header and line == 1 else 0
+        yield _frame(texts[skip:], line + skip, form)
+        line += len(texts)
+
+
+def _blocks(opened: Opened) -> Iterator[bytes]:
+    """The file in blocks of whole lines."""
+    rest = b""
+    with opened.stream() as stream:
+        while data := stream.read(_BLOCK_BYTES):
+            block = rest + data
+            cut = block.rfind(b"\n") + 1
+            rest = block[cut:]
+            if cut:
+                yield block[:cut]
+            elif len(rest) > _LONGESTLINE_BYTES:
+                yield rest[:_LONGESTLINE_BYTES] + b"\0\n"
+                rest = b""
+    if rest:
+        yield rest
+
+
+def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:
+    raw = pl.DataFrame({"text": decoded(pl.Series(texts, dtype=pl.Binary))})
+    raw = raw.with_columns(
+        pl.int_range(first, first + raw.height, dtype=pl.Int64).alias("line"),
+        pl.col("text").str.strip_chars_end("\r"),
+    )
+    undecoded = raw.filter(pl.col("text").is_null())["line"].to_list()
+    broken = [_broken(form, at, "is not UTF-8 text", repr(texts[at - first])) for at in undecoded]
+    raw = raw.filter(pl.col("text").is_not_null() & (pl.col("text").str.strip_chars() != ""))
+    if form.comment is not None:
+        raw = raw.filter(~pl.col("text").str.starts_with(form.comment))
+    wanted, text = len(form.columns), pl.col("text")
+    if form.separator == " ":
+        text = text.str.strip_chars().str.replace_all(r"\s+", " ")
+    split = raw.with_columns(text.str.split(form.separator).alias("fields"))
+    count = pl.col("fields").list.len()
+    good = count.is_between(form.fewest or wanted, wanted)
+    for at, line, found in split.filter(~good).select("line", "text", count).iter_rows():
+        broken.append(_broken(form, at, f"has {found} fields, expected {wanted}", line))
+    split = split.filter(good)
+    named = split.select(
+        "line",
+        "text",
+        *(
+            pl.col("fields").list.get(at, null_on_oob=True).str.strip_chars().alias(name)
+            for at, name in enumerate(form.columns)
+            if name
+        ),
+    )
+    names = list(filter(None, form.columns))
+    named = named.with_columns(
+        pl.when(pl.col(name).is_in(list(form.empty))).then(None).otherwise(pl.col(name)).alias(name)
+        for name in names
+    )
+    typed = named.with_columns(
+        pl.col(name).cast(pl.Float64, strict=False).alias(f"{name}\0") for name in form.numbers
+    )
+    broken += _no_numbers(typed, form)
+    bad = {one.line for one in broken}
+    kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
+    columns = [f"{name}\0" if name in form.numbers else name for name in names]
+    own = [pl.col("text").alias(LINE), *(pl.col(one).alias(f"{one}\0") for one in form.numbers)]
+    read = [pl.col(one).alias(name) for one, name in zip(columns, names, strict=True)]
+    return kept.select("line", *read, *own), sorted(broken, key=lambda one: one.line)
+
+
+def _no_numbers(typed: pl.DataFrame, form: Delimited) -> Iterator[Broken]:
+    """Fields that should be numbers and are none; their casts stand in a column of their own."""
+    for name in form.numbers:
+        # a text that is none, or NaN, or without an end
+        number = pl.col(f"{name}\0").is_finite().fill_null(value=False)
+        wrong = typed.filter(pl.col(name).is_not_null() & ~number)
+        for at, found, text in wrong.select("line", name, "text").iter_rows():
+            yield _broken(form, at, f"is '{found[:60]}', expected a number", text, name)
+
+
+def decoded(raw: pl.Series) -> pl.Series:
+    """Bytes as texts, NULL where they are not UTF-8."""
+    try:
+        return raw.cast(pl.String)
+    except pl.exceptions.ComputeError:
+        # one bad value fails the whole cast, strict or not
+        return pl.Series(raw.name, [_text(one) for one in raw], dtype=pl.String)
+
+
+def _text(raw: bytes | None) -> str | None:
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _broken(
+    form: Delimited, line: int, reason: str, text: str, column: str | None = None
+) -> Broken:
+    return Broken(table=form.table, line=line, reason=reason, text=text, column=column)
+
+
+def long(
+    rows: pl.DataFrame, keys: Sequence[str], amounts: Mapping[str, tuple[str, str, float]]
+) -> pl.DataFrame:
+    """A row for each amount that is there: resource, amount, unit, beside ``keys`` and ``line``.
+
+    Parameters
+    ----------
+    amounts : for each column, the resource, the unit, and the factor that leads to it
+    """
+    parts = [
+        rows.filter(pl.col(name).is_not_null()).select(
+            *keys,
+            pl.lit(resource).alias("resource"),
+            (pl.col(name) * factor).alias("amount"),
+            pl.lit(unit).alias("unit"),
+            "line",
+        )
+        for name, (resource, unit, factor) in amounts.items()
+    ]
+    return pl.concat(parts).sort("line", maintain_order=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule that rows must keep.
+
+    Parameters
+    ----------
+    column : str
+        The column that is wrong where ``broken`` holds.
+    broken : Expr
+        True for a row that breaks the rule.
+    expected : str
+        What would be right: ``1 or 2``.
+    """
+
+    column: str
+    broken: pl.Expr
+    expected: str
+
+
+def refuse(
+    rows: pl.DataFrame, rules: Iterable[Rule], table: str
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """The rows that keep every rule, and a rejected row for each other one, by line.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With the column ``line``.
+    table : str
+        The base table whose rejects take the broken rows.
+    """
+    found: list[Broken] = []
+    for rule in rules:
+        wrong = rule.broken.fill_null(value=False)
+        bad = rows.filter(wrong)
+        if bad.height:
+            found += [_refusal(row, rule, table) for row in bad.iter_rows(named=True)]
+            rows = rows.filter(~wrong)
+    return rows, sorted(found, key=lambda one: one.line)
+
+
+def emptied(
+    rows: pl.DataFrame, rules: Iterable[Rule], table: str
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """All rows, without the values that break a rule, and a reject for each row of such values."""
+    found: list[Broken] = []
+    stood = rows
+    for rule in rules:
+        broken = refuse(stood, [rule], table)[1]
+        if broken:
+            found += broken
+            wrong = rule.broken.fill_null(value=False)
+            rows = rows.with_columns(pl.when(~wrong).then(pl.col(rule.column)))
+    return rows, _once(found)
+
+
+def _once(found: Iterable[Broken]) -> list[Broken]:
+    """A reject for each line, which says all that is wrong there: it is one line that is broken."""
+    lines: dict[int, Broken] = {}
+    for one in found:
+        first = lines.get(one.line)
+        more = first and replace(first, reason=f"{first.reason}; {one.column} {one.reason}")
+        lines[one.line] = more or one
+    return sorted(lines.values(), key=lambda one: one.line)
+
+
+def missing(*columns: str, expected: str = "a value") -> list[Rule]:
+    """Rules that none of the columns is empty."""
+    return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
+
+
+def numbers(*columns: str) -> list[Rule]:
+    """Rules that texts are numbers, where they are there."""
+    return [
+        Rule(
+            column=one,
+            broken=pl.col(one).is_not_null() & pl.col(one).cast(pl.Float64, strict=False).is_null(),
+            expected="a number",
+        )
+        for one in columns
+    ]
+
+
+def _refusal(row: dict[str, object], rule: Rule, table: str) -> Broken:
+    value = as_it_stands(row, rule.column)
+    shown = "empty" if value is None else f"'{str(value)[:60]}'"
+    return Broken(
+        table=table,
+        line=int(str(row["line"])),
+        column=rule.column,
+        reason=f"is {shown}, expected {rule.expected}",
+        text=row_text(row),
+    )

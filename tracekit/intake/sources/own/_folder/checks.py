@@ -1,0 +1,175 @@
+"""What is checked across a folder's files: ids that another one holds, lives and amounts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from tracekit.base.units import EPOCH_FROM_MS, MS_PER_DAY
+from tracekit.intake.sources._cluster import Broken, Opened
+from tracekit.intake.sources._columns import named_frames
+from tracekit.intake.sources._rows import Rule, emptied, numbers
+
+#: A million cores, and an EiB: more is a slip of the pen, and would be all that a figure shows.
+_MOST_OF_A_MACHINE = {"_milli": 10**9, "_bytes": 2**60}
+_PRICE = "price_per_hour"
+#: What samples are given of their container, while they are looked at; no column of a file.
+LIVES = ("its arrival\0", "its departure\0")
+#: No container is sampled ten years away from its life: the times of one of both begin elsewhere.
+_APART_MS = 10 * 365 * MS_PER_DAY
+_OTHER_BEGINNING = (
+    "times of one beginning: usage and containers are years apart, as one counts from 1970 and the"
+    " other from a start of its own"
+)
+
+
+#: Whose ids are known where the store lists some, too.
+_STORED = "the files beside or of the store"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The ids that a column may have, whose they are, and by file others that are named there."""
+
+    ids: pl.Series
+    whose: str = "the files beside"
+    rejected: Mapping[str, pl.Series] = field(default_factory=dict)
+
+
+def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Known | None:
+    """Ids of the files beside, with those that the store lists; None where nobody lists any."""
+    path = opened.stored.get(f"{entity}_ids")
+    if path is None:
+        return None if ids is None else Known(ids)
+    listed = pl.read_parquet(path)[entity].cast(pl.String)
+    both = listed if ids is None else pl.concat([listed, ids.alias(entity)])
+    return Known(both.unique(), _STORED)
+
+
+def unknown(frame: pl.DataFrame, column: str, known: Known | None) -> list[Rule]:
+    """The rules that a column names known ids, where some are; the row of another is a reject."""
+    if known is None or column not in frame.columns:
+        return []
+    ids = pl.col(column).cast(pl.String)
+    strange = ~ids.is_in(known.ids.implode())
+    expected = f"a {column} of {known.whose}"
+    return [
+        *(
+            Rule(
+                column=column,
+                broken=strange & ids.is_in(some.implode()),
+                expected=f"{expected}; its own row in {file} is a reject",
+            )
+            for file, some in known.rejected.items()
+        ),
+        Rule(column=column, broken=strange, expected=expected),
+    ]
+
+
+def ended_early(frame: pl.DataFrame) -> list[Rule]:
+    """The rule that a container departs after it arrived."""
+    if "departure_ms" not in frame.columns:
+        return []
+    arrival, departure = (
+        pl.col(name).cast(pl.Float64, strict=False) for name in ("arrival_ms", "departure_ms")
+    )
+    return [Rule(column="departure_ms", broken=departure <= arrival, expected="after arrival_ms")]
+
+
+def with_lives(opened: Opened, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Rule]]:
+    """Samples beside the lives of their containers, and the rule that they lie within these.
+
+    The columns that are added are ``LIVES``: NULL where no file beside lists the container.
+    """
+    lives = _lives(opened)
+    if lives is None or not {"container", "time_ms"} <= set(frame.columns):
+        return frame.with_columns(pl.lit(None, pl.Float64).alias(one) for one in LIVES), []
+    arrival, departure = LIVES
+    known = frame.with_columns(pl.col("container").cast(pl.String)).join(
+        lives, on="container", how="left", maintain_order="left"
+    )
+    time = pl.col("time_ms").cast(pl.Float64, strict=False)
+    return known, [
+        *(
+            Rule(
+                column="time_ms",
+                broken=(later - earlier > _APART_MS)
+                & (earlier < EPOCH_FROM_MS)
+                & (later >= EPOCH_FROM_MS),
+                expected=_OTHER_BEGINNING,
+            )
+            for earlier, later in ((time, pl.col(arrival)), (pl.col(departure), time))
+        ),
+        Rule(column="time_ms", broken=time < pl.col(arrival), expected="no time before arrival_ms"),
+        Rule(
+            column="time_ms", broken=time > pl.col(departure), expected="no time after departure_ms"
+        ),
+    ]
+
+
+def _lives(opened: Opened) -> pl.DataFrame | None:
+    """When each container of the files beside first arrived and last departed."""
+    parts = []
+    for file in opened.beside.get("containers", ()):
+        for frame, _ in named_frames(file, "container", needed=("container", "arrival_ms")):
+            there = frame.columns
+            ends = pl.col("departure_ms") if "departure_ms" in there else pl.lit(None)
+            parts.append(
+                frame.select(
+                    pl.col("container").cast(pl.String),
+                    pl.col("arrival_ms").cast(pl.Float64, strict=False).alias(LIVES[0]),
+                    ends.cast(pl.Float64, strict=False).alias(LIVES[1]),
+                )
+            )
+    if not parts:
+        return None
+    arrival, departure = LIVES
+    # one that is listed several times lives as long as the longest of its lives
+    return (
+        pl.concat(parts)
+        .group_by("container")
+        .agg(pl.col(arrival).min(), pl.col(departure).fill_null(float("inf")).max())
+    )
+
+
+def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
+    """The rules that these columns hold numbers, where they hold texts."""
+    return numbers(*(one for one in columns if frame.schema.get(one) == pl.String))
+
+
+def no_amounts(columns: Sequence[str]) -> list[Rule]:
+    """The rules that what these columns hold as numbers is an amount that a machine may have."""
+    found = []
+    for one in columns:
+        value = pl.col(one).cast(pl.Float64, strict=False)
+        broken = (value < 0) | ~value.is_finite()
+        found.append(Rule(column=one, broken=broken, expected="0 or more"))
+        most = most_of(one)
+        if most is not None:
+            said = f"no more than {most:,}, as no machine has more"
+            # NaN and inf are no numbers, which is said already
+            beyond = value.is_finite() & (value > most)
+            found.append(Rule(column=one, broken=beyond, expected=said))
+    return found
+
+
+def most_of(column: str) -> int | None:
+    """What no machine has more of, in the unit that the end of a column's name says."""
+    return next((most for end, most in _MOST_OF_A_MACHINE.items() if column.endswith(end)), None)
+
+
+def with_amounts(
+    frame: pl.DataFrame, columns: Sequence[str], table: str
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """The frame without values that are no amounts, and a reject for each line of such values."""
+    return emptied(frame, [*no_numbers(frame, columns), *no_amounts(columns)], table)
+
+
+def priced_twice(frame: pl.DataFrame) -> list[Rule]:
+    """The rule that a node has one price at a time: another one is no second row of the first."""
+    if _PRICE not in frame.columns:
+        return []
+    price = pl.col(_PRICE).cast(pl.Float64, strict=False)
+    times = [pl.col("time_ms").cast(pl.String)] if "time_ms" in frame.columns else []
+    first = price.drop_nulls().first().over("node", *times)
+    return [Rule(column=_PRICE, broken=price != first, expected="the price that was said before")]

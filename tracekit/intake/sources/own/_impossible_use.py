@@ -1,0 +1,264 @@
+"""Refuses use in another unit: what no node could give, or times of another scale."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.units import BYTES_PER_GIB, SECONDS_UP_TO
+from tracekit.intake.sources._cluster import Batch, Broken, lines_of
+from tracekit.intake.sources._places import Places
+from tracekit.intake.sources._stood import as_it_stands, row_text
+
+#: Use of this many percent or less is more likely a percentage than millicores.
+_MOST_PERCENT = 100.0
+_NANOCORES_FROM = 1e6
+#: No process makes do with so little; a container on a node of this size has one.
+_LEAST_BYTES = 65_536
+#: Containers that do nothing use a thousandth of a core.
+_LEAST = {"cpu": 0.001, "memory": float(_LEAST_BYTES)}
+_NODE_BYTES = BYTES_PER_GIB
+_UNITS = {"cpu": "cores", "memory": "bytes"}
+#: What a file states CPU in, and how many of these are a core.
+CORES, MILLICORES = ("cores", 1.0), ("millicores", 1000.0)
+_Stated = tuple[str, float]
+#: Sums of samples that lie a little beside one another.
+_SLACK = 1.1
+_TWICE = ", or like series of which several count the same"
+#: As seconds these times are after 1973.
+_SECONDS_FROM = 1e8
+
+
+@dataclass(kw_only=True)
+class _Sum:
+    """The use of a resource at each time, and how many values there are of which size."""
+
+    rows: int = 0
+    above: int = 0
+    small: int = 0
+    most: float = 0.0
+    #: What the node of the largest value has.
+    room: float = 0.0
+    at: list[pl.DataFrame] = field(default_factory=list)
+
+
+class _Room:
+    """What the node of each row has of a resource; of an unknown node what the largest one has."""
+
+    def __init__(
+        self, nodes: Mapping[str, Mapping[str, float]], places: Places | None, what: str
+    ) -> None:
+        sizes = {node: size[what] for node, size in nodes.items() if size.get(what, 0.0) > 0}
+        self._sizes = pl.DataFrame(
+            {"node": list(sizes), "room": list(sizes.values())},
+            schema={"node": pl.String, "room": pl.Float64},
+        )
+        self._places = places
+        self.whole = list(sizes.values())
+
+    def beside(self, rows: pl.DataFrame, table: str) -> pl.DataFrame:
+        """The rows with ``node``, NULL where it is not known, and ``room``."""
+        if table == "container_amount" and self._places is not None:
+            rows = self._places.of(rows)
+        elif "node" not in rows.columns:
+            rows = rows.with_columns(node=pl.lit(None, pl.String))
+        found = rows.with_columns(pl.col("node").cast(pl.String)).join(
+            self._sizes, on="node", how="left", maintain_order="left"
+        )
+        known = pl.when(pl.col("room").is_not_null()).then("node")
+        return found.with_columns(known.alias("node"), pl.col("room").fill_null(max(self.whole)))
+
+
+def possible(
+    read: Iterable[Batch | Broken],
+    name: str,
+    nodes: Mapping[str, Mapping[str, float]],
+    cpu: _Stated = CORES,
+    places: Places | None = None,
+) -> Iterator[Batch | Broken]:
+    """What is read, unless most of the use is impossible.
+
+    A single value that its node could not give is broken, whatever became of its counter.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+    nodes : mapping of str to mapping of str to float
+        The cores and bytes of each node that is known: cpu, memory.
+    cpu : (str, float)
+        What the file states CPU in.
+    places : Places, optional
+        The node of each container.
+
+    Raises
+    ------
+    TracekitError
+        When most values are more than their node has, or most sums more than all nodes, or than
+        each node, have; or when most memory is less than any process takes.
+    """
+    rooms = {what: _Room(nodes, places, what) for what in _UNITS}
+    sums: dict[tuple[str, str], _Sum] = {}
+    for one in read:
+        if isinstance(one, Batch) and one.table in ("container_amount", "node_amount"):
+            yield from _given(one, rooms, sums, cpu)
+        else:
+            yield one
+    for of, found in sums.items():
+        _check(name, of, found, rooms[of[1]], _stated(of[1], cpu))
+
+
+def _stated(what: str, cpu: _Stated) -> _Stated:
+    """What a file states a resource in."""
+    return cpu if what == "cpu" else (_UNITS[what], 1.0)
+
+
+def _given(
+    batch: Batch, rooms: Mapping[str, _Room], sums: dict[tuple[str, str], _Sum], cpu: _Stated
+) -> Iterator[Batch | Broken]:
+    """The rows that a node could give, and the others, which are broken; all are added up."""
+    numbered = batch.rows.with_row_index("at")
+    beyond: list[pl.DataFrame] = []
+    for what, unit in _UNITS.items():
+        ours = (pl.col("resource") == what) & (pl.col("unit") == unit)
+        rows = numbered.filter(ours).with_columns(
+            pl.col("time_ms").cast(pl.Int64, strict=False),
+            pl.col("amount").cast(pl.Float64, strict=False),
+        )
+        if rooms[what].whole and rows.height:
+            both = rooms[what].beside(rows.filter(pl.col("amount") > 0), batch.table)
+            _add(sums, (batch.table, what), both.drop_nulls("time_ms"))
+            beyond.append(both.filter(pl.col("amount") > _SLACK * pl.col("room")))
+    wrong = pl.concat(beyond).sort("at") if beyond else numbered.clear()
+    if not wrong.height:
+        yield batch
+        return
+    yield replace(
+        batch, rows=batch.rows.filter(~pl.Series(numbered["at"].is_in(wrong["at"].implode())))
+    )
+    lines = lines_of(batch, wrong["line"])
+    name = batch.table.partition("_")[0]
+    for row in wrong.iter_rows(named=True):
+        stood = lines.get(row["line"])
+        time = row["time_ms"] if stood is None else as_it_stands(stood, "time_ms")
+        unit, per = _stated(row["resource"], cpu)
+        whose = f"its node {row['node']}" if row["node"] and name != "node" else "the largest node"
+        yield Broken(
+            table=batch.table,
+            line=row["line"],
+            column="amount",
+            reason=f"is {row['amount'] * per:,.4g} {unit} of {row['resource']} at {time},"
+            f" expected no more than the {row['room'] * per:,.10g} of {whose}",
+            text=str(row[name]) if stood is None else row_text(stood),
+        )
+
+
+def _add(sums: dict[tuple[str, str], _Sum], of: tuple[str, str], rows: pl.DataFrame) -> None:
+    if not rows.height:
+        return
+    what = of[1]
+    found = sums.setdefault(of, _Sum())
+    amount, room = pl.col("amount"), pl.col("room")
+    small = (amount < _LEAST[what]) & (room >= (_NODE_BYTES if what == "memory" else 0.0))
+    found.rows += rows.height
+    found.above += rows.filter(amount > room).height
+    found.small += rows.filter(small).height
+    largest = rows.sort("amount").row(-1, named=True)
+    if largest["amount"] > found.most:
+        found.most, found.room = largest["amount"], largest["room"]
+    found.at.append(rows.group_by("time_ms", "node").agg(amount.sum(), room.first()))
+
+
+def _check(name: str, of: tuple[str, str], found: _Sum, room: _Room, stated: _Stated) -> None:
+    table, what = of
+    unit, per = stated
+    whose = table.partition("_")[0]
+    cells = (
+        pl.concat(found.at)
+        .group_by("time_ms", "node")
+        .agg(pl.col("amount").sum(), pl.col("room").first())
+    )
+    totals = cells.group_by("time_ms").agg(pl.col("amount").sum())["amount"]
+    middle, nodes = float(np.median(totals.to_numpy())), room.whole
+    of_node = cells.drop_nulls("node")
+    full = of_node.filter(pl.col("amount") > _SLACK * pl.col("room"))
+    above = found.above * 2 > found.rows
+    if above:
+        seen = (
+            f"{found.above:,} of {found.rows:,} values of {what} are above what their node has, up"
+            f" to {found.most * per:,.10g} on one of {found.room * per:,.10g} {unit}"
+        )
+    elif middle > _SLACK * sum(nodes):
+        seen = (
+            f"the {whose}s use {middle * per:,.10g} {unit} at a time, all {len(nodes):,} nodes"
+            f" together have {sum(nodes) * per:,.10g}"
+        )
+    elif full.height * 2 > of_node.height:
+        most = full.sort("amount", "time_ms", "node").row(-1, named=True)
+        seen = (
+            f"the {whose}s of node {most['node']} use {most['amount'] * per:,.10g} {unit} together,"
+            f" it has {most['room'] * per:,.10g}, and so it is on most nodes"
+        )
+    else:
+        _check_small(name, what, found, stated)
+        return
+    raise TracekitError(
+        f"{name}: {what} in use is in {unit}, but {seen}",
+        hint=f"it looks like {_likely(stated, found.most, found.room)}{'' if above else _TWICE};"
+        " nothing of the file was taken in",
+    )
+
+
+def _check_small(name: str, what: str, found: _Sum, stated: _Stated) -> None:
+    """Raise TracekitError where most use is less than any process's, and none is much."""
+    if found.small * 2 <= found.rows:
+        return
+    if what == "memory":
+        raise TracekitError(
+            f"{name}: memory in use is in bytes, but {found.small:,} of {found.rows:,} values are"
+            f" below {_LEAST_BYTES:,}",
+            hint="it looks like MiB, or another larger unit; nothing of the file was taken in",
+        )
+    # as cores they are what a node can give, as millicores nobody ever does anything
+    if stated == MILLICORES and found.most * MILLICORES[1] <= found.room:
+        raise TracekitError(
+            f"{name}: CPU in use is in millicores, but {found.small:,} of {found.rows:,} values are"
+            f" below 1, and none is above {found.most * MILLICORES[1]:,.4g}",
+            hint="it looks like cores: multiply them by 1,000; nothing of the file was taken in",
+        )
+
+
+def _likely(stated: _Stated, most: float, largest: float) -> str:
+    """The unit that use of up to ``most`` is in, on nodes of up to ``largest``."""
+    if stated == MILLICORES:
+        return "microcores" if most <= 1000.0 * largest else "nanocores"
+    if stated != CORES:
+        return "a smaller unit than bytes, or the sum of several series"
+    if most <= _MOST_PERCENT:
+        return "percent"
+    if most <= _MOST_PERCENT * largest:
+        return "percent of a core, or millicores"
+    return "nanocores" if most >= _NANOCORES_FROM else "millicores"
+
+
+def check_times(name: str, times: np.ndarray, *, in_seconds: bool) -> None:
+    """Raise TracekitError where times since 1970 are of another scale than they should be."""
+    # a median takes ten times as long as these
+    least, most = float(times.min()), float(times.max())
+    right = most < SECONDS_UP_TO if in_seconds else least >= SECONDS_UP_TO or most < _SECONDS_FROM
+    if right:
+        return
+    middle = float(np.median(times))
+    if in_seconds and middle >= SECONDS_UP_TO:
+        likely = "milliseconds" if middle < SECONDS_UP_TO * 1000 else "micro- or nanoseconds"
+        raise TracekitError(
+            f"{name}: its times are seconds since 1970, but {middle:.0f} is far ahead of today",
+            hint=f"it looks like {likely}; nothing of the file was taken in",
+        )
+    if not in_seconds and _SECONDS_FROM <= middle < SECONDS_UP_TO:
+        raise TracekitError(
+            f"{name}: its times are milliseconds since 1970, but {middle:.0f} is before 1974",
+            hint="it looks like seconds; nothing of the file was taken in",
+        )

@@ -1,0 +1,258 @@
+"""The nodes and pods in what kubectl prints: lists, single objects, watch logs."""
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from tracekit.base.errors import TracekitError
+from tracekit.intake.sources._cluster import Head, Opened
+from tracekit.intake.sources.own._json_items import Cut, first_members, items, pieces
+from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME
+from tracekit.intake.sources.unreadable import NO_OBJECT, WATCH_ENDED
+
+_EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
+_LISTS = ("List", "NodeList", "PodList")
+_KINDS = ("Node", "Pod", "PodGroup", "Workload", "PodDisruptionBudget", VOLUME, CLAIM, DEVICES)
+_METRICS_API = "metrics.k8s.io/"
+#: What kubectl get podmetrics prints is a List whose items say what they are.
+_LISTED_METRICS = re.compile(rb'"items"\s*:\s*\[\s*\{\s*"apiVersion"\s*:\s*"metrics\.k8s\.io/')
+
+
+Key = tuple[str, str]
+
+
+@dataclass(kw_only=True, slots=True)
+class Thing:
+    """An object of the cluster.
+
+    Parameters
+    ----------
+    number : int
+        Which object of the file it is, counted from 1.
+    event : str, optional
+        In a watch log: ADDED, MODIFIED or DELETED.
+    so_far_ms : int, optional
+        In a watch log: the latest time that the objects up to this one speak of.
+    listed : bool
+        Whether it is in a list, and that list is no page of a longer one.
+    life : int, optional
+        In a log without uids: which life under its name it is, counted from 1.
+
+    Attributes
+    ----------
+    name : str
+        With the namespace before it where it has one.
+    uid : str
+        What tells it from another one of the same name; empty where it is not stated.
+    key : (str, str)
+        What tells it from all others.
+    """
+
+    number: int
+    kind: str
+    value: dict[str, Any]
+    event: str | None
+    so_far_ms: int | None = None
+    listed: bool = False
+    life: int | None = None
+    name: str = field(init=False)
+    uid: str = field(init=False)
+    key: Key = field(init=False)
+
+    def __post_init__(self) -> None:
+        meta = self.value["metadata"]
+        name, stated = meta["name"], str(meta.get("uid") or "")
+        self.name = name if self.kind == "Node" else f"{meta.get('namespace') or 'default'}/{name}"
+        self.uid = stated or ("" if self.life is None else f"life-{self.life}")
+        # a node that was made anew under its name is the same; lives are counted under each name
+        one = self.uid if stated else f"{self.name}@{self.uid}"
+        self.key = self.kind, one if self.uid and self.kind != "Node" else self.name
+
+
+def holds_objects(head: Head) -> bool:
+    """Whether a file begins as nodes and pods that kubectl printed."""
+    if holds_measurements(head):
+        return False
+    # what jq makes of a list is an array
+    inside = head.start.removeprefix(b"\xef\xbb\xbf").lstrip().removeprefix(b"[")
+    members = first_members(replace(head, start=inside))
+    if members.get("type") in _EVENTS and "object" in members:
+        return True
+    if members.get("kind") in (*_LISTS, *_KINDS) or _is_refusal(members):
+        return True
+    return members.get("apiVersion") == "v1" and "items" in members and "kind" not in members
+
+
+def _is_refusal(members: Mapping[str, Any]) -> bool:
+    """Whether it is how the API of Kubernetes says no."""
+    return members.get("kind") == "Status" and members.get("apiVersion") == "v1"
+
+
+def holds_measurements(head: Head) -> bool:
+    """Whether a file begins as what metrics-server answers, or as kubectl lists that."""
+    members = first_members(head)
+    listed = members.get("kind") == "List" and _LISTED_METRICS.search(head.start)
+    return bool(listed) or str(members.get("apiVersion", "")).startswith(_METRICS_API)
+
+
+def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing | Cut]:
+    """Nodes, pods and pod groups of a file; other objects are passed over.
+
+    What is no object of Kubernetes at all is a Cut, and so is the end of a watch by an error.
+    Raises TracekitError for an answer that is a refusal, and for a list that breaks off; that one
+    is a Cut, too, where what comes before it is wanted all the same.
+    """
+    so_far: int | None = None
+    for item in pieces(opened) if as_far_as_whole else items(opened, at_once=True):
+        if isinstance(item, Cut):
+            yield item
+            continue
+        value, event = item.value, None
+        if isinstance(value, dict) and value.get("type") in _EVENTS and "object" in value:
+            value, event = value["object"], value["type"]
+        if event == "ERROR":
+            yield _watch_ended(item.number, value)
+        elif isinstance(value, dict) and _is_refusal(value):
+            raise _refused(opened.name, value)
+        if event in ("BOOKMARK", "ERROR") or _is_empty_list(value):
+            continue
+        if not isinstance(value, dict) or not _is_named(value):
+            yield Cut(
+                number=item.number,
+                reason=f"{NO_OBJECT}: it has no metadata with a name",
+                text=str(value)[:200],
+            )
+            continue
+        kind = value.get("kind") or str(item.around.get("kind", "")).removesuffix("List")
+        kind = kind or _by_shape(value)
+        if event is not None:
+            so_far = max(filter(None, (so_far, latest_ms(value))), default=None)
+        if kind in _KINDS:
+            yield Thing(
+                number=item.number,
+                kind=kind,
+                value=value,
+                event=event,
+                so_far_ms=so_far,
+                listed=event is None and _is_listed(item.around),
+            )
+
+
+def _is_listed(around: Mapping[str, Any]) -> bool:
+    """Whether what comes before the items of a document says that it is a list, and all of it."""
+    kind, meta = str(around.get("kind", "List")), around.get("metadata")
+    paged = isinstance(meta, dict) and bool(meta.get("continue"))
+    return bool(around) and kind.endswith("List") and not paged
+
+
+def _refused(name: str, status: Mapping[str, Any]) -> TracekitError:
+    said = status.get("message") or status.get("reason") or "without a word"
+    return TracekitError(
+        f"{name} holds no nodes and pods; kubectl answered: {said}",
+        hint="ask again as somebody who may list nodes and pods of all namespaces",
+    )
+
+
+def check_not_empty(opened: Opened) -> None:
+    """Raise TracekitError for a file without nodes and pods, of which nothing is broken either."""
+    if not any(isinstance(one, Cut) or one.kind in ("Node", "Pod") for one in things(opened)):
+        raise TracekitError(
+            f"{opened.name}: the list has neither nodes nor pods: wrong context or rights?",
+            hint="look with: kubectl config current-context; kubectl auth can-i list pods -A;"
+            " then print it anew: kubectl get nodes,pods -A -o json",
+        )
+
+
+def _watch_ended(number: int, status: object) -> Cut:
+    said = status.get("message") if isinstance(status, dict) else None
+    return Cut(
+        number=number,
+        reason=f"{WATCH_ENDED} ({said or 'without a message'}): what changed between"
+        " it and the next event is not in the log",
+        text=str(status)[:200],
+    )
+
+
+def last_change_ms(thing: Thing) -> int:
+    """The latest time that an object speaks of; that of a watch so far, if it states no deletion.
+
+    Raises ValueError where there is none.
+    """
+    times = [latest_ms(thing.value)]
+    if thing.event == "DELETED" and not thing.value["metadata"].get("deletionTimestamp"):
+        times.append(thing.so_far_ms)
+    known = [one for one in times if one is not None]
+    if not known:
+        raise ValueError("is gone, and no time says since when")
+    return max(known)
+
+
+def latest_ms(value: dict[str, Any]) -> int | None:
+    """The latest time that an object speaks of; None where there is none that can be read."""
+    meta, status = value["metadata"], value.get("status")
+    status = status if isinstance(status, dict) else {}
+    times = [meta.get("creationTimestamp"), meta.get("deletionTimestamp"), status.get("startTime")]
+    conditions = status.get("conditions")
+    for one in conditions if isinstance(conditions, list) else ():
+        if isinstance(one, dict):
+            times += [one.get("lastTransitionTime"), one.get("lastHeartbeatTime")]
+    return max(filter(None, map(_read_ms, times)), default=None)
+
+
+def _read_ms(text: object) -> int | None:
+    try:
+        return time_ms(str(text)) if text else None
+    except ValueError:
+        return None
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def time_ms(text: str) -> int:
+    """A time as Kubernetes writes it, in ms since 1970; without a zone it is UTC.
+
+    Raises ValueError for another text.
+    """
+    try:
+        told = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"time is {str(text)[:60]!r}, expected one such as 2026-01-01T00:00:00Z"
+        ) from None
+    # whatever the time zone of the machine that reads it
+    return round((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def arrival_ms(pod: dict[str, Any]) -> int:
+    """When a pod was created, else when it was scheduled; raises ValueError without both."""
+    status = pod.get("status") or {}
+    scheduled = [
+        one.get("lastTransitionTime")
+        for one in status.get("conditions") or ()
+        if one.get("type") == "PodScheduled"
+    ]
+    times = [pod["metadata"].get("creationTimestamp"), *scheduled, status.get("startTime")]
+    known = next((one for one in times if one), None)
+    if known is None:
+        raise ValueError("has no creationTimestamp")
+    return time_ms(known)
+
+
+def _is_empty_list(value: Any) -> bool:
+    """Whether it is a list that says ``items: null``, as one of nothing may."""
+    if not isinstance(value, dict):
+        return False
+    return str(value.get("kind", "")).endswith("List") and value.get("items", "") is None
+
+
+def _is_named(value: dict[str, Any]) -> bool:
+    meta = value.get("metadata")
+    return isinstance(meta, dict) and isinstance(meta.get("name"), str)
+
+
+def _by_shape(value: dict[str, Any]) -> str:
+    if "containers" in (value.get("spec") or {}):
+        return "Pod"
+    return "Node" if "allocatable" in (value.get("status") or {}) else ""

@@ -1,0 +1,351 @@
+"""Where a pod may run: its selector, its tolerations, what it requires of others, its ports."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracekit.base.constants import ZONES
+from tracekit.intake.sources.own._kubernetes.requests import is_sidecar
+from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, Terms, reached
+from tracekit.store.tables.container import PREFERRED
+
+_RACK = "/rack"
+#: A PodDisruptionBudget by its name, ``namespace/name``, with its spec.
+Budget = tuple[str, Mapping[str, Any]]
+_PREFERRED, _ANYWAY = "preferredDuringSchedulingIgnoredDuringExecution", "ScheduleAnyway"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+BUDGET = "PodDisruptionBudget"
+_AMOUNTS = ("minAvailable", "maxUnavailable")
+_AMONG = ("podAntiAffinity", "podAffinity")
+_GROUP_LABELS = (
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io",
+    "pod-group.scheduling.sigs.k8s.io/name",
+)
+_GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+
+
+#: Annotations by which a pod says that nobody may evict it to take its node away, or a node that
+#: nobody may take it away, each with the value that says so; None for any but ``false``.
+STAYS: Mapping[str, str | None] = {
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true",
+    "karpenter.sh/do-not-disrupt": None,
+    "karpenter.sh/do-not-evict": None,
+    "descheduler.alpha.kubernetes.io/prefer-no-eviction": None,
+}
+#: Fields of a pod's spec that a replay obeys, and fields that decide neither where nor whether the
+#: pod may run. Any other field is named in ``not_held``.
+_HELD_FIELDS = frozenset((
+    "affinity", "containers", "initContainers", "nodeName", "nodeSelector", "os", "overhead",
+    "preemptionPolicy", "priority", "resources", "schedulingGroup", "tolerations",
+    "topologySpreadConstraints", "volumes", "workloadRef",
+))  # fmt: skip
+IDLE_FIELDS = frozenset((
+    "activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig", "dnsPolicy",
+    "enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostNetwork", "hostPID",
+    "hostUsers", "hostname", "hostnameOverride", "imagePullSecrets", "priorityClassName",
+    "readinessGates", "restartPolicy", "runtimeClassName", "securityContext", "serviceAccount",
+    "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
+    "terminationGracePeriodSeconds",
+))  # fmt: skip
+_USUAL_SCHEDULER = "default-scheduler"
+_OS, _SYSTEMS = "kubernetes.io/os", ("linux", "windows")
+
+
+def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
+    """The group whose pods run all or none, by what a scheduler for gangs puts on them.
+
+    Or by the pod's own field: ``schedulingGroup`` from Kubernetes 1.36 on, ``workloadRef`` of 1.35.
+    """
+    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+    of = spec.get("workloadRef") or {}
+    parts = (of.get(one) for one in ("name", "podGroup", "podGroupReplicaKey"))
+    found = [(spec.get("schedulingGroup") or {}).get("podGroupName"), "/".join(filter(None, parts))]
+    found += [labels.get(key) for key in _GROUP_LABELS]
+    found += [notes.get(key) for key in _GROUP_ANNOTATIONS]
+    name = next((one for one in found if one), None)
+    return f"{meta.get('namespace') or 'default'}/{name}" if name else None
+
+
+def enough_of_group(spec: Mapping[str, Any]) -> int | None:
+    """How many of a PodGroup are enough, as its spec says; one where it is no gang."""
+    policy = spec.get("schedulingPolicy") or spec.get("policy") or {}
+    stated = spec.get("minMember") or (policy.get("gang") or {}).get("minCount")
+    if isinstance(stated, int):
+        return stated
+    return 1 if "basic" in policy else None
+
+
+def zone(labels: Mapping[str, str]) -> str | None:
+    """The zone that a node's labels state."""
+    return next((labels[key] for key in ZONES if key in labels), None)
+
+
+def rack(labels: Mapping[str, str]) -> str | None:
+    """The rack, by any label whose name ends in ``/rack``."""
+    return next((labels[key] for key in sorted(labels) if key.endswith(_RACK)), None)
+
+
+def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | None:
+    """Alternatives of requirements on a node's labels, as JSON: nodeSelector and nodeAffinity.
+
+    And where the volumes of the pod can be reached.
+    """
+    own = [
+        {"key": key, "operator": "In", "values": [value]}
+        for key, value in sorted((spec.get("nodeSelector") or {}).items())
+    ]
+    system = (spec.get("os") or {}).get("name")
+    if system in _SYSTEMS:
+        others = [one for one in _SYSTEMS if one != system]
+        own.append({"key": _OS, "operator": "NotIn", "values": others})
+    affinity = _required(spec, "nodeAffinity") or {}
+    terms = [
+        [
+            _requirement(one, one.get("key"))
+            # the one field there is, metadata.name, is a key by which a node itself is meant
+            for one in (*(term.get("matchExpressions") or ()), *(term.get("matchFields") or ()))
+        ]
+        for term in affinity.get("nodeSelectorTerms") or ()
+    ]
+    if not own and not terms and not volumes:
+        return None
+    where = [
+        [[_requirement(one, one.get("key")) for one in term] for term in some] for some in volumes
+    ]
+    return json.dumps(reached([[*own, *term] for term in terms] or [own], where))
+
+
+def tolerations(spec: Mapping[str, Any]) -> str | None:
+    """Tolerations as JSON, with Kubernetes' defaults written out; None without any."""
+    found = [
+        {
+            "key": one.get("key", ""),
+            "operator": one.get("operator", "Equal"),
+            "value": one.get("value", ""),
+            "effect": one.get("effect", ""),
+        }
+        for one in spec.get("tolerations") or ()
+    ]
+    return json.dumps(found) if found else None
+
+
+def all_not_held(
+    pod: Mapping[str, Any],
+    budgets: Sequence[Budget],
+    *,
+    volumes_unknown: bool,
+) -> list[str]:
+    """Everything that a pod states and the store cannot hold, by the fields' names."""
+    claims = [CLAIM] if volumes_unknown else []
+    required = [*filter(None, [not_held(pod)]), *claims, *unread(budgets)]
+    return [*required, *further_fields(pod["spec"]), *preferred(pod["spec"])]
+
+
+def further_fields(spec: Mapping[str, Any]) -> list[str]:
+    """Fields of a pod's spec that may decide where or whether it runs, and that nobody obeys.
+
+    A scheduler of another name than Kubernetes' own is named with its name.
+    """
+    scheduler = spec.get("schedulerName") or _USUAL_SCHEDULER
+    other = [f"schedulerName {scheduler}"] if scheduler != _USUAL_SCHEDULER else []
+    known = {*_HELD_FIELDS, *IDLE_FIELDS, "schedulerName"}
+    return [*other, *sorted(name for name, value in spec.items() if value and name not in known)]
+
+
+def stays(meta: Mapping[str, Any]) -> str | None:
+    """The annotation by which a pod may not be evicted, or a node not be taken away; or None."""
+    notes = meta.get("annotations") or {}
+    return next(
+        (
+            key
+            for key, value in STAYS.items()
+            if key in notes and (notes[key] == value if value else notes[key] != "false")
+        ),
+        None,
+    )
+
+
+def unread(budgets: Sequence[Budget]) -> list[str]:
+    """The PodDisruptionBudgets whose amount cannot be read."""
+    return [f"{BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
+
+
+def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a budget demands, as a rule has it; None where that cannot be read."""
+    stated = {name: spec[name] for name in _AMOUNTS if spec.get(name) is not None}
+    if not stated:
+        return {"minAvailable": "100%"}  # a budget that says neither allows no eviction
+    sound = all(
+        not isinstance(one, bool) and re.fullmatch(r"[0-9]{1,9}%?", str(one), re.ASCII)
+        for one in stated.values()
+    )
+    return stated if sound else None
+
+
+def among(pod: Mapping[str, Any], budgets: Sequence[Budget] = ()) -> str | None:
+    """What the pod requires of other pods, as JSON: affinity, anti-affinity, spread; None: nothing.
+
+    Preferences are left out, and constraints on spread that say ScheduleAnyway. A pod that evicts
+    nobody whatever its priority says so here too, and so do one that may not be evicted and the
+    budgets of disruption it is under.
+    """
+    spec = pod["spec"]
+    found = [
+        _term(kind, term)
+        for kind in _AMONG
+        for term in _required(spec, kind) or ()
+        if not _elsewhere(term)
+    ]
+    labels = pod["metadata"].get("labels") or {}
+    found += [_spread(one, labels) for one in _unyielding(spec)]
+    if spec.get("preemptionPolicy") == "Never":
+        found.append({"kind": "preemptionPolicy", "value": "Never"})
+    if stays(pod["metadata"]):
+        found.append({"kind": "safe-to-evict", "value": "false"})
+    for name, limit in budgets:
+        amount = _amount(limit)
+        if amount:
+            found.append({"kind": BUDGET, "name": name, **amount})
+    return json.dumps(found) if found else None
+
+
+def host_ports(spec: Mapping[str, Any]) -> str | None:
+    """Ports of the host that the pod takes: ``80/TCP,10.0.0.1:53/UDP``; None: none."""
+    sidecars = (one for one in spec.get("initContainers") or () if is_sidecar(one))
+    found = {
+        _port(port)
+        for one in (*(spec.get("containers") or ()), *sidecars)
+        for port in one.get("ports") or ()
+        if port.get("hostPort")
+    }
+    return ",".join(sorted(found)) or None
+
+
+def not_held(pod: Mapping[str, Any]) -> str | None:
+    """What the pod requires and no column of the store can hold, by the fields' names.
+
+    These are rules about pods of namespaces that are chosen by their labels: the store has none.
+    """
+    spec = pod["spec"]
+    found = [kind for kind in _AMONG if any(map(_elsewhere, _required(spec, kind) or ()))]
+    return ", ".join(found) or None
+
+
+def preferred(spec: Mapping[str, Any]) -> list[str]:
+    """What the pod would rather have, and the store does not keep: ``preferred podAffinity``."""
+    affinity = spec.get("affinity") or {}
+    found = [
+        kind for kind in ("nodeAffinity", *_AMONG) if (affinity.get(kind) or {}).get(_PREFERRED)
+    ]
+    spread = spec.get("topologySpreadConstraints") or ()
+    if any(one.get("whenUnsatisfiable") == _ANYWAY for one in spread):
+        found.append("topologySpreadConstraints")
+    return [f"{PREFERRED} {kind}" for kind in found]
+
+
+def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The node affinity that the pod would rather have: weights and requirements on labels."""
+    wishes = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_PREFERRED) or ()
+    return [
+        {
+            "weight": one.get("weight", 0),
+            "asks": [
+                _requirement(asked, asked.get("key"))
+                for asked in (one.get("preference") or {}).get("matchExpressions") or ()
+            ],
+        }
+        for one in wishes
+    ]
+
+
+def soft_spread(spec: Mapping[str, Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The constraints on spread that say ScheduleAnyway, as ``among`` has the others."""
+    wishes = spec.get("topologySpreadConstraints") or ()
+    return [_spread(one, labels) for one in wishes if one.get("whenUnsatisfiable") == _ANYWAY]
+
+
+def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a selector of labels selects these; an empty one selects all."""
+    for one in _selector(selector) or ():
+        key, values = one["key"], one["values"]
+        there = {
+            "In": labels.get(key) in values,
+            "NotIn": labels.get(key) not in values,
+            "Exists": key in labels,
+            "DoesNotExist": key not in labels,
+        }
+        if not there.get(str(one["operator"]), False):
+            return False
+    return True
+
+
+def _term(kind: str, term: Mapping[str, Any]) -> dict[str, Any]:
+    every = term.get("namespaceSelector") is not None
+    spaces = ["*"] if every else sorted(term.get("namespaces") or ())
+    return {
+        "kind": kind,
+        "topologyKey": term.get("topologyKey", ""),
+        "selector": _selector(term.get("labelSelector")),
+        **({"namespaces": spaces} if spaces else {}),
+    }
+
+
+def _elsewhere(term: Mapping[str, Any]) -> bool:
+    """Whether a term chooses namespaces by their labels; an empty choice is all of them."""
+    chosen = term.get("namespaceSelector") or {}
+    return bool(chosen.get("matchLabels") or chosen.get("matchExpressions"))
+
+
+def _unyielding(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [
+        one
+        for one in spec.get("topologySpreadConstraints") or ()
+        if one.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+    ]
+
+
+def _spread(one: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """A constraint with its fields' own names; keys of ``matchLabelKeys`` ask for the pod's."""
+    asked = _selector(one.get("labelSelector"))
+    if asked is not None:
+        asked += [
+            {"key": key, "operator": "In", "values": [labels[key]]}
+            for key in one.get("matchLabelKeys") or ()
+            if key in labels
+        ]
+    kept = ("maxSkew", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
+    return {
+        "kind": "topologySpread",
+        "topologyKey": one.get("topologyKey", ""),
+        "selector": asked,
+        **{name: one[name] for name in kept if one.get(name) is not None},
+    }
+
+
+def _selector(chosen: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
+    """A selector of labels as requirements; None, which means nobody, stays None."""
+    if chosen is None:
+        return None
+    exact = [
+        {"key": key, "operator": "In", "values": [value]}
+        for key, value in sorted((chosen.get("matchLabels") or {}).items())
+    ]
+    more = chosen.get("matchExpressions") or ()
+    return [*exact, *(_requirement(one, one.get("key")) for one in more)]
+
+
+def _port(port: Mapping[str, Any]) -> str:
+    address = port.get("hostIP") or ""
+    place = f"{address}:" if address not in ("", "0.0.0.0") else ""  # noqa: S104 - all addresses
+    return f"{place}{int(port['hostPort'])}/{port.get('protocol') or 'TCP'}"
+
+
+def _required(spec: Mapping[str, Any], kind: str) -> Any:
+    return ((spec.get("affinity") or {}).get(kind) or {}).get(REQUIRED)
+
+
+def _requirement(one: Mapping[str, Any], key: str | None) -> dict[str, Any]:
+    return {"key": key, "operator": one.get("operator"), "values": one.get("values") or []}

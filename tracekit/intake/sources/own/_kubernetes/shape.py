@@ -1,0 +1,207 @@
+"""What in an object of the cluster has not the kind that Kubernetes gives it, in a sentence."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.intake.sources._cluster import Batch
+from tracekit.intake.sources.own._kubernetes import rules
+from tracekit.store.tables.node import UNREADY_TAINTS
+
+#: Fields that are read, by where they stand; ``*`` is each item of a list.
+_KINDS: dict[str, type] = {
+    "metadata": dict,
+    "metadata.labels": dict,
+    "metadata.annotations": dict,
+    "metadata.ownerReferences": list,
+    "metadata.ownerReferences.*": dict,
+    "spec": dict,
+    "spec.os": dict,
+    "spec.resourceClaims": list,
+    "spec.resourceClaims.*": dict,
+    "spec.taints": list,
+    "spec.taints.*": dict,
+    "spec.overhead": dict,
+    "spec.nodeSelector": dict,
+    "spec.affinity": dict,
+    "spec.tolerations": list,
+    "spec.tolerations.*": dict,
+    "spec.topologySpreadConstraints": list,
+    "spec.topologySpreadConstraints.*": dict,
+    **{
+        f"spec.{name}{rest}": kind
+        for name in ("containers", "initContainers")
+        for rest, kind in {
+            "": list,
+            ".*": dict,
+            ".*.resources": dict,
+            ".*.resources.requests": dict,
+            ".*.resources.limits": dict,
+            ".*.ports": list,
+            ".*.ports.*": dict,
+        }.items()
+    },
+    "status": dict,
+    "status.capacity": dict,
+    "status.allocatable": dict,
+    "status.containerStatuses": list,
+    "status.containerStatuses.*": dict,
+    "status.conditions": list,
+    "status.conditions.*": dict,
+}
+_WORDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+
+
+def misshapen(thing: Any) -> str:
+    """The first field of another kind, as ``spec.containers is a text, expected a list``."""
+    for path, kind in _KINDS.items():
+        for value in _found(thing, path.split(".")):
+            if value is not None and not isinstance(value, kind):
+                return f"{path} is {_WORDS.get(type(value), 'a number')}, expected {_WORDS[kind]}"
+    return "a field is missing or of another kind"
+
+
+def _found(value: Any, path: list[str]) -> Iterator[Any]:
+    """The values at a path; none where something on the way is absent or of another kind."""
+    if not path:
+        yield value
+    elif path[0] == "*" and isinstance(value, list):
+        for item in value:
+            yield from _found(item, path[1:])
+    elif isinstance(value, dict) and path[0] in value:
+        yield from _found(value[path[0]], path[1:])
+
+
+_HASH = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5,10}$")
+_CRON = re.compile(r"-\d{7,10}$")
+_INDEX = re.compile(r"-\d{1,6}$")
+#: Labels that name what several Jobs belong to.
+_FAMILY_LABELS = ("jobset.sigs.k8s.io/jobset-name", "app.kubernetes.io/name", "app")
+Rows = dict[str, list[dict[str, Any]]]
+
+#: Text columns need no entry; the others are numbers.
+_NUMBERS = {
+    "time_ms": pl.Int64,
+    "line": pl.Int64,
+    "position": pl.Float64,
+    "departure_ms": pl.Float64,
+    "created_ms": pl.Float64,
+    "listed_ms": pl.Float64,
+    "priority": pl.Float64,
+    "gang_minimum": pl.Float64,
+    "daemon": pl.Float64,
+    "request": pl.Float64,
+    "limit": pl.Float64,
+    "init": pl.Float64,
+    "overhead": pl.Float64,
+    "own_request": pl.Float64,
+    "own_limit": pl.Float64,
+    "amount": pl.Float64,
+}
+
+
+def batches(rows: Rows) -> Iterator[Batch]:
+    """Rows of each table as a frame."""
+    for table, some in rows.items():
+        names = list(dict.fromkeys(name for row in some for name in row))
+        schema = {name: _NUMBERS.get(name, pl.String) for name in names}
+        if some:
+            yield Batch(table=table, rows=pl.DataFrame(some, schema=schema))
+
+
+def service_of(space: str, kind: str, name: str, template_hash: str | None = None) -> str:
+    """A controller's service: a ReplicaSet belongs to its Deployment, a Job to its CronJob."""
+    if kind == "ReplicaSet":
+        ends = f"-{template_hash}" if template_hash else ""
+        name = name.removesuffix(ends) if ends else _HASH.sub("", name)
+    elif kind == "Job":
+        name = _CRON.sub("", name)
+    return f"{space}/{name}"
+
+
+def static_service(space: str, pod: str, node: str) -> str:
+    """The service of a pod that a node runs by itself: its name ends in the node's."""
+    return f"{space}/{pod.removesuffix(f'-{node}')}"
+
+
+def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and name of what made a pod; empty for a bare one."""
+    owners = meta.get("ownerReferences") or []
+    chosen = next((one for one in owners if one.get("controller")), owners[0] if owners else {})
+    return chosen.get("kind", ""), chosen.get("name", "")
+
+
+def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
+    """The service of a pod: what owns it, or its own name."""
+    kind, name = owner_of(meta)
+    space = meta.get("namespace") or "default"
+    if not name:
+        return f"{space}/{meta['name']}"
+    if kind == "Node":
+        return static_service(space, str(meta["name"]), node or name)
+    labels = meta.get("labels") or {}
+    if kind == "Job" and _is_of_family(name, labels):
+        return f"{space}/{_INDEX.sub('', name)}"
+    return service_of(space, kind, name, labels.get("pod-template-hash"))
+
+
+def _is_of_family(job: str, labels: Mapping[str, str]) -> bool:
+    """Whether a Job's index counts among others: a label names what the rest of its name does."""
+    stem = _INDEX.sub("", job)
+    named = (labels.get(one) for one in _FAMILY_LABELS)
+    return stem != job and any(one and f"{stem}-".startswith(f"{one}-") for one in named)
+
+
+def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The taints of a node, with the one that keeps pods away while it is not ready.
+
+    Kubernetes adds that one itself, a moment after the condition.
+    """
+    taints = [
+        {"key": one.get("key"), "value": one.get("value", ""), "effect": one.get("effect")}
+        for one in (node.get("spec") or {}).get("taints") or ()
+    ]
+    for one in (node.get("status") or {}).get("conditions") or ():
+        key = UNREADY_TAINTS.get(str(one.get("status"))) if one.get("type") == "Ready" else None
+        taint = {"key": key, "value": "", "effect": "NoSchedule"}
+        if key and taint not in taints:
+            taints.append(taint)
+    return taints
+
+
+def node_rows(
+    node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
+) -> dict[str, Any]:
+    """A node's row, with zone, rack and platform out of its labels."""
+    return {
+        "time_ms": time,
+        "node": node,
+        "state": "closed" if closed else "ready",
+        "rack": rules.rack(labels),
+        "zone": rules.zone(labels),
+        "platform": labels.get("node.kubernetes.io/instance-type")
+        or labels.get("beta.kubernetes.io/instance-type"),
+        "labels": json.dumps(dict(labels), sort_keys=True) if labels else None,
+        "taints": json.dumps(taints) if taints else None,
+        "line": line,
+    }
+
+
+#: What a row states that knows that a node has none.
+_NONE = {"labels": "{}", "taints": "[]"}
+
+
+def over_time(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A node's rows: one without labels or taints that it had before states that it has none.
+
+    In the table ``node`` what a row does not state is as it was last stated.
+    """
+    had: set[str] = set()
+    found = []
+    for row in rows:
+        had |= {name for name in _NONE if row[name]}
+        found.append({**row, **{name: row[name] or _NONE[name] for name in had}})
+    return found

@@ -1,0 +1,127 @@
+"""What pods of one template have in common: it is worked out once for all of them."""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tracekit.intake.sources.own._kubernetes import rules
+from tracekit.intake.sources.own._kubernetes.requests import Sizes, sizes_of
+
+_CONTAINER = frozenset({"name", "image", "resources", "restartPolicy", "ports"})
+#: Volumes that bind a pod to its node or to data, by their fields.
+_VOLUMES = {"hostPath": "local", "emptyDir": "local", "persistentVolumeClaim": "claim"}
+#: What no row says anything of, or what differs from pod to pod.
+_LEFT_OUT = rules.IDLE_FIELDS | {"nodeName"}
+_TEMPLATES = 1 << 14
+
+
+class Template:
+    """The part of a pod's spec that rows are made of, and what follows from it alone.
+
+    Parameters
+    ----------
+    text : bytes
+        The fields as JSON.
+
+    Raises
+    ------
+    TypeError, AttributeError, KeyError, ValueError
+        For a field of another kind than Kubernetes gives it.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        spec: dict[str, Any] = msgspec.json.decode(text)
+        bare = {"metadata": {}, "spec": spec}
+        self.spec = spec
+        self.selector = rules.selector(spec)
+        self.tolerations = rules.tolerations(spec)
+        self.host_ports = rules.host_ports(spec)
+        self.priority = spec.get("priority")
+        self.has_claims = bool(spec.get("resourceClaims")) or any(
+            one.get("persistentVolumeClaim") or one.get("ephemeral")
+            for one in spec.get("volumes") or ()
+        )
+        self._not_held = rules.all_not_held(bare, (), volumes_unknown=False)
+        self._rules = rules.among(bare)
+        self._by_labels = any(
+            one.get("matchLabelKeys") for one in spec.get("topologySpreadConstraints") or ()
+        )
+        self._spread = rules.soft_spread(spec, {})
+        self.eviction = self._for_eviction()
+
+    def _for_eviction(self) -> dict[str, Any]:
+        spec = self.spec
+        affinity = (spec.get("affinity") or {}).get("nodeAffinity")
+        kinds = {
+            kind
+            for volume in spec.get("volumes") or ()
+            for name, kind in _VOLUMES.items()
+            if volume.get(name) is not None
+        }
+        return {
+            "images": sorted(str(one.get("image", "")) for one in spec.get("containers") or ()),
+            "volumes": sorted(kinds),
+            "selects": int("nodeSelector" in spec or affinity is not None),
+            "requires": int(bool((affinity or {}).get(rules.REQUIRED))),
+            "prefers": rules.preferred_nodes(spec),
+        }
+
+    def not_held(self, budgets: Sequence[rules.Budget], *, volumes_unknown: bool) -> list[str]:
+        """Everything that a pod states and the store cannot hold, by the fields' names."""
+        if not budgets and not volumes_unknown:
+            return self._not_held
+        bare = {"metadata": {}, "spec": self.spec}
+        return rules.all_not_held(bare, budgets, volumes_unknown=volumes_unknown)
+
+    def rules(self, meta: Mapping[str, Any], budgets: Sequence[rules.Budget]) -> str | None:
+        """What a pod requires of other pods, as JSON."""
+        if not budgets and not self._by_labels and not rules.stays(meta):
+            return self._rules
+        return rules.among({"metadata": meta, "spec": self.spec}, budgets)
+
+    def spread(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The constraints on spread that a pod would rather have kept."""
+        return rules.soft_spread(self.spec, labels) if self._by_labels else self._spread
+
+    def sizes(self, status: object) -> Sizes:
+        """What a pod asks for; raises QuantityError for a quantity of the status that is none."""
+        return sizes_of(self._text, status)
+
+
+def template_of(spec: Mapping[str, Any]) -> Template:
+    """The template of a pod's spec; raises as ``Template`` does."""
+    kept = {name: value for name, value in spec.items() if name not in _LEFT_OUT}
+    for part in ("containers", "initContainers"):
+        if kept.get(part):
+            kept[part] = [
+                {name: value for name, value in one.items() if name in _CONTAINER}
+                for one in kept[part]
+            ]
+    if kept.get("volumes"):
+        kept["volumes"] = list(filter(None, map(_volume, kept["volumes"])))
+    return _template(msgspec.json.encode(kept))
+
+
+_template = functools.lru_cache(maxsize=_TEMPLATES)(Template)
+
+
+def _volume(volume: Mapping[str, Any]) -> dict[str, Any]:
+    """A volume without its name, which differs in every pod; a claim of its own has the name."""
+    kept = {name: value for name, value in volume.items() if name in _VOLUMES}
+    if volume.get("ephemeral"):
+        kept |= {"ephemeral": True, "name": volume.get("name")}
+    return kept
+
+
+def sorted_json(value: object) -> str:
+    """An object as JSON, its members by name; equal ones are written once."""
+    return _sorted(msgspec.json.encode(value))
+
+
+@functools.lru_cache(maxsize=_TEMPLATES)
+def _sorted(text: bytes) -> str:
+    return json.dumps(msgspec.json.decode(text), sort_keys=True)

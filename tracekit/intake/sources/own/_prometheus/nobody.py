@@ -1,0 +1,108 @@
+"""Series that cannot be assigned to a container or node, or are no use of any."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from tracekit.intake.sources._cluster import Broken
+from tracekit.intake.sources.own._prometheus.metrics import STATES, USES
+from tracekit.intake.sources.own._prometheus.series import Series
+from tracekit.intake.sources.unreadable import UNREAD
+
+IDLE = 'is of modes alone that are no use; ask for the others, too: {mode!~"idle|iowait|steal"}'
+ON_HOST = (
+    "is of pods alone that are on the network of their host: the host's use, which is left out"
+)
+AROUND = (
+    "is of cgroups alone that are no container's, and no pod's as a whole; ask for those of"
+    ' containers: {container!=""}'
+)
+
+
+#: Metrics by which somebody may mean what a table holds of a resource, whoever exports them: those
+#: of cAdvisor, Windows and OpenTelemetry, whose names may have dots.
+_OF_PODS = r"(windows[._])?(k8s[._])?(pod|container)[._]"
+_OF_NODES = r"(windows[._])?(k8s[._])?(node|system)[._]"
+_OF_SIZES = (
+    r"kube_node_status_(allocatable|capacity)|k8s[._]node[._]allocatable",
+    r"kube_pod_(init_)?container_resource|kube_pod_resource|k8s[._]container[._]\w+[._](request|limit)",
+)
+_MEANT: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
+    *(
+        (
+            f"{entity}_amount",
+            re.compile(f"{whose}{resource}[._]"),
+            frozenset(
+                name
+                for name, use in USES.items()
+                if (use.fills, use.resource) == (entity, resource)
+            ),
+        )
+        for entity, whose in (("container", _OF_PODS), ("node", _OF_NODES))
+        for resource in ("cpu", "memory")
+    ),
+    *(
+        (table, re.compile(names), frozenset(name for name in STATES if re.match(names, name)))
+        for table, names in zip(("node_resource", "container_resource"), _OF_SIZES, strict=True)
+    ),
+)
+
+
+def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
+    """Metrics of use, sizes or requests that are not read, where a file has no other of these."""
+    others = sorted(names)
+    for table, meant, read in _MEANT:
+        some = [name for name in others if meant.match(name)]
+        if some and read.isdisjoint(met):
+            known = ", ".join(sorted(one for one in read if not one.endswith("_in_use")))
+            yield Broken(
+                table=table,
+                line=1,
+                reason=f"{UNREAD}, {some[0]} for one of {len(some):,}; expected one of {known}",
+                text=", ".join(some),
+            )
+
+
+class Unused:
+    """Series that are no use of anybody, told where a file has nothing else of their metric."""
+
+    def __init__(self) -> None:
+        self._why: dict[str, tuple[Series, str]] = {}
+        self._others: set[str] = set()
+
+    def note(self, series: Series, why: str) -> None:
+        """A series, and why it is left out; empty for one that is used, or told of."""
+        if why:
+            self._why.setdefault(series.name, (series, why))
+        else:
+            self._others.add(series.name)
+
+    def told(self) -> Iterator[Broken]:
+        """Why nothing of a metric is used."""
+        for name, (series, why) in self._why.items():
+            if name not in self._others:
+                yield _not_used(series, why)
+
+
+def _not_used(series: Series, why: str) -> Broken:
+    return Broken(
+        table=f"{USES[series.name].fills}_amount",
+        line=series.line,
+        reason=why,
+        text=f"{series.name}{dict(series.labels)}",
+    )
+
+
+def nobody(series: Series, label: str) -> Broken:
+    """A series without the label that would say it."""
+    return _not_used(series, f"has no label {label}: it cannot be told whose use it is")
+
+
+def unknown_node(series: Series, node: str) -> Broken:
+    """A series of a node that no file describes."""
+    return Broken(
+        table="node_amount",
+        line=series.line,
+        column="node",
+        reason=f"is '{node}', which no file describes, neither by its name nor by an address",
+        text=f"{series.name}{dict(series.labels)}"[:200],
+    )

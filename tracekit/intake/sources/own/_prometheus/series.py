@@ -1,0 +1,315 @@
+"""Time series out of the forms in which Prometheus and VictoriaMetrics hand them out."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from tracekit.intake.sources._cluster import Broken, Opened
+from tracekit.intake.sources.own._impossible_use import check_times
+from tracekit.intake.sources.own._json_items import Cut, first_members, items
+from tracekit.intake.sources.own._prometheus.forms import (
+    HEAD_BYTES,
+    Unread,
+    head_of,
+    holds_prints,
+    printed,
+)
+from tracekit.intake.sources.own._prometheus.lines import (
+    CUT_AT_LINE,
+    CUT_IN_LINE,
+    NAMELESS,
+    Known,
+    as_number,
+    as_text,
+    in_seconds,
+    is_open_metrics,
+    labels_of,
+    no_amount,
+    not_a_time,
+    parts_of,
+    renamed,
+)
+from tracekit.intake.sources.own._prometheus.metrics import called_now, name_in
+from tracekit.intake.sources.own._prometheus.replicas import Number, number_of
+from tracekit.intake.sources.own._prometheus.warnings import is_empty_answer, warned
+
+_BLOCK_BYTES = 4 << 20
+#: A dump begins so, and each of its lines with the brace.
+_DUMPED = b"{__name__="
+#: A number without an end as VictoriaMetrics writes it.
+_INFINITE = re.compile(rb"(?<=[\[,])\s*\+?(-?)Inf(?=\s*[,\]])")
+#: Rejects of series without a known meaning go to this table.
+_TABLE = "container_amount"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Samples of one series, or a part of them.
+
+    Parameters
+    ----------
+    labels : mapping of str to str
+        Without ``__name__``.
+    line : int
+        The line of its first sample, or the number of the series in the file, from 1.
+    raw : bool
+        Whether the series is as it was scraped, and no result of a query.
+    times_ms, values : arrays
+        int64, and float64 of finite values.
+    ends_ms : array
+        int64: when its samples say that it is no more there (a stale marker, which is NaN).
+    """
+
+    name: str
+    labels: Mapping[str, str]
+    line: int
+    raw: bool
+    times_ms: np.ndarray
+    values: np.ndarray
+    ends_ms: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @cached_property
+    def number(self) -> Number:
+        """A number for the series, the same in every file and ingest."""
+        return number_of(self.name, self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """Which names are wanted, and bytes of which each of them has one, if any are given.
+
+    Whether lines are those of a dump, which all begin with a brace.
+    """
+
+    wanted: Callable[[str], bool]
+    parts: tuple[bytes, ...]
+    dumped: bool = False
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether there is any use in reading it."""
+        return not self.parts or any(part in data for part in self.parts)
+
+
+def read_series(
+    opened: Opened, word: str, wanted: Callable[[str], bool], *, parts: tuple[bytes, ...] = ()
+) -> Iterator[Series | Broken]:
+    """The series of a file whose names are wanted; what cannot be read, apart from them.
+
+    With ``parts``, of which each wanted name has one, all else is passed over quickly.
+    """
+    forms = {"range": _ranges, "export": _exports, "text": _texts}
+    return forms[word](opened, _Asked(wanted=wanted, parts=parts))
+
+
+def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+    head = head_of(opened)
+    if holds_prints(head):
+        yield from _prints(opened, asked)
+        return
+    name = first_members(head).get("name")
+    if name is not None and not asked.may_be_in(str(name).encode()):
+        return
+    beside: list[dict[str, Any]] = []
+    for item in items(opened, beside=beside):
+        if isinstance(item, Cut):
+            yield _broken(item.number, item.reason, item.text)
+            continue
+        value = item.value
+        if is_empty_answer(value, opened.name):
+            continue
+        try:
+            labels = dict(value["metric"])
+            samples = value["values"] if "values" in value else [value["value"]]
+        except (KeyError, TypeError, ValueError):
+            yield _broken(item.number, "is no series: expected metric and values", value)
+            continue
+        raw = "__name__" in labels
+        name = labels.pop("__name__", None) or item.around.get("name") or name_in(head.name)
+        if name is None:
+            yield _broken(item.number, NAMELESS, labels)
+            continue
+        name, labels = called_now(name, labels)
+        if asked.wanted(name):
+            yield from _answered(name, labels, item.number, samples, file=opened.name, raw=raw)
+    for number, (reason, said) in enumerate(warned(beside), start=1):
+        yield _broken(number, reason, said)
+
+
+def _answered(
+    name: str, labels: dict[str, str], number: int, samples: Any, *, file: str, raw: bool
+) -> Iterator[Series | Broken]:
+    try:
+        times = [time for time, _ in samples]
+        texts = [text for _, text in samples]
+    except (TypeError, ValueError):
+        yield _broken(number, "is no series: expected pairs of time and value", labels)
+        return
+    lines = [number] * len(times)
+    yield from _series(name, labels, lines, times, texts, file=file, raw=raw, scale=1000.0)
+
+
+def _prints(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+    """Of what promtool prints of an answer; a series without a name is called as the file is."""
+    called = name_in(PurePath(opened.name).name)
+    with opened.stream() as stream:
+        for one in printed(stream):
+            if isinstance(one, Unread):
+                reason = "is neither a series nor a sample: expected value @[time]"
+                yield _broken(one.line, reason, as_text(one.text))
+                continue
+            if not asked.may_be_in(one.head + (called or "").encode()):
+                continue
+            labelled = labels_of(one.head)
+            if labelled is None:
+                yield _broken(one.line, "has labels that cannot be read", as_text(one.head))
+                continue
+            stated, labels = labelled
+            if not (stated or called):
+                yield _broken(one.line, NAMELESS, labels)
+                continue
+            name, labels = called_now(stated or called or "", labels)
+            if asked.wanted(name) and one.samples:
+                lines, values, times = zip(*one.samples, strict=True)
+                yield from _series(
+                    name, labels, lines, times, values, file=opened.name, raw=bool(stated),
+                    scale=1000.0,
+                )  # fmt: skip
+
+
+def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+    with opened.stream() as stream:
+        for line, text in enumerate(stream, start=1):
+            if not text.strip() or not asked.may_be_in(text):
+                continue
+            try:
+                value = _export(text)
+                labels = dict(value["metric"])
+                times, values = value["timestamps"], value["values"]
+                if len(times) != len(values):
+                    reason = f"has {len(times)} timestamps for {len(values)} values"
+                    yield _broken(line, reason, labels)
+                    continue
+            except (ValueError, KeyError, TypeError) as error:
+                yield _broken(line, f"is no series: {error}", text.decode(errors="replace"))
+                continue
+            name, labels = called_now(labels.pop("__name__", ""), labels)
+            if asked.wanted(name):
+                lines = [line] * len(times)
+                yield from _series(
+                    name, labels, lines, times, values, file=opened.name, raw=True, scale=1.0
+                )
+
+
+def _export(text: bytes) -> Any:
+    """A line of an export; numbers without an end stand in it as ``+Inf``, which is no JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        before, values, after = text.partition(b'"values":')
+        mended = _INFINITE.sub(rb"\1Infinity", after)
+        return json.loads(before + values + mended)
+
+
+def _series(
+    name: str,
+    labels: dict[str, str],
+    lines: Sequence[int],
+    times: Sequence[Any],
+    texts: Sequence[Any],
+    *,
+    file: str,
+    raw: bool,
+    scale: float,
+) -> Iterator[Series | Broken]:
+    """The samples that are amounts; the others, one by one, are broken.
+
+    A negative one of use would be a spike in the rate after it. One of a request is its own reject.
+
+    Raises TracekitError where the times are of another scale.
+    """
+    labels = renamed(name, labels)
+    try:
+        at = np.asarray(times, dtype=np.float64)
+        values = np.asarray(texts, dtype=np.float64)
+    except (TypeError, ValueError):
+        at, values = (np.array([as_number(one) for one in some]) for some in (times, texts))
+    good = np.isfinite(at) & np.isfinite(values)
+    if not name.startswith("kube_"):
+        good &= ~(values < 0)
+    for place in [] if good.all() else np.flatnonzero(~good).tolist():
+        shown = f"{name}{json.dumps(labels)}"
+        time, text = (as_text(some[place]) for some in (times, texts))
+        reason = no_amount(text) if math.isfinite(at[place]) else not_a_time(time)
+        yield _broken(lines[place], reason, f"{shown} {text} at {time}")
+    if good.any():
+        check_times(file, at[good], in_seconds=scale > 1.0)
+        ended = np.isfinite(at) & np.isnan(values)
+        yield Series(
+            name=name,
+            labels=labels,
+            line=lines[int(np.flatnonzero(good)[0])],
+            raw=raw,
+            times_ms=np.rint(at[good] * scale).astype(np.int64),
+            values=values[good],
+            ends_ms=np.rint(at[ended] * scale).astype(np.int64),
+        )
+
+
+def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+    known: dict[bytes, Known] = {}
+    asked = replace(asked, dumped=head_of(opened).start.lstrip().startswith(_DUMPED))
+    first, rest, last = 1, b"", b""
+    with opened.stream() as stream:
+        while data := stream.read(_BLOCK_BYTES):
+            cut = data.rfind(b"\n") + 1
+            block, rest = (rest + data[:cut], data[cut:]) if cut else (b"", rest + data)
+            yield from _block(opened.name, block, first, known, asked)
+            first += block.count(b"\n")
+            last = block.rstrip()[-HEAD_BYTES:].rpartition(b"\n")[2] or last
+    if asked.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
+        yield _broken(first, CUT_IN_LINE, as_text(rest))
+    elif not rest.strip() and is_open_metrics(last):
+        yield _broken(first - 1, CUT_AT_LINE, as_text(last))
+
+
+def _block(
+    file: str, block: bytes, first: int, known: dict[bytes, Known], asked: _Asked
+) -> Iterator[Series | Broken]:
+    """The series of whole lines, each with all of its samples there."""
+    if not asked.may_be_in(block):
+        return
+    found: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
+    for line, text in enumerate(block.split(b"\n"), start=first):
+        if text.startswith(b"#") or not text.strip():
+            continue
+        head, value, time = parts_of(text)
+        # in a dump every line begins so; one that does not has lost what it began with
+        if not value or (asked.dumped and not text.startswith(b"{")):
+            yield _broken(line, "is no sample: expected {labels} value time", as_text(text))
+            continue
+        if head not in known:
+            read = labels_of(head)
+            known[head] = None if read is None else called_now(*read)
+            if read is None:
+                yield _broken(line, "has labels that cannot be read", as_text(text))
+        labelled = known[head]
+        if labelled is not None and asked.wanted(labelled[0]):
+            found.setdefault(head, []).append((line, value, time))
+    for head, samples in found.items():
+        labelled = known[head]
+        if labelled is not None:
+            lines, values, times = zip(*samples, strict=True)
+            scale = 1000.0 if in_seconds(head, times) else 1.0
+            yield from _series(*labelled, lines, times, values, file=file, raw=True, scale=scale)
+
+
+def _broken(line: int, reason: str, text: Any) -> Broken:
+    shown = text if isinstance(text, str) else json.dumps(text)
+    return Broken(table=_TABLE, line=line, reason=reason, text=shown)

@@ -1,0 +1,281 @@
+"""Which nodes and pods there are in all files together, and so what each pod is called.
+
+A pod is ``namespace/name``. Where a name occurs with several uids, which are several lives, the
+first one keeps it and each later one is ``namespace/name@uid``. Metrics seldom know the uid: they
+belong to the life that had begun last when they were taken.
+"""
+
+import bisect
+import contextlib
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracekit.intake.sources._cluster import Opened
+from tracekit.intake.sources._places import Places
+from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._kubernetes import rules
+from tracekit.intake.sources.own._kubernetes.listings import Listing, Together, together
+from tracekit.intake.sources.own._kubernetes.objects import Key, Thing, arrival_ms, things
+from tracekit.intake.sources.own._kubernetes.requests import QuantityError, amount
+from tracekit.intake.sources.own._kubernetes.rules import BUDGET
+from tracekit.intake.sources.own._kubernetes.volumes import CLAIM, DEVICES, VOLUME, Volumes
+from tracekit.intake.sources.own._roster.state_metrics import State, read_state
+
+_OBJECTS = "objects"
+SERIES = ("range", "text", "export")
+
+
+@dataclass(kw_only=True)
+class Roster:
+    """What the files of one ingest know.
+
+    Attributes
+    ----------
+    nodes, pods, names : set of str
+        What kubectl printed: names of the nodes; uids of the pods, names where there is no uid;
+        names of all pods.
+    sizes : dict of str to dict of str to float
+        The cores and bytes that kubectl printed of each node, as far as they can be read.
+    groups : dict of str to int
+        How many of each PodGroup are enough.
+    budgets : dict of str to dict
+        What each PodDisruptionBudget says.
+    volumes : Volumes
+        Where the volumes of pods can be reached.
+    state : State
+        What kube-state-metrics recorded.
+    series : bool
+        Whether there are time series, by which it is known when use begins.
+    addresses : dict of str to set of str
+        The nodes that have an address, or a host's name.
+    together : Together
+        What several files of kubectl say of one thing.
+    listed_ms : int
+        The latest time in any list, 0 without one.
+    over_by : dict
+        The time of the first file, no log of a watch, that has a pod as ended.
+    ran_on : dict
+        The node of each life of a pod that kubectl printed, by pod and uid.
+    """
+
+    nodes: set[str] = field(default_factory=set)
+    pods: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    sizes: dict[str, dict[str, float]] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    volumes: Volumes = field(default_factory=Volumes)
+    state: State = field(default_factory=State)
+    series: bool = False
+    addresses: dict[str, set[str]] = field(default_factory=dict)
+    together: Together = field(default_factory=Together)
+    listed_ms: int = 0
+    over_by: dict[Key, int] = field(default_factory=dict)
+    ran_on: dict[tuple[str, str], str] = field(default_factory=dict)
+    _starts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _named: dict[tuple[str, str], str] = field(default_factory=dict)
+    _order: dict[str, tuple[list[int], list[str]]] = field(default_factory=dict)
+
+    def note(self, pod: str, uid: str, start_ms: int) -> None:
+        """A life of a pod began then, or before."""
+        lives = self._starts.setdefault(pod, {})
+        lives[uid] = min(start_ms, lives.get(uid, start_ms))
+
+    def settle(self) -> None:
+        """Name the lives, now that all are known."""
+        for pod, lives in self._starts.items():
+            if "" in lives and len(lives) > 1:
+                del lives[""]
+            order = sorted((start, uid) for uid, start in lives.items())
+            names = [pod if at == 0 else f"{pod}@{uid}" for at, (_, uid) in enumerate(order)]
+            self._order[pod] = [start for start, _ in order], names
+            self._named |= {(pod, uid): name for (_, uid), name in zip(order, names, strict=True)}
+
+    def container(self, pod: str, uid: str) -> str:
+        """What the store calls a life."""
+        return self._named.get((pod, uid), pod)
+
+    def container_at(self, pod: str, time_ms: int) -> str:
+        """The life of a pod at a time."""
+        starts, names = self._order.get(pod, ([], []))
+        at = bisect.bisect_right(starts, time_ms) - 1
+        return names[max(at, 0)] if names else pod
+
+    def lives(self, pod: str) -> tuple[Sequence[int], Sequence[str]]:
+        """When each life of a pod began, and what it is called."""
+        return self._order.get(pod, ([], [pod]))
+
+    def budgets_of(self, pod: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+        """The PodDisruptionBudgets that a pod is under, with what they say."""
+        if not self.budgets:
+            return []
+        meta = pod["metadata"]
+        space, labels = f"{meta.get('namespace') or 'default'}/", meta.get("labels") or {}
+        return [
+            (name, spec)
+            for name, spec in sorted(self.budgets.items())
+            if name.startswith(space) and rules.selects(spec.get("selector") or {}, labels)
+        ]
+
+    def node_called(self, name: str, stored: Collection[str] = ()) -> str:
+        """The node that an exporter calls so; empty where none, or more than one, is meant.
+
+        By its name, by an address that its object has, or by the first part of a name that is a
+        host's in full on one of the two sides alone. Where no node is known every name is one;
+        ``stored`` are those of files that were taken in before.
+        """
+        known = {*self.nodes, *self.state.nodes, *stored}
+        if name in known or not known:
+            return name
+        meant = self.addresses.get(name, set())
+        if not meant:
+            short = name.partition(".")[0]
+            meant = {one for one in known if short == one or name == one.partition(".")[0]}
+        return next(iter(meant)) if len(meant) == 1 else ""
+
+    def places(self) -> Places:
+        """The node of each container, of what kubectl printed and of what was recorded."""
+        seen = {key: pod.node[1] for key, pod in self.state.pods.items() if pod.node[1]}
+        named = [(self.container(*key), node) for key, node in {**seen, **self.ran_on}.items()]
+        schema = {"container": pl.String, "node": pl.String}
+        return Places([pl.DataFrame(named, schema=schema, orient="row")])
+
+    def knows_node(self, node: str) -> bool:
+        """Whether any file describes the node; yes where none describes any."""
+        known = self.nodes or self.state.nodes
+        return not known or node in self.nodes or node in self.state.nodes
+
+    def printed(self, pod: str, uid: str) -> bool:
+        """Whether kubectl printed this life."""
+        return uid in self.pods if uid and pod not in self.pods else pod in self.names
+
+
+def roster(opened: Opened, word: str) -> Roster:
+    """What the file and those beside it know; kept for the next file of the same ingest."""
+    return roster_of(files_of(opened, word))
+
+
+def files_of(opened: Opened, word: str) -> "Files":
+    """A file and those beside it."""
+    files = {(one.path, kind): one for kind, some in opened.beside.items() for one in some}
+    files.setdefault((opened.path, word), opened)
+    return Files(files)
+
+
+class Files:
+    """Files that are equal as long as their paths and times are."""
+
+    def __init__(self, files: dict[tuple[Path, str], Opened]) -> None:
+        self.files = [(word, files[path, word]) for path, word in sorted(files)]
+        self._key = tuple(
+            (str(one.path), word, one.path.stat().st_mtime_ns) for word, one in self.files
+        )
+
+    def series(self) -> dict[tuple[Path, str], Opened]:
+        """Those that have time series."""
+        return {(one.path, word): one for word, one in self.files if word in SERIES}
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Files) and self._key == other._key
+
+
+@functools.lru_cache(maxsize=2)
+def roster_of(files: Files) -> Roster:
+    """What some files know together."""
+    known = Roster()
+    listings: list[Listing] = []
+    alone = sum(word == _OBJECTS for word, _ in files.files) == 1
+    for word, one in files.files:
+        if word == _OBJECTS:
+            listing = Listing(name=one.name, alone=alone)
+            note_things(known, things(one), listing)
+            listings.append(listing)
+        elif word in SERIES:
+            known.series = True
+            read_state(known.state, one, word)
+    known.listed_ms = max((one.time_ms for one in listings if one.lists), default=0)
+    for listing in listings:
+        for key, held in listing.held.items():
+            if held.over:
+                known.over_by[key] = min(listing.time_ms, known.over_by.get(key, listing.time_ms))
+    if len(listings) > 1:
+        known.together = together(listings)
+    for address, some in known.state.addresses.items():
+        known.addresses.setdefault(address, set()).update(some)
+    known.state.settle()
+    for pod, uid, start_ms in known.state.lives():
+        known.note(pod, uid, start_ms)
+    known.settle()
+    return known
+
+
+def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | None = None) -> None:
+    """Note nodes, groups and lives; what is broken here is said when their rows are made."""
+    for thing in some:
+        if isinstance(thing, Cut):
+            continue
+        if listing is not None and thing.kind in ("Node", "Pod"):
+            listing.note(thing)
+        if thing.kind == "Node":
+            known.nodes.add(thing.name)
+            known.sizes[thing.name] = _sizes(thing)
+            for address in _addresses(thing):
+                known.addresses.setdefault(address, set()).add(thing.name)
+        elif thing.kind in ("PodGroup", "Workload"):
+            with contextlib.suppress(TypeError, AttributeError):
+                _note_groups(known, thing)
+        elif thing.kind in (VOLUME, CLAIM, DEVICES):
+            with contextlib.suppress(TypeError, AttributeError):
+                known.volumes.note({**thing.value, "kind": thing.kind})
+        elif thing.kind == BUDGET:
+            known.budgets[thing.name] = thing.value.get("spec") or {}
+        else:
+            _note_pod(known, thing)
+
+
+def _note_groups(known: Roster, thing: Thing) -> None:
+    """A PodGroup, or the groups that a Workload of Kubernetes 1.35 lists."""
+    spec = thing.value.get("spec") or {}
+    several = {f"{thing.name}/{one.get('name')}": one for one in spec.get("podGroups") or ()}
+    for name, one in (several or {thing.name: spec}).items():
+        enough = rules.enough_of_group(one)
+        if enough is not None:
+            known.groups[name] = enough
+
+
+def _note_pod(known: Roster, pod: Thing) -> None:
+    spec = pod.value.get("spec")
+    if isinstance(spec, Mapping):
+        if isinstance(spec.get("nodeName"), str):
+            known.ran_on[pod.name, pod.uid] = spec["nodeName"]
+        if spec.get("hostNetwork") is True:
+            known.state.on_host.add(pod.name)
+    known.pods.add(pod.uid or pod.name)
+    known.names.add(pod.name)
+    with contextlib.suppress(ValueError, TypeError, AttributeError):
+        known.note(pod.name, pod.uid, arrival_ms(pod.value))
+
+
+def _addresses(node: Thing) -> list[str]:
+    """Addresses and names of a node's host; none where they cannot be read."""
+    stated = (node.value.get("status") or {}).get("addresses")
+    listed = stated if isinstance(stated, list) else []
+    found = [one.get("address") for one in listed if isinstance(one, Mapping)]
+    return [one for one in found if isinstance(one, str) and one]
+
+
+def _sizes(node: Thing) -> dict[str, float]:
+    stated = (node.value.get("status") or {}).get("allocatable") or {}
+    sizes = {}
+    for what in ("cpu", "memory"):
+        with contextlib.suppress(QuantityError):
+            sizes[what] = amount(str(stated.get(what, "")))
+    return sizes

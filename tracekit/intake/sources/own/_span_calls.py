@@ -1,0 +1,245 @@
+"""Calls out of the spans of a trace: positions from parents and starts, a record for each end.
+
+A span of the calling end and the span of the called end below it are two records of one call: they
+have the same position, and the called end's response time is negative. A span of any other kind
+below one of the same service is work within that service and no call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+import polars as pl
+
+from tracekit.intake.sources._cluster import Batch, Broken, Read
+from tracekit.intake.sources.own._spans import CALLED, CALLING, Span, by_trace
+
+_BLOCK_ROWS = 100_000
+_NAMED = {"rpc", "http"}
+#: A first span that is no call over the network: a job, a timer.
+_OWN_WORK = "userDefined"
+_SCHEMA = {
+    "time_ms": pl.Int64,
+    "trace": pl.String,
+    "rpc_id": pl.String,
+    "upstream": pl.String,
+    "rpc_type": pl.String,
+    "downstream": pl.String,
+    "interface": pl.String,
+    "response_time_ms": pl.Float64,
+    "line": pl.Int64,
+}
+_Row = tuple[int, str, str, str | None, str | None, str | None, str | None, float, int]
+
+
+def call_rows(spans: Iterable[Span]) -> Read:
+    """The calls of all traces; a span that none of its trace's first spans leads to is broken."""
+    rows: list[_Row] = []
+    for trace in by_trace(spans):
+        tree = _Tree(trace)
+        rows += tree.rows
+        yield from tree.broken
+        if len(rows) >= _BLOCK_ROWS:
+            yield _batch(rows)
+            rows = []
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: list[_Row]) -> Batch:
+    return Batch(table="call", rows=pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+
+
+@dataclass
+class _Place:
+    """A position in a trace, and how many calls have been made from it."""
+
+    path: str
+    calls: int = 0
+
+    def next(self) -> _Place:
+        self.calls += 1
+        return _Place(f"{self.path}.{self.calls}")
+
+
+@dataclass
+class _Call:
+    """A call: its position, the two ends' spans, and what they agree on."""
+
+    place: _Place
+    upstream: str | None
+    calling: Span | None = None
+    called: list[Span] = field(default_factory=list)
+    #: The service whose own calls are seen below, where its end left no span.
+    below: str | None = None
+
+    def rows(self) -> Iterator[tuple[Span, _Row]]:
+        """A record for each end that left a span."""
+        ends = [*self.called, *([self.calling] if self.calling else [])]
+        kind, interface = self._kind(ends), None
+        if kind in _NAMED:
+            interface = next((span.name for span in ends if span.name), None)
+        first = self.called[0].service if self.called else self.below
+        for span in ends:
+            calling = span is self.calling
+            duration_ms = span.duration_ns / 1e6
+            row = (
+                span.start_ns // 1_000_000,
+                span.trace,
+                self.place.path,
+                self.upstream,
+                kind,
+                (first or span.peer) if calling else span.service,
+                interface,
+                duration_ms if calling else -duration_ms,
+                span.line,
+            )
+            yield span, row
+
+    def _kind(self, ends: list[Span]) -> str:
+        stated = next((span.kind for span in reversed(ends) if span.kind), None)
+        remote = self.upstream is not None or any(span.side for span in ends)
+        return stated or ("rpc" if remote else _OWN_WORK)
+
+
+class _Step(NamedTuple):
+    """A span to be placed, the call that it is made in, and the call that it may be the end of."""
+
+    span: Span
+    parent: Span | None
+    inside: _Place
+    above: _Call | None
+
+
+class _Tree:
+    """The spans of one trace, from the first down."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self.broken: list[Broken] = []
+        self._calls: list[_Call] = []
+        once, self._again = self._once(spans)
+        self._below: dict[str, list[Span]] = defaultdict(list)
+        self._known = {span.span for span in once}
+        tops: dict[str, list[Span]] = defaultdict(list)
+        for span in sorted(once, key=lambda one: (one.start_ns, one.span)):
+            if span.parent is not None and span.parent in self._known:
+                self._below[span.parent].append(span)
+            else:
+                tops[span.parent or ""].append(span)
+        self._reached: set[str] = set()
+        self._grow(tops)
+        for span in once:
+            if span.span not in self._reached:
+                self._break(span, "is its own ancestor, expected a tree of spans")
+        self.rows = self._rows()
+
+    def _once(self, spans: list[Span]) -> tuple[list[Span], list[Span]]:
+        """The spans without repetition, and the repeated ones.
+
+        Two spans of one id, a calling and a called one, are the two ends of a call as Zipkin
+        writes them. The called one gets an id of its own, and what its service does below.
+        """
+        found: dict[str, Span] = {}
+        again: list[Span] = []
+        shared: dict[str, Span] = {}
+        for span in spans:
+            other = found.setdefault(span.span, span)
+            if other is span:
+                continue
+            if other._replace(line=0) == span._replace(line=0):
+                again.append(other)
+            elif {other.side, span.side} == {CALLING, CALLED} and span.span not in shared:
+                calling, called = (other, span) if other.side == CALLING else (span, other)
+                found[span.span] = calling
+                shared[span.span] = called._replace(span=f"{span.span}/called", parent=span.span)
+            else:
+                self._break(span, "is the id of another span of the trace")
+        once = [
+            span._replace(parent=shared[span.parent].span)
+            if span.parent in shared and span.service == shared[span.parent].service
+            else span
+            for span in found.values()
+        ]
+        return [*once, *shared.values()], again
+
+    def _grow(self, tops: dict[str, list[Span]]) -> None:
+        """Places for the first spans, and for those whose parent no file has; then downwards.
+
+        Spans of one lost parent are below one place, of which there is no record.
+        """
+        number = 0
+        for span in tops.pop("", []):
+            self._descend(span, _Place(str(number)), entry=True)
+            number += 1
+        for orphans in sorted(tops.values(), key=lambda some: some[0].start_ns):
+            lost = _Place(str(number))
+            for span in orphans:
+                self._descend(span, lost, entry=False)
+            number += 1
+
+    def _descend(self, top: Span, inside: _Place, *, entry: bool) -> None:
+        """Number the calls at and below a span, in order of their starts.
+
+        Parameters
+        ----------
+        inside : the call that the span's work belongs to, or, of an entry, its own place
+        """
+        number = count()
+        waiting = [(top.start_ns, next(number), _Step(top, None, inside, None))]
+        while waiting:
+            _, at, step = heappop(waiting)
+            span = step.span
+            self._reached.add(span.span)
+            within, call = self._placed(step, entry=entry and at == 0)
+            for one in self._below.get(span.span, ()):
+                elsewhere = call is not None and one.service != span.service
+                place = call.place if call is not None and elsewhere else within
+                heappush(waiting, (one.start_ns, next(number), _Step(one, span, place, call)))
+
+    def _placed(self, step: _Step, *, entry: bool) -> tuple[_Place, _Call | None]:
+        """Where a span's own calls stand, and the call whose called end may lie below it."""
+        span, parent, inside, above = step.span, step.parent, step.inside, step.above
+        side = _side(span, parent, first=entry)
+        if side is None:
+            return inside, above
+        if side == CALLED and above is not None:
+            above.called.append(span)
+            return above.place, None
+        if above is not None and above.calling and span.service != above.calling.service:
+            above.below = above.below or span.service
+        upstream = parent.service if parent is not None else None
+        # what is called first is where the trace enters; all else is a call made in some place
+        place = inside if entry and side == CALLED else inside.next()
+        call = _Call(place, span.service if side == CALLING else upstream)
+        self._calls.append(call)
+        if side == CALLING:
+            call.calling = span
+            return inside, call
+        call.called.append(span)
+        return place, None
+
+    def _rows(self) -> list[_Row]:
+        pairs = [pair for call in self._calls for pair in call.rows()]
+        by_span = {span.span: row for span, row in pairs}
+        again = (by_span[one.span] for one in self._again if one.span in by_span)
+        return [*(row for _, row in pairs), *again]
+
+    def _break(self, span: Span, reason: str) -> None:
+        text = f"trace {span.trace}, span {span.span}, service {span.service}"
+        self.broken.append(
+            Broken(table="call", line=span.line, column="rpc_id", reason=reason, text=text)
+        )
+
+
+def _side(span: Span, parent: Span | None, *, first: bool) -> str | None:
+    """Which end of a call a span is; None for work within a service."""
+    if span.side is not None:
+        return span.side
+    if first or (parent is not None and span.service != parent.service):
+        return CALLED
+    return None

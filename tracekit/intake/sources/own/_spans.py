@@ -1,0 +1,157 @@
+"""Spans of distributed traces, gathered by trace; on disk where they are many."""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from tracekit.intake.sources.own._kubernetes.shape import service_of
+
+#: So many spans are held before they are set down, in as many files.
+_HELD_SPANS = 250_000
+_BUCKETS = 64
+
+CALLING, CALLED = "calling", "called"
+_CACHES = {"memcached", "redis", "valkey"}
+
+
+class Span(NamedTuple):
+    """One span.
+
+    Parameters
+    ----------
+    parent : str, optional
+        None for the first span of a trace.
+    side : {'calling', 'called', None}
+        Which end of a call it is, where it says so.
+    kind : {'rpc', 'http', 'mq', 'db', 'mc', None}
+        The type of call, where it says so.
+    peer : str, optional
+        What it says that it called.
+    start_ns, duration_ns : int
+        From 1970 on.
+    line : int
+        Its place in its file.
+    """
+
+    trace: str
+    span: str
+    parent: str | None
+    service: str | None
+    side: str | None
+    kind: str | None
+    name: str | None
+    peer: str | None
+    start_ns: int
+    duration_ns: int
+    line: int
+
+
+_SCHEMA = {
+    name: pl.Int64 if name in {"start_ns", "duration_ns", "line"} else pl.String
+    for name in Span._fields
+}
+
+
+def call_kind(tags: Mapping[str, object]) -> str | None:
+    """The type of call that attributes tell of, in the words of the table of calls."""
+    store = _first(tags, _DATABASES)
+    if store is not None:
+        return "mc" if store.lower() in _CACHES else "db"
+    if any(name.startswith("messaging.") for name in tags):
+        return "mq"
+    component = str(tags.get("component", "")).lower()
+    if any(name.startswith("rpc.") for name in tags) or "grpc" in component:
+        return "rpc"
+    if "http" in component or any(name.startswith(("http.", "url.")) for name in tags):
+        return "http"
+    return None
+
+
+def service_in(about: Mapping[str, object], name: object) -> str | None:
+    """The service of a process: as its cluster's pods have it, where it says which pod it is.
+
+    Parameters
+    ----------
+    about : mapping
+        What the process says of itself.
+    name : str or None
+        What it calls its service. In Kubernetes that is the name of the controller, unless
+        somebody gave another, so that it stands for it where no controller is named.
+    """
+    space = about.get("k8s.namespace.name")
+    known = [(kind, about.get(f"k8s.{kind.lower()}.name")) for kind in _CONTROLLERS]
+    kind, owner = next(((kind, one) for kind, one in known if one), ("", name))
+    if space and owner:
+        return service_of(str(space), kind, str(owner))
+    return str(name) if name else None
+
+
+def called_peer(tags: Mapping[str, object]) -> str | None:
+    """What a span called: a service, a database, a queue, or else a host."""
+    service = _first(tags, ("peer.service", "service.peer.name"))
+    if service is not None:
+        return service
+    for systems, names in ((_DATABASES, _NAMES), (("messaging.system",), _QUEUES)):
+        system = _first(tags, systems)
+        if system is not None:
+            name = _first(tags, names)
+            return f"{system}/{name}" if name else system
+    return _first(tags, ("server.address", "net.peer.name", "http.host", "peer.hostname"))
+
+
+def _first(tags: Mapping[str, object], names: Iterable[str]) -> str | None:
+    for name in names:
+        if tags.get(name):
+            return str(tags[name])
+    return None
+
+
+#: What may have made a pod, what stands above another first.
+_CONTROLLERS = (
+    "Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job",
+)  # fmt: skip
+_DATABASES = ("db.system", "db.system.name", "db.type")
+_NAMES = ("db.name", "db.namespace", "db.instance")
+_QUEUES = ("messaging.destination.name", "messaging.destination", "message_bus.destination")
+
+
+def by_trace(spans: Iterable[Span]) -> Iterator[list[Span]]:
+    """The spans of each trace, whatever order they come in; those of a trace keep their order."""
+    with tempfile.TemporaryDirectory(prefix="tracekit-spans-") as folder:
+        held: list[Span] = []
+        files: list[list[Path]] = [[] for _ in range(_BUCKETS)]
+        for span in spans:
+            held.append(span)
+            if len(held) >= _HELD_SPANS:
+                _set_down(held, Path(folder), files)
+                held = []
+        if not any(files):
+            yield from _grouped(held)
+            return
+        _set_down(held, Path(folder), files)
+        del held
+        for bucket in files:
+            parts = [pl.read_parquet(path) for path in bucket]
+            if parts:
+                yield from _grouped([Span(*row) for row in pl.concat(parts).iter_rows()])
+
+
+def _set_down(held: list[Span], folder: Path, files: list[list[Path]]) -> None:
+    frame = pl.DataFrame(held, schema=_SCHEMA, orient="row")
+    bucket = (frame["trace"].hash(seed=0) % _BUCKETS).alias("bucket")
+    for key, part in frame.group_by(bucket, maintain_order=True):
+        at = int(str(key[0]))
+        path = folder / f"{at}-{len(files[at])}.parquet"
+        part.select(*_SCHEMA).write_parquet(path)
+        files[at].append(path)
+
+
+def _grouped(spans: list[Span]) -> Iterator[list[Span]]:
+    # the sort is stable
+    for _, group in groupby(sorted(spans, key=attrgetter("trace")), key=attrgetter("trace")):
+        yield list(group)

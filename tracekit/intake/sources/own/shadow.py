@@ -1,0 +1,69 @@
+"""The record of a shadow: what ``tracekit serve --shadow`` writes."""
+
+import re
+
+import polars as pl
+
+from tracekit.intake.sources._cluster import (
+    Batch,
+    Broken,
+    ClusterFile,
+    ClusterSource,
+    Head,
+    Opened,
+    Read,
+)
+from tracekit.intake.sources.own._documents import line_values
+
+_TABLE = "shadow_choice"
+_BEGINS = re.compile(rb'\s*\{"shadow": ?1, ')
+_COLUMNS = {
+    "time_ms": int,
+    "service": str,
+    "policy": str,
+    "node": str,
+    "cpu_fraction": float,
+    "memory_fraction": float,
+}
+
+
+def _is_shadow(head: Head) -> bool:
+    return bool(_BEGINS.match(head.start))
+
+
+def _read(opened: Opened) -> Read:
+    rows = []
+    for one in line_values(opened, _TABLE):
+        if isinstance(one, Broken):
+            yield one
+            continue
+        line, value = one
+        try:
+            row = {name: kind(value[name]) for name, kind in _COLUMNS.items()}
+            rows.append({**row, "container": str(value["pod"]), "line": line})
+        except (LookupError, TypeError, ValueError) as error:
+            reason = f"is no choice: {type(error).__name__} {error}"
+            yield Broken(table=_TABLE, line=line, reason=reason, text=str(value))
+    if rows:
+        yield Batch(table=_TABLE, rows=pl.DataFrame(rows))
+
+
+SOURCE = ClusterSource(
+    name="shadow",
+    title="Choices of policies in a live cluster, recorded by tracekit serve --shadow",
+    url="https://kubernetes.io/docs/reference/config-api/kube-scheduler-config.v1/",
+    missing_names=frozenset({""}),
+    licence="your own",
+    files=(
+        ClusterFile(
+            word="shadow",
+            title="choices of policies, decision by decision",
+            tables=(_TABLE,),
+            recognises=_is_shadow,
+            read=_read,
+        ),
+    ),
+    lacks=("nodes", "use", "what would have followed from another choice"),
+    inferred=("how full a node would be: its use, or its requests, with the pod's request on top",),
+    notes=("tracekit compare STORE judges the record, by blocks of an hour",),
+)

@@ -1,0 +1,185 @@
+"""Borg cells of 2019: machines with switches, instances, alloc sets, constraints, usage.
+
+Facts: google/cluster-data, clusterdata_trace_format_v3.proto (JSON lines or Parquet).
+"""
+
+import json
+import re
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from tracekit.base.opened import PARQUET_MAGIC
+from tracekit.intake.sources import ClusterSource, Head
+from tracekit.intake.sources._described import described
+from tracekit.intake.sources._kind import Kind
+from tracekit.intake.sources._objects import objects
+from tracekit.intake.sources.released._google import (
+    AFTER,
+    BEFORE,
+    BESIDE_MACHINES,
+    FIRST_MACHINE,
+    LABELS,
+    OF_ATTRIBUTES,
+    SAMPLED,
+)
+
+_LOOKED_AT = 50
+_TEXT = pl.String()
+_RESOURCES = pl.Struct({"cpus": _TEXT, "memory": _TEXT})
+_CONSTRAINT = pl.Struct({"name": _TEXT, "value": _TEXT, "relation": _TEXT})
+_RECORDS = {
+    **dict.fromkeys(("capacity", "resource_request", "average_usage"), _RESOURCES),
+    "constraint": pl.List(_CONSTRAINT),
+}
+_MACHINES = "time:whole! machine_id:whole! type switch_id platform_id capacity:any"
+_ATTRIBUTES = "time:whole! machine_id:whole! name! value deleted"
+_COLLECTIONS = "collection_id:whole! max_per_machine max_per_switch"
+_INSTANCES = (
+    "time:whole! type collection_id:whole! instance_index:whole! machine_id priority missing_type"
+    " collection_type alloc_collection_id alloc_instance_index resource_request:any constraint:any"
+)
+_USAGE = (
+    "start_time:whole! end_time:number collection_id:whole! instance_index:whole! average_usage:any"
+)
+
+
+def _keys(head: Head) -> set[str]:
+    """The fields of the first rows; none where a line is no object."""
+    if head.columns:
+        return set(head.columns)
+    found: set[str] = set()
+    for line in head.lines[:_LOOKED_AT]:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        found |= row.keys() if isinstance(row, dict) else set()
+    return found
+
+
+def _is(head: Head, table: str, some: set[str], but: set[str]) -> bool:
+    """By the name, for Parquet packed by gzip, whose columns stand at its end; else by fields."""
+    if head.start.startswith(PARQUET_MAGIC) and not head.columns:
+        return re.fullmatch(rf"{table}-\d{{12}}\.parquet", head.name) is not None
+    keys = _keys(head)
+    return some <= keys and not but & keys
+
+
+def _kind(table: str, columns: str, some: str, but: str, to: str, **more: Any) -> Kind:
+    """JSON lines or Parquet of a table of upstream, known by some fields and the lack of others."""
+    names = [one.split(":")[0].strip("!") for one in columns.split()]
+    fields = {one: _RECORDS.get(one, _TEXT) for one in names}
+    return Kind(
+        columns=columns,
+        rows=partial(objects, columns=fields, table=to),
+        recognises=partial(_is, table=table, some=set(some.split()), but=set(but.split())),
+        **more,
+    )
+
+
+SOURCE = ClusterSource(
+    name="google19",
+    title="Google cluster data 2019 (version 3): eight cells, May 2019, instances and usage",
+    url="https://github.com/google/cluster-data/blob/master/ClusterData2019.md",
+    missing_names=frozenset({""}),
+    licence="CC-BY-4.0",
+    lacks=(
+        "cores and bytes: all sizes are fractions of the largest machine",
+        "disk and network",
+        "failure domains besides switches",
+        "largest and sampled usage, percentiles, CPI, scheduling classes, users: not read",
+    ),
+    inferred=(
+        "an instance is one container from its first SUBMIT to the last end that no start follows",
+        FIRST_MACHINE,
+        "an alloc instance reserves; a task in it requests 0 and stays together with it",
+        "what a task in an alloc instance asks for is its limit",
+        "max_per_machine and max_per_switch keep a collection apart; of both the first holds",
+        "constraints are selectors of labels where machine_attributes are ingested too",
+        LABELS,
+    ),
+    notes=(
+        BEFORE,
+        AFTER,
+        "ingest all files of a cell at once, and one cell per store",
+        SAMPLED,
+    ),
+    files=described(
+        "google19 _google",
+        _kind(
+            word="machines",
+            title="machines that come, go and change (machine_events)",
+            columns=_MACHINES,
+            to="node",
+            table="machine_events",
+            some="time machine_id type",
+            but="collection_id name",
+            rules=(
+                (
+                    "type",
+                    "coalesce(machine_event(type), 0) = 0",
+                    "one of ADD, REMOVE, UPDATE or its number",
+                ),
+            ),
+            beside=("attributes",),
+            whole=True,
+        ),
+        _kind(
+            word="attributes",
+            title=OF_ATTRIBUTES,
+            columns=_ATTRIBUTES,
+            to="node",
+            table="machine_attributes",
+            some="time machine_id name",
+            but="collection_id",
+            needs={"machines": BESIDE_MACHINES},
+            tables=("node",),
+        ),
+        _kind(
+            word="collections",
+            title="events of jobs and alloc sets, whose limits per machine the instances take",
+            columns=_COLLECTIONS,
+            to="container",
+            table="collection_events",
+            some="time type collection_id",
+            but="instance_index",
+            tables=("container",),
+        ),
+        _kind(
+            word="instances",
+            title="events of tasks and alloc instances",
+            columns=_INSTANCES,
+            to="container",
+            table="instance_events",
+            some="time type collection_id instance_index",
+            but="average_usage",
+            rules=(
+                (
+                    "type",
+                    "instance_event(type) IS NULL",
+                    "an event of instance_events, by name or number",
+                ),
+            ),
+            beside=("collections", "attributes"),
+            tables=("container", "container_resource"),
+        ),
+        _kind(
+            word="usage",
+            title="usage of instances over 300 s",
+            columns=_USAGE,
+            to="container_amount",
+            table="instance_usage",
+            some="start_time collection_id average_usage",
+            but="type",
+            rules=(
+                (
+                    "end_time",
+                    "end_time < start_time::DOUBLE",
+                    "an end no earlier than the start",
+                ),
+            ),
+        ),
+    ),
+)

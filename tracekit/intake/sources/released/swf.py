@@ -1,0 +1,75 @@
+"""Job logs of parallel computers in the Standard Workload Format.
+
+Facts: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers",
+JSSPP 1999; the Parallel Workloads Archive keeps the logs.
+"""
+
+import re
+
+from tracekit.intake.sources import ClusterSource, Head
+from tracekit.intake.sources._described import described
+from tracekit.intake.sources._kind import Kind
+
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
+
+
+def _is_log(head: Head) -> bool:
+    """A ``.swf`` whose lines are comments, then 18 numbers."""
+    if not head.name.endswith(".swf"):
+        return False
+    lines = [line.split() for line in head.lines if line.strip()]
+    first = next((line for line in lines if not line[0].startswith(";")), None)
+    if first is None:
+        return bool(lines)
+    return len(first) == 18 and all(_NUMBER.fullmatch(field) for field in first)
+
+
+SOURCE = ClusterSource(
+    name="swf",
+    title="Job logs of parallel computers in the Standard Workload Format (SWF)",
+    url="https://www.cs.huji.ac.il/labs/parallel/workload/",
+    missing_names=frozenset({"", "-1"}),
+    licence="Parallel Workloads Archive: free, acknowledge who gave the log, named in its header",
+    lacks=("use over time: one mean a job", "placement", "network and disk", "memory of nodes"),
+    inferred=(
+        "a job is one container; its cores are the larger of requested and allocated processors",
+        "departure: submission + run time, which is at least 1 s; what it waited is left out",
+        "nodes: MaxNodes of MaxProcs / MaxNodes cores; one pool of MaxProcs if a job fits none",
+    ),
+    notes=(
+        "times are since the log's start; UnixStartTime stays among the labels of the nodes",
+        "memory is stated for a processor; KB is taken as 1,024 bytes",
+        "sizes of partitions are not in the format",
+    ),
+    files=described(
+        "swf",
+        Kind(
+            word="log",
+            title="jobs of one parallel computer",
+            columns="job:number! submit_s:number!+ wait_s:number run_s:number"
+            " allocated_processors:number mean_cpu_s:number used_memory_kb:kib"
+            " requested_processors:number requested_s:number requested_memory_kb:kib"
+            " status:number user:number group:number executable:number queue:number"
+            " partition:number preceding_job:number think_s:number",
+            separator=" ",
+            comment=";",
+            empty=("", "-1", "-1.0", "-1.00"),
+            recognises=_is_log,
+            rules=(
+                (
+                    "requested_processors",
+                    "coalesce(greatest(requested_processors, allocated_processors), 0) < 1",
+                    "1 or more, requested or allocated",
+                ),
+            ),
+            whole=True,
+            tables=(
+                "container",
+                "node",
+                "node_resource",
+                "container_resource",
+                "container_amount",
+            ),
+        ),
+    ),
+)

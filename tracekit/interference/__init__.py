@@ -1,0 +1,1 @@
+"""What neighbours on a core and a socket cost: fits, and the topology of vCPUs."""

@@ -1,0 +1,50 @@
+"""What of a fit can be chosen: each with its type, meaning, range and default.
+
+Nothing heavy is imported here, since the verb reads it for the command line's help.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from tracekit.base.parameters import About
+from tracekit.base.units import MS_PER_HOUR
+from tracekit.interference.fit.how import How, Loss, Nonneg, Ridge
+from tracekit.interference.vcpu.declared import AGGREGATION, Aggregation
+
+Load = Annotated[bool, About("Call rate as a further regressor.")]
+Resolved = Annotated[bool, About("A row per time instead of averages.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What of a fit can be chosen.
+
+    Parameters
+    ----------
+    agg : {'mean', 'occupancy', 'sum'}
+        How neighbours are put together: see ``tracekit.interference.vcpu.pressure``.
+    load : bool
+        Whether an instance's call rate is a regressor too.
+    resolved : bool
+        One row per instance and time (a window of ``window_ms`` where a store is read), with errors
+        clustered by instance; else one row per instance.
+    compare : tuple of str
+        Names of models to compare by cross-validation.
+    shrink : bool
+        Whether a service's own k2 is drawn towards the pooled one: see ``tracekit.interference.fit.shrink``.
+    """
+
+    agg: Aggregation = AGGREGATION
+    nonneg: Nonneg = How.nonneg
+    loss: Loss = How.loss
+    ridge: Ridge = How.ridge
+    load: Load = False
+    resolved: Resolved = False
+    window_ms: int = MS_PER_HOUR
+    level: float = How.level
+    compare: tuple[str, ...] = ()
+    shrink: bool = True
+
+    def how(self) -> How:
+        """The options that the line is found by."""
+        return How(loss=self.loss, ridge=self.ridge, nonneg=self.nonneg, level=self.level)

@@ -1,0 +1,187 @@
+"""The rows of the regression: an instance's CPU beside the pressure of its neighbours.
+
+Every frame here has the columns ``service, instance, host, socket, vcpus, window_ms, cpu, cpu_sc,
+cpu_ss, load``: one row per instance and binding, or per instance and time when resolved. ``cpu_sc``
+is NULL where nobody knows who shares cores (a proxy).
+"""
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.constants import CONTAINER_CPU_CORES, NODE_CPU_CORES
+from tracekit.base.errors import TracekitError
+from tracekit.interference.fit.binding import Binding
+from tracekit.interference.fit.recorded_sizes import RecordedSizes
+from tracekit.interference.vcpu.declared import Aggregation
+from tracekit.interference.vcpu.pressure import Bound, pressure, service_profile
+
+
+class NothingToFitError(TracekitError):
+    """The store is sound, and has not what a fit takes."""
+
+
+SCHEMA = {
+    "service": pl.String,
+    "instance": pl.String,
+    "host": pl.String,
+    "socket": pl.Int64,
+    "vcpus": pl.Float64,
+    "window_ms": pl.Int64,
+    "cpu": pl.Float64,
+    "cpu_sc": pl.Float64,
+    "cpu_ss": pl.Float64,
+    "load": pl.Float64,
+}
+
+
+def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) -> pl.DataFrame:
+    """Rows of monitoring data that say who is bound where.
+
+    Parameters
+    ----------
+    resolved : bool
+        One row per time, neighbours' profiles being those of that time. Otherwise an instance's
+        CPU is averaged over time, and so is the pressure on it; profiles are over the whole file.
+    """
+    rows = binding.rows.with_columns(pl.col("service").rank("dense").cast(pl.Int64) - 1)
+    names = binding.rows["service"].unique().sort()
+    profile = None if resolved else _profile(_averaged(rows), len(names))
+    parts = [
+        _at_one_time(binding, piece, profile, len(names), agg)
+        for piece in rows.partition_by("time_ms", maintain_order=True)
+    ]
+    found = pl.concat(parts).with_columns(service=pl.lit(names).gather(pl.col("service")))
+    if not resolved:
+        found = _one_per_binding(found)
+    return found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()).sort(
+        "service", "instance", "window_ms", "socket"
+    )
+
+
+def _averaged(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.group_by("instance", maintain_order=True).agg(
+        pl.col("service").first(), pl.col("cpu").mean()
+    )
+
+
+def _profile(rows: pl.DataFrame, services: int) -> np.ndarray:
+    return service_profile(rows["service"].to_numpy(), rows["cpu"].to_numpy(), services)
+
+
+def _at_one_time(
+    binding: Binding,
+    piece: pl.DataFrame,
+    profile: np.ndarray | None,
+    services: int,
+    agg: Aggregation,
+) -> pl.DataFrame:
+    sizes, first = piece["vcpus"].to_numpy(), piece["first"].to_numpy()
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    owner = np.repeat(np.arange(piece.height), sizes)
+    place = binding.place[first[owner] + within]
+    known = _profile(piece, services) if profile is None else profile
+    cpu = known[piece["service"].to_numpy()]
+    core, socket = pressure(binding.room, Bound(owner, place, piece.height), cpu, agg)
+    its_socket = binding.room.socket[binding.place[first]]
+    return piece.select(
+        "service",
+        "instance",
+        "host",
+        "cpu",
+        "load",
+        "vcpus",
+        pl.col("time_ms").alias("window_ms"),
+        pl.Series("socket", its_socket),
+        pl.Series("cpu_sc", core),
+        pl.Series("cpu_ss", socket),
+    )
+
+
+def _one_per_binding(rows: pl.DataFrame) -> pl.DataFrame:
+    """Means over time; an instance that moved has a row for each socket it was on."""
+    return rows.group_by("service", "instance", "host", "socket", maintain_order=True).agg(
+        pl.col("window_ms").min(), pl.col("vcpus", "cpu", "load", "cpu_sc", "cpu_ss").mean()
+    )
+
+
+def proxy_rows(
+    neighbours: pl.DataFrame,
+    load: pl.DataFrame | None,
+    agg: Aggregation,
+    sizes: RecordedSizes | None = None,
+) -> pl.DataFrame:
+    """Rows of a store: all containers of a node are each other's neighbours.
+
+    Parameters
+    ----------
+    neighbours, load : DataFrame
+        Results of ``interference/node_neighbours`` and ``interference/container_load``.
+    sizes : RecordedSizes, optional
+        CPU of containers and nodes, by which neighbours weigh; of one assumed size if None.
+    """
+    if neighbours.is_empty():
+        raise NothingToFitError(
+            "the store has no use of containers on a node that other containers use too",
+            hint="ingest what containers use, and where they ran: tracekit ingest SRC STORE",
+        )
+    node = pl.col("node").rank("dense").cast(pl.Int64) - 1
+    beside = _of_one_size(neighbours) if sizes is None else sizes.weighed(neighbours)
+    found = beside.select(
+        "service",
+        pl.col("container").alias("instance"),
+        pl.col("node").alias("host"),
+        node.alias("socket"),
+        pl.col("cores").alias("vcpus"),
+        pl.col("window_start_ms").alias("window_ms"),
+        pl.col("cpu_mean").alias("cpu"),
+        pl.lit(None, dtype=pl.Float64).alias("cpu_sc"),
+        _pressed(agg).alias("cpu_ss"),
+    )
+    return _with_load(found, load).sort("service", "instance", "window_ms", "socket")
+
+
+def _of_one_size(neighbours: pl.DataFrame) -> pl.DataFrame:
+    return neighbours.with_columns(
+        cores=pl.lit(CONTAINER_CPU_CORES),
+        node_cores=pl.lit(NODE_CPU_CORES),
+        neighbour_busy_cores=pl.col("neighbour_cpu_sum") * CONTAINER_CPU_CORES,
+    )
+
+
+def _pressed(agg: Aggregation) -> pl.Expr:
+    busy = pl.col("neighbour_busy_cores")
+    rest = pl.col("node_cores") - pl.col("cores")
+    return {
+        "mean": pl.col("neighbour_cpu_mean"),
+        "occupancy": pl.when(rest > 0).then(busy / rest).otherwise(0.0),
+        "sum": busy,
+    }[agg]
+
+
+def with_load(rows: pl.DataFrame, load: pl.DataFrame, window_ms: int | None = None) -> pl.DataFrame:
+    """The rows with call rates of a store where the monitoring file gives none.
+
+    Parameters
+    ----------
+    window_ms : int, optional
+        Length of the windows of ``load``: a row takes the rate of the window its time lies in.
+        None: ``load`` is over the whole trace.
+    """
+    if rows["load"].is_not_null().any():
+        return rows
+    time = pl.col("window_ms")
+    start = time * 0 if window_ms is None else time - time % window_ms
+    timed = rows.with_columns(start.alias("window_ms"), time.alias("_time"))
+    found = _with_load(timed.drop("load"), load)
+    return found.with_columns(pl.col("_time").alias("window_ms")).select(list(SCHEMA))
+
+
+def _with_load(rows: pl.DataFrame, load: pl.DataFrame | None) -> pl.DataFrame:
+    if load is None:
+        return rows.with_columns(pl.lit(None, dtype=pl.Float64).alias("load"))
+    rates = load.select(
+        pl.col("container").alias("instance"),
+        pl.col("window_start_ms").alias("window_ms"),
+        pl.col("rate_mean").alias("load"),
+    )
+    return rows.join(rates, on=["instance", "window_ms"], how="left", maintain_order="left")

@@ -1,0 +1,217 @@
+"""The regression of every service, and the pooled one where it has too few rows or instances.
+
+Source: patent CN116795487A [0069]; the pooled model is tracekit's own: all services share k1 and
+k2, each keeps its mean (least squares on deviations from the service's means, "within").
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.base.arrays import FloatArray
+from tracekit.interference.fit.how import How
+from tracekit.interference.fit.linear import Linear, fit_linear
+from tracekit.interference.fit.shrink import drawn_together
+from tracekit.interference.fit.table import COEFFICIENTS, Table
+from tracekit.interference.fit.validation import (
+    NOTHING_HELD,
+    Held,
+    deviations,
+    folds_of,
+    validate,
+    validate_pooled,
+)
+from tracekit.interference.fit.verdict import LEAST_ROWS, MOST_CONDITION, judge, lacking
+
+Row = dict[str, Any]
+
+_SLOPES = tuple(COEFFICIENTS.values())
+_LIMITS = ("", "_error", "_low", "_high")
+SCHEMA: dict[str, type[pl.DataType]] = {
+    "service": pl.String,
+    "basis": pl.String,
+    "rows": pl.Int64,
+    "instances": pl.Int64,
+    "cpu_mean": pl.Float64,
+    **{f"{name}{limit}": pl.Float64 for name in ("b0", *_SLOPES) for limit in _LIMITS},
+    "k2_own": pl.Float64,
+    "k2_weight": pl.Float64,
+    "r2": pl.Float64,
+    "rmse": pl.Float64,
+    "cv_rmse": pl.Float64,
+    "cv_rmse_constant": pl.Float64,
+    "condition": pl.Float64,
+    "p_value": pl.Float64,
+    "negative": pl.Boolean,
+    "verdict": pl.String,
+    "reason": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What came out.
+
+    Parameters
+    ----------
+    services : DataFrame
+        One row per service. ``basis`` says whose k1 and k2 stand there: ``own``, ``pooled``, or
+        ``none`` (they are 0). The verdict is about the basis named; where that is not ``own``,
+        ``reason`` says why an own fit was not possible. An own ``k2`` is drawn towards the pooled
+        one (``tracekit.interference.fit.shrink``): ``k2_own`` is what the service's rows alone say, and
+        ``k2_weight`` how much of that is left.
+    pooled : DataFrame
+        One row: the pooled model; ``service`` is NULL.
+    """
+
+    services: pl.DataFrame
+    pooled: pl.DataFrame
+
+
+def fit_services(
+    table: Table, how: How, rng: np.random.Generator, *, proxy: bool, shrink: bool = True
+) -> Fitted:
+    """Fit every service of a table.
+
+    Parameters
+    ----------
+    rng : Generator
+        Draws the folds of the cross-validation.
+    proxy : bool
+        Whether neighbours are known by their node only.
+    shrink : bool
+        Whether own k2 are drawn towards the pooled one; bounded or penalised ones are left as
+        they are, their errors are none.
+    """
+    found = _Fitter(table, how, rng, proxy=proxy).fit()
+    if not shrink or how.nonneg or how.ridge or "k2" not in table.coefficients:
+        return found
+    drawn = drawn_together(table, found.services, found.pooled["k2"][0])
+    return Fitted(services=drawn, pooled=found.pooled)
+
+
+class _Fitter:
+    """One table on its way through the regressions."""
+
+    def __init__(self, table: Table, how: How, rng: np.random.Generator, *, proxy: bool) -> None:
+        self._table, self._how, self._rng, self._proxy = table, how, rng, proxy
+        self._instances = len(np.unique(table.instance))
+        # rows of one instance err together
+        self._clustered = self._instances < len(table.target)
+
+    def fit(self) -> Fitted:
+        pooled, row = self._pooled()
+        rows = [self._service(at, where, pooled, row) for at, where in self._table.ranges()]
+        return Fitted(
+            services=pl.DataFrame(rows, schema=SCHEMA), pooled=pl.DataFrame([row], schema=SCHEMA)
+        )
+
+    def _service(self, at: int, where: slice, pooled: Linear | None, pooled_row: Row) -> Row:
+        columns, target = self._table.regressors[where], self._table.target[where]
+        names, groups = np.unique(self._table.instance[where], return_inverse=True)
+        about = {
+            "service": self._table.services[at],
+            "rows": len(target),
+            "instances": len(names),
+            "cpu_mean": float(target.mean()),
+        }
+        fitted, held = None, NOTHING_HELD
+        lacks = lacking(len(target), instances=len(names) if self._clustered else None)
+        if not lacks:
+            fitted = fit_linear(
+                columns,
+                target,
+                self._how,
+                groups=groups.astype(np.int64) if self._clustered else None,
+                tested=self._table.pressures,
+            )
+            fold = folds_of(groups.astype(np.int64), self._rng)
+            held = validate(columns, target, fold, self._how)
+        verdict, reason = judge(fitted, held, lacks=lacks, proxy=self._proxy)
+        if fitted is not None and fitted.condition <= MOST_CONDITION:
+            numbers = self._numbers(fitted, held)
+            return _known(
+                {**about, "basis": "own", **numbers, "verdict": verdict, "reason": reason}
+            )
+        return _known({**self._fallback(about, columns, pooled, pooled_row), "reason": reason})
+
+    def _fallback(
+        self, about: Row, columns: FloatArray, pooled: Linear | None, pooled_row: Row
+    ) -> Row:
+        """The pooled coefficients with the intercept that the service's own means give."""
+        if pooled is None:
+            zero = {"b0": about["cpu_mean"], **dict.fromkeys(self._table.coefficients, 0.0)}
+            return {**about, **zero, "basis": "none", "verdict": "not identifiable"}
+        kept = {name: pooled_row[name] for name in SCHEMA if name.startswith("k")}
+        expected = float(columns.mean(axis=0) @ pooled.coefficients[1:])
+        return {
+            **about,
+            **kept,
+            "b0": about["cpu_mean"] - expected,
+            "basis": "pooled",
+            "negative": pooled_row["negative"],
+            "verdict": pooled_row["verdict"],
+        }
+
+    def _pooled(self) -> tuple[Linear | None, Row]:
+        table = self._table
+        about: Row = {
+            "rows": len(table.target),
+            "instances": self._instances,
+            "cpu_mean": float(table.target.mean()) if len(table.target) else None,
+        }
+        # the mean of each service takes a row
+        lacks = lacking(len(table.target), needed=LEAST_ROWS + len(table.services))
+        fitted, held = None, NOTHING_HELD
+        if not lacks:
+            columns, target = deviations(table, np.ones(len(table.target), dtype=np.bool_))
+            fitted = fit_linear(
+                columns,
+                target,
+                self._how,
+                groups=table.instance if self._clustered else None,
+                absorbed=len(table.services),
+                tested=table.pressures,
+            )
+            held = validate_pooled(table, folds_of(table.instance, self._rng), self._how)
+        verdict, reason = judge(fitted, held, lacks=lacks, proxy=self._proxy)
+        identified = fitted if fitted and fitted.condition <= MOST_CONDITION else None
+        numbers = self._numbers(identified, held) if identified else {}
+        basis = "pooled" if identified else "none"
+        said = {"basis": basis, "verdict": verdict, "reason": reason, "b0": None}
+        return identified, _known({**about, **numbers, **said})
+
+    def _numbers(self, fitted: Linear, held: Held) -> Row:
+        found: Row = {}
+        for at, name in enumerate(("b0", *self._table.coefficients)):
+            values = (fitted.coefficients, fitted.errors, fitted.low, fitted.high)
+            found |= {f"{name}{end}": float(v[at]) for end, v in zip(_LIMITS, values, strict=True)}
+        pressures = fitted.coefficients[1 : 1 + self._table.pressures]
+        return {
+            **found,
+            "r2": fitted.r2,
+            "rmse": fitted.rmse,
+            "cv_rmse": held.rmse,
+            "cv_rmse_constant": held.rmse_constant,
+            "condition": fitted.condition,
+            "p_value": fitted.p_value,
+            "negative": bool((pressures < 0).any()),
+        }
+
+
+def _known(row: Row) -> Row:
+    """The row with all columns, and NULL for what is no number."""
+    return {name: _number(row.get(name)) for name in SCHEMA}
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def predictions(table: Table, fitted: Fitted) -> FloatArray:
+    """The predictions of the fitted services for the rows of the table, shape (rows,)."""
+    slopes = fitted.services.select(table.coefficients).fill_null(0.0).to_numpy()
+    own = fitted.services["b0"].to_numpy()[table.service]
+    return np.asarray(own + (table.regressors * slopes[table.service]).sum(axis=1))

@@ -1,0 +1,141 @@
+"""Neighbour pressure of a whole cluster, service profiles, and the sums by group behind both.
+
+Source: patent CN116795487A, [0019]-[0023], formulas lost and read as in the specification's
+section 9.4: the mean of the neighbours' service profiles weighted by their vCPUs. Options are
+``occupancy`` (mean over neighbouring vCPUs, an idle one counting 0) and ``sum`` (busy vCPUs).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.interference.vcpu.declared import AGGREGATION, Aggregation
+from tracekit.interference.vcpu.room import Room
+
+
+def sums(group: IntArray, amounts: FloatArray, groups: int) -> FloatArray:
+    """Sum of the amounts of each group, in their order, shape (groups,)."""
+    return np.asarray(np.bincount(group, amounts, groups), dtype=np.float64)
+
+
+#: Sums of profiles smaller than this are nothing but rounding.
+NOTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Instances with their vCPUs, as one list of places.
+
+    Parameters
+    ----------
+    owner : int64, shape (bound vCPUs,)
+        Instance that each place of ``place`` belongs to; every place at most once.
+    place : int64, shape (bound vCPUs,)
+        Places of a ``Room``; those of one instance lie on one socket.
+    instances : int
+    """
+
+    owner: IntArray
+    place: IntArray
+    instances: int
+
+
+def pressure(
+    room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
+) -> tuple[FloatArray, FloatArray]:
+    """``cpu_sc`` and ``cpu_ss`` of every instance.
+
+    Parameters
+    ----------
+    cpu : float64, shape (instances,)
+        Profile of each instance's service: mean CPU fraction of its own vCPUs.
+    agg : {'mean', 'occupancy', 'sum'}
+
+    Returns
+    -------
+    tuple of float64, shape (instances,)
+        What presses from the same cores, and from the rest of the same socket; 0 where nobody is.
+        Fractions, with ``sum`` a number of busy vCPUs.
+    """
+    count = bound.instances
+    size = np.bincount(bound.owner, minlength=count).astype(np.float64)
+    socket = np.full(count, -1, dtype=np.int64)
+    socket[bound.owner] = room.socket[bound.place]
+    holder = np.full(room.places, -1, dtype=np.int64)
+    holder[bound.place] = bound.owner
+    sockets = len(room.socket_vcpus)
+    placed = socket >= 0
+    total = sums(socket[placed], (size * cpu)[placed], sockets)
+    pairs = _mates(room, bound, holder)
+    if agg == "occupancy":
+        return _occupancy(room, size, socket, total, holder, pairs, cpu)
+    weight = sums(socket[placed], size[placed], sockets)
+    own, other = _distinct(pairs[0], holder[pairs[1]], count)
+    core = sums(own, (size * cpu)[other], count)
+    core_weight = sums(own, size[other], count)
+    rest_weight = np.where(placed, weight[socket] - size - core_weight, 0)
+    rest = np.where(rest_weight > 0, total[socket] - size * cpu - core, 0.0)
+    rest[np.abs(rest) < NOTHING] = 0.0
+    if agg == "sum":
+        return core, rest
+    return _over(core, core_weight), _over(rest, rest_weight)
+
+
+def _mates(room: Room, bound: Bound, holder: IntArray) -> tuple[IntArray, IntArray]:
+    """Instances and the places beside theirs on the same cores, each once, own places never."""
+    beside = room.mates[bound.place]
+    owner = np.repeat(bound.owner, beside.shape[1])
+    place = beside.reshape(-1)
+    owner, place = owner[place >= 0], place[place >= 0]
+    foreign = holder[place] != owner
+    return _distinct(owner[foreign], place[foreign], room.places)
+
+
+def _distinct(first: IntArray, second: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """The pairs whose second is not negative, each once."""
+    there = second >= 0
+    found = np.sort(first[there] * max(size, 1) + second[there])
+    # numpy.unique hashes, at ten times the cost for so few
+    found = found[np.diff(found, prepend=-1) > 0]
+    return found // max(size, 1), found % max(size, 1)
+
+
+def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
+    room: Room,
+    size: FloatArray,
+    socket: IntArray,
+    total: FloatArray,
+    holder: IntArray,
+    pairs: tuple[IntArray, IntArray],
+    cpu: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    own, place = pairs
+    count = len(size)
+    there = holder[place] >= 0
+    core = sums(own[there], cpu[holder[place[there]]], count)
+    beside = np.bincount(own, minlength=count).astype(np.float64)
+    placed = socket >= 0
+    rest = np.where(placed, total[socket] - size * cpu - core, 0.0)
+    rest[np.abs(rest) < NOTHING] = 0.0
+    left = np.where(placed, room.socket_vcpus[socket] - size - beside, 0.0)
+    return _over(core, beside), _over(rest, left)
+
+
+def _over(above: FloatArray, below: FloatArray) -> FloatArray:
+    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+
+
+def service_profile(service: IntArray, cpu: FloatArray, services: int) -> FloatArray:
+    """Mean over the instances of each service, shape (services,); NaN for one without any.
+
+    Parameters
+    ----------
+    service : int64, shape (instances,)
+    cpu : float64, shape (instances,)
+        CPU of each instance, averaged over time, fraction of its own vCPUs.
+    """
+    many = np.bincount(service, minlength=services)
+    total = np.bincount(service, cpu, services)
+    mean = np.divide(total, many, out=np.full(services, np.nan), where=many > 0)
+    return np.asarray(mean)

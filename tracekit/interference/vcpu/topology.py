@@ -1,0 +1,139 @@
+"""Topology of a host: which vCPUs share a core, and which a socket.
+
+The rule is Linux's usual numbering (patent CN116795487A [0116]-[0119], confirmed by lscpu of a
+Xeon 8269CY): first one thread of every core, socket by socket, then the other threads in the same
+order. Machines that number otherwise are described by an explicit map.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.base.arrays import IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.interference.vcpu.declared import THREADS_PER_CORE
+
+#: What a map says of a vCPU that is not there.
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Sockets and cores by vCPU id.
+
+    Parameters
+    ----------
+    socket : int64, shape (ids,)
+        Socket of each vCPU, ABSENT for ids that are not there.
+    core : int64, shape (ids,)
+        Core of each vCPU, numbered over the whole host.
+    """
+
+    socket: IntArray
+    core: IntArray
+
+    def __post_init__(self) -> None:
+        if self.socket.shape != self.core.shape or not (self.socket >= 0).any():
+            raise TracekitError("a topology has no vCPU", hint="give at least one vCPU id")
+        there = self.socket >= 0
+        pairs = np.unique(np.stack([self.core[there], self.socket[there]]), axis=1)
+        if len(np.unique(pairs[0])) != pairs.shape[1]:
+            raise TracekitError("a core lies on two sockets", hint="number cores over the host")
+
+    @property
+    def ids(self) -> IntArray:
+        """Ids of the vCPUs that are there, ascending, shape (vcpus,)."""
+        return np.flatnonzero(self.socket >= 0)
+
+    @property
+    def sockets(self) -> IntArray:
+        """The sockets, ascending, shape (sockets,)."""
+        return np.unique(self.socket[self.ids])
+
+    def vcpus_of(self, socket: int) -> IntArray:
+        """Ids of a socket's vCPUs, ascending."""
+        return np.flatnonzero(self.socket == socket)
+
+    def siblings(self, vcpu: int) -> IntArray:
+        """The other vCPUs of a vCPU's core, ascending; none without hyper-threading."""
+        mates = np.flatnonzero(self.core == self.core[vcpu])
+        return np.asarray(mates[(mates != vcpu) & (self.socket[mates] >= 0)])
+
+
+def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PER_CORE) -> Topology:
+    """The topology by the usual rule.
+
+    Parameters
+    ----------
+    vcpus, sockets : int
+        Of the whole host (``cpu_num_total``, ``socket_num``).
+    threads_per_core : int
+        1 for a host without hyper-threading: its vCPUs have no siblings.
+
+    Raises
+    ------
+    TracekitError
+        When the vCPUs do not divide evenly into sockets and cores.
+    """
+    if min(vcpus, sockets, threads_per_core) < 1 or vcpus % (threads_per_core * sockets):
+        raise TracekitError(
+            f"{vcpus} vCPUs do not divide into {sockets} sockets of cores with"
+            f" {threads_per_core} threads",
+            hint="give an explicit map: the output of lscpu -p",
+        )
+    cores = vcpus // threads_per_core
+    core = np.arange(vcpus, dtype=np.int64) % cores
+    return Topology(core // (cores // sockets), core)
+
+
+def parse_lscpu(text: str) -> Topology:
+    """The topology that ``lscpu -p`` prints; offline vCPUs are simply not in it.
+
+    Raises
+    ------
+    TracekitError
+        For a line that is not numbers, or a vCPU that stands twice.
+    """
+    columns = ["cpu", "core", "socket"]
+    rows: dict[int, tuple[int, int]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("#"):
+            columns = _header(line) or columns
+        elif line.strip():
+            vcpu, core, socket = _numbers(line, number, columns)
+            if vcpu in rows:
+                raise TracekitError(f"line {number}: vCPU {vcpu} stands twice in the map")
+            rows[vcpu] = core, socket
+    return from_map(rows)
+
+
+def from_map(rows: dict[int, tuple[int, int]]) -> Topology:
+    """The topology of ``vcpu: (core, socket)``; core numbers may repeat from socket to socket."""
+    size = max(rows, default=-1) + 1
+    socket, core = np.full((2, size), ABSENT, dtype=np.int64)
+    number: dict[tuple[int, int], int] = {}
+    for vcpu, (own_core, own_socket) in sorted(rows.items()):
+        socket[vcpu] = own_socket
+        core[vcpu] = number.setdefault((own_socket, own_core), len(number))
+    return Topology(socket, core)
+
+
+def _header(line: str) -> list[str] | None:
+    names = [name.strip().lower() for name in line.lstrip("# ").split(",")]
+    return names if {"cpu", "core", "socket"} <= set(names) else None
+
+
+def _numbers(line: str, number: int, columns: list[str]) -> tuple[int, int, int]:
+    fields = [field.strip() for field in line.split(",")]
+    try:
+        vcpu, core, socket = (
+            int(fields[columns.index(name)]) for name in ("cpu", "core", "socket")
+        )
+    except (ValueError, IndexError):
+        raise TracekitError(
+            f"line {number}: '{line[:60]}' is no row of {','.join(columns)}",
+            hint="give what 'lscpu -p=CPU,CORE,SOCKET' prints",
+        ) from None
+    if min(vcpu, core, socket) < 0:
+        raise TracekitError(f"line {number}: '{line[:60]}' holds a negative number")
+    return vcpu, core, socket

@@ -1,0 +1,228 @@
+"""An entrant of a replay: a placement policy, alone or with a rebalancer behind it.
+
+Spelled ``NAME[param=value,...]``, or ``NAME[...]+REBALANCER[...]``; in place of ``NAME`` a profile,
+``0.7*NAME+0.3*NAME``.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracekit.base import parameters
+from tracekit.base.documents.yaml_file import is_document
+from tracekit.base.errors import TracekitError
+from tracekit.base.seeds import stream
+from tracekit.policy.parse import cut, parse_policy, policies_of
+from tracekit.policy.placement import PlacementPolicy, Reads, UsedBy
+from tracekit.policy.placement.interference import BESIDE, Interference
+from tracekit.policy.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
+from tracekit.policy.rebalance._descheduler_file import descheduler
+
+#: What clusters run already: to keep it costs nobody anything.
+USUAL = "default_scheduler"
+
+
+def parse_rebalancer(text: str) -> RebalancePolicy:
+    """The policy that ``NAME[param=value,...]`` spells, or a ``DeschedulerPolicy`` in a file.
+
+    ``str`` of it is the same text again, of a file without its folder.
+    """
+    name, given = parameters.split(text)
+    if is_document(name):
+        return descheduler(Path(name), given)
+    return build_rebalancer(get_rebalancer(name), given)
+
+
+@dataclass(frozen=True)
+class Rebalanced:
+    """A placement policy, and who evicts once per interval; what is evicted it places again."""
+
+    placement: PlacementPolicy
+    rebalance: RebalancePolicy
+
+    @property
+    def reads(self) -> frozenset[Reads]:
+        """The data that the placement policy reads."""
+        return self.placement.reads
+
+    @property
+    def filtered(self) -> bool:
+        """Whether only nodes with room are offered."""
+        return self.placement.filtered
+
+    @property
+    def wants(self) -> tuple[str, ...]:
+        """Further resources that the placement policy looks at."""
+        return self.placement.wants
+
+    @property
+    def source(self) -> str:
+        """The sources of both."""
+        return f"{self.placement.source}; {self.rebalance.source}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for a reader of its results."""
+        return (*self.placement.notes, *self.rebalance.notes)
+
+    @property
+    def used_by(self) -> UsedBy:
+        """Who runs the placement policy."""
+        return self.placement.used_by
+
+    @property
+    def file(self) -> str | None:
+        """The file of a user's own placement policy."""
+        return self.placement.file
+
+    def written_in(self) -> tuple[str, ...]:
+        """The files that say what both do, where these are a user's own."""
+        return (*self.placement.written_in(), *self.rebalance.written_in())
+
+    def name(self) -> str:
+        """Both names."""
+        return f"{self.placement.name()}+{self.rebalance.name()}"
+
+    def address(self) -> str:
+        """Both as ``parse_entrant`` reads them in any process."""
+        return f"{self.placement.address()}+{self.rebalance.address()}"
+
+    def __str__(self) -> str:
+        return f"{self.placement}+{self.rebalance}"
+
+
+Entrant = PlacementPolicy | Rebalanced
+
+
+def parse_entrant(text: str) -> Entrant:
+    """The entrant that a text spells; ``str`` of it is the same text again.
+
+    Raises TracekitError for an unknown name or parameter, or for production with a rebalancer.
+    """
+    placement, behind = cut(text)
+    policy = parse_policy(placement)
+    if behind is None:
+        return policy
+    try:
+        return rebalanced(policy, parse_rebalancer(behind))
+    except TracekitError as error:
+        raise _two_policies(placement, behind) or error from None
+
+
+def check_spelled(texts: Iterable[str], rebalance: Iterable[str] = ()) -> None:
+    """Hold that every text spells what it is to, before anything is read for it.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Policies with or without a rebalancer; ``all`` and ``common`` are many.
+    rebalance : iterable of str
+        Rebalancers alone.
+
+    Raises
+    ------
+    TracekitError
+        For an unknown name, with one that is near, and for a wrong parameter.
+    """
+    for text in texts:
+        if policies_of(text) == [text]:
+            parse_entrant(text)
+    for text in rebalance:
+        parse_rebalancer(text)
+
+
+def named_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """The policies that texts name, as they are spelled; ``all`` and ``common`` name nobody."""
+    return tuple(str(parse_entrant(text)) for text in texts if policies_of(text) == [text])
+
+
+def in_use_of(texts: Iterable[str]) -> str:
+    """The policy that stands for production's scheduler: a configuration given, else the usual."""
+    files = [text for text in texts if is_document(parameters.split(text)[0])]
+    return str(parse_entrant(files[0])) if files else USUAL
+
+
+def _two_policies(first: str, second: str) -> TracekitError | None:
+    """The hint where the second is a placement policy too."""
+    try:
+        parse_policy(second)
+    except TracekitError:
+        return None
+    weighed = first if "*" in first else f"0.5*{first}"
+    return TracekitError(
+        f"'{second}' places, it does not rebalance: it cannot stand behind '{first}'",
+        hint=f"to weigh policies against each other write {weighed}+0.5*{second}",
+    )
+
+
+def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Rebalanced:
+    """The policy with a rebalancer behind it."""
+    if "recorded" in policy.reads:
+        raise TracekitError(
+            f"'{policy}' is what production did: nothing can be moved in it",
+            hint="rebalance behind a placement policy, for example least_allocated+load_spread",
+        )
+    return Rebalanced(policy, rebalance)
+
+
+def halves(entrant: Entrant) -> tuple[PlacementPolicy, RebalancePolicy | None]:
+    """The placement policy, and the rebalancer if there is one."""
+    if isinstance(entrant, Rebalanced):
+        return entrant.placement, entrant.rebalance
+    return entrant, None
+
+
+def spelled(entrant: Entrant) -> Mapping[str, Any]:
+    """Every parameter with its value as text; a rebalancer's under its name, a dot between."""
+    placement, rebalance = halves(entrant)
+    own = placement.spelled()
+    if rebalance is None:
+        return own
+    return {**own, **{f"{rebalance.name()}.{name}": v for name, v in rebalance.spelled().items()}}
+
+
+def spelled_out(entrant: Entrant) -> str:
+    """All parameters in one text, as the summary has them."""
+    placement, rebalance = halves(entrant)
+    own = placement.spelled_out()
+    return own if rebalance is None else f"{own}+{rebalance.spelled_out()}"
+
+
+def draws(seed: int, policy: PlacementPolicy) -> np.random.Generator:
+    """The random stream of a placement policy: one for each spelling of it.
+
+    Two spellings of one policy differ by chance alone, so that they tell how far chance goes.
+    """
+    return stream(seed, str(policy))
+
+
+# The fit that lies beside a store, as a policy reads it: ``interference[fit=beside]``. The name
+# of a policy says nothing of where folders lie, so that a run is the same in any folder; its
+# address does, so that another process finds the fit.
+
+#: What a fit is called beside its store.
+FOLDER = "fit"
+
+
+def fit_beside(store: Path | str) -> Path:
+    """The folder in which the fit of a store is expected."""
+    return Path(store).resolve().parent / FOLDER
+
+
+def with_fit(entrant: Entrant, folder: Path, *, unasked: bool = False) -> Entrant:
+    """The policy with the folder in place of ``beside``.
+
+    Parameters
+    ----------
+    unasked : bool
+        Whether policy ``interference`` with its defaults takes the fit, too.
+    """
+    text, told = entrant.address(), f"fit={BESIDE}:{folder}"
+    found = text.replace(f"fit={BESIDE}]", f"{told}]").replace(f"fit={BESIDE},", f"{told},")
+    if unasked:
+        name = Interference.name()
+        found = found.replace(f"{name}[]", f"{name}[{told}]")
+    return entrant if found == text else parse_entrant(found)

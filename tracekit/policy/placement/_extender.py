@@ -1,0 +1,119 @@
+"""Arithmetic of the Liang scheduler extender: its scores on top of the scheduler's own.
+
+Source: github.com/adolphlwq/liang @56384517, and kube-scheduler's extender weighting:
+``score * weight * (MaxNodeScore / MaxExtenderPriority)``, which is ten times the weight.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About
+from tracekit.policy.placement import PlacementPolicy, Reads, Scores
+from tracekit.policy.placement.balanced_allocation import BalancedAllocation
+from tracekit.policy.placement.least_allocated import LeastAllocated
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitPolicy(PlacementPolicy):
+    """Base of joint policies with such a part; an engine may keep it from decision to decision."""
+
+    joint: ClassVar[bool] = True
+
+    def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The part that each of ``nodes`` decides alone, shape (candidates,)."""
+        raise NotImplementedError
+
+    def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The part that all candidates decide together, shape (candidates,)."""
+        raise NotImplementedError
+
+    def together(self, alone: Scores, joined: Scores) -> Scores:
+        """The whole score of all candidates, from both parts."""
+        raise NotImplementedError
+
+    def measured_alone(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
+        """Whether ``joined`` reads the candidates, what was measured and the container's amounts.
+
+        Then an engine may keep it as long as these three stay what they are.
+        """
+        return False
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """Both parts; ``nodes`` are all candidates."""
+        return self.together(
+            self.alone(snapshot, container, nodes), self.joined(snapshot, container, nodes)
+        )
+
+
+Builtin = Literal["default", "none"]
+
+#: MaxNodeScore over MaxExtenderPriority.
+EXTENDER_FACTOR = 10
+
+_LEAST, _BALANCED = LeastAllocated(), BalancedAllocation()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtenderPolicy(SplitPolicy):
+    """Base of the policies of the extender: a score 0..100 per node, weighted and added."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
+    weight: Annotated[int, About("Weight of the extender; its scores count ten times it.")] = 1
+    builtin: Annotated[
+        Builtin,
+        About("default: add least_allocated and balanced_allocation; none: the extender alone."),
+    ] = "default"
+    cache_ms: Annotated[
+        int, About("How often the extender fetches its metrics anew.", minimum=1)
+    ] = 10_000
+
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+        """The extender's score of each candidate, 0..100."""
+        raise NotImplementedError
+
+    def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """Sum of the built-in scores."""
+        nothing = np.zeros(len(nodes), dtype=np.int64)
+        return total(list(self._builtin(snapshot, container, nodes).values()), nothing, 0)
+
+    def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The extender's score."""
+        return self.extender(snapshot, container, nodes)
+
+    def together(self, alone: Scores, joined: Scores) -> Scores:
+        """Built-in scores plus ten times the weighted score of the extender."""
+        return total([alone], joined.astype(np.int64, copy=False), self.weight)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """The built-in scores and the extender's."""
+        own = {"extender": self.extender(snapshot, container, nodes)}
+        parts = {**self._builtin(snapshot, container, nodes), **own}
+        return {name: part.astype(np.float64) for name, part in parts.items()}
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        """The extender knows what it last fetched."""
+        return now_ms // self.cache_ms * self.cache_ms
+
+    def _builtin(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, Scores]:
+        if self.builtin == "none":
+            return {}
+        return {
+            "least_allocated": _LEAST.score(snapshot, container, nodes),
+            "balanced_allocation": _BALANCED.score(snapshot, container, nodes),
+        }
+
+
+def total(builtin: list[Scores], extender: IntArray, weight: int) -> IntArray:
+    """``sum of built-in scores + 10 * weight * extender``, shape (candidates,)."""
+    added = EXTENDER_FACTOR * weight * extender
+    for scores in builtin:
+        added = added + scores.astype(np.int64)
+    return added

@@ -1,0 +1,264 @@
+"""Fitness of whole batches on the nodes that many candidates propose, in one compiled pass.
+
+The equations stand in ``placement/_parts/fitness.py``; a batch adds them up container by container,
+each on what those before it have left.
+"""
+
+import functools
+import math
+from types import FunctionType
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.jit import B2, F1, F2, F3, I1, I2, Direct, Pointer, compiled, with_functions
+from tracekit.base.numba_alone import types
+from tracekit.policy.placement._parts.batch import within
+from tracekit.policy.placement._parts.fitness import (
+    excess,
+    is_enough,
+    load_with,
+    suits_left,
+    suits_load,
+)
+from tracekit.policy.placement._parts.formula import NUMBERS
+from tracekit.policy.search.problem import CompiledCost
+
+#: What a container that finds no room takes off a batch's fitness.
+NO_ROOM = 10.0
+
+#: What no fitness is.
+UNKNOWN = math.inf
+
+#: What critical loads mean, and what a batch is judged by: places in ``rules``.
+SOFT, HARD, PENALTY = 0.0, 1.0, 2.0
+MODE, EXCESS, OF_SCORE, OF_IMBALANCE = range(4)
+#: Places in the first axis of ``ground`` and of ``loads``.
+TOTAL, USED, PEAK = range(3)
+WEIGHT, CRITICAL = range(2)
+
+
+def _suits(
+    node: int,
+    asked: FloatArray,
+    extra: FloatArray,
+    free: FloatArray,
+    ground: FloatArray,
+    mu: FloatArray,
+    loads: FloatArray,
+    rules: FloatArray,
+) -> float:
+    """Fitness of one container on one node, NaN where there is no room."""
+    score = 0.0
+    for column in range(len(asked)):
+        total = ground[TOTAL, node, column]
+        left = total - (ground[USED, node, column] + extra[column])
+        load = load_with(asked[column], ground[PEAK, node, column] + extra[column], total)
+        above = excess(load, loads[CRITICAL, column])
+        if not is_enough(asked[column], min(left, free[node, column] - extra[column])):
+            return math.nan
+        if rules[MODE] == HARD and above > 0.0:
+            return math.nan
+        score += suits_left(asked[column], left, mu[column])
+        score += suits_load(load, loads[CRITICAL, column], loads[WEIGHT, column])
+        if rules[MODE] == PENALTY:
+            score -= rules[EXCESS] * above
+    return score
+
+
+def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
+    """As ``tracekit.analysis.metrics.imbalance``, of one node whose use is added up here."""
+    count = ground.shape[2]
+    mean, squares = 0.0, 0.0
+    for column in range(count):
+        total = ground[0, node, column]
+        part = (ground[1, node, column] + extra[column]) / total if total > 0.0 else 0.0
+        mean += part / count
+    for column in range(count):
+        total = ground[0, node, column]
+        part = (ground[1, node, column] + extra[column]) / total if total > 0.0 else 0.0
+        squares += (part - mean) ** 2
+    return math.sqrt(squares)
+
+
+def _taken_before(
+    nodes: IntArray,
+    row: int,
+    request: FloatArray,
+    placed: BoolArray,
+    upto: int,
+    node: int,
+    extra: FloatArray,
+) -> bool:
+    """Whether the first containers of a proposal take anything of a node, and what amounts."""
+    # number by number: a slice costs as much as scoring a node
+    taken = False
+    for column in range(len(extra)):
+        extra[column] = 0.0
+    for other in range(upto):
+        if nodes[row, other] == node and placed[row, other]:
+            taken = True
+            for column in range(len(extra)):
+                extra[column] += request[other, column]
+    return taken
+
+
+def _more_uneven(
+    nodes: IntArray,
+    row: int,
+    request: FloatArray,
+    placed: BoolArray,
+    ground: FloatArray,
+    extra: FloatArray,
+) -> float:
+    """By how much the sum of unevenness over all nodes grows with a proposal."""
+    grown, batch = 0.0, nodes.shape[1]
+    for at in range(batch):
+        node, again = nodes[row, at], False
+        for other in range(at):
+            again = again or nodes[row, other] == node
+        if not again:
+            _taken_before(nodes, row, request, placed, batch, node, extra)
+            grown += _uneven(node, extra, ground)
+            extra[:] = 0.0
+            grown -= _uneven(node, extra, ground)
+    return grown
+
+
+class Case(NamedTuple):
+    """A batch and what it is judged on.
+
+    Parameters
+    ----------
+    request : float64, shape (batch, resources)
+    kinds : int64, shape (batch, nodes)
+        Which row of ``mu`` holds for a container on a node.
+    open_nodes : bool, shape (batch, nodes) or (0, nodes) when all are open
+    free : float64, shape (nodes, resources)
+        What requests leave of each node.
+    ground : float64, shape (3, nodes, resources)
+        Capacities, what is used of them now, and at the peak.
+    mu : float64, shape (kinds, resources)
+    loads : float64, shape (2, resources)
+        Weights of loads, and critical loads.
+    rules : float64, shape (4,)
+        By ``MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
+    alone : float64, shape (batch, nodes)
+        Fitness of each container where none of the batch came before it, NaN where it finds no
+        room; ``UNKNOWN`` until it is asked for.
+    """
+
+    request: FloatArray
+    kinds: IntArray
+    open_nodes: BoolArray
+    free: FloatArray
+    ground: FloatArray
+    mu: FloatArray
+    loads: FloatArray
+    rules: FloatArray
+    alone: FloatArray
+
+
+def _judge(nodes: IntArray, case: Case, fitness: FloatArray, placed: BoolArray) -> None:
+    """See ``judge``."""
+    # taken out once: each time costs as much as scoring a node
+    request, alone, rules, kinds, open_nodes, ground, mu = (
+        case.request, case.alone, case.rules, case.kinds, case.open_nodes, case.ground, case.mu
+    )  # fmt: skip
+    extra = np.zeros(request.shape[1])
+    even = _sum_uneven(ground, extra) if rules[OF_IMBALANCE] > 0.0 else 0.0
+    for row in range(len(fitness)):
+        total = 0.0
+        for at in range(nodes.shape[1]):
+            node = nodes[row, at]
+            taken = _taken_before(nodes, row, request, placed, at, node, extra)
+            score = UNKNOWN if taken else alone[at, node]
+            if score == UNKNOWN:
+                score = math.nan
+                if open_nodes.shape[0] == 0 or open_nodes[at, node]:
+                    weights = mu[kinds[at, node]]
+                    score = _suits(
+                        node, request[at], extra, case.free, ground, weights, case.loads, rules
+                    )
+                if not taken:
+                    alone[at, node] = score
+            placed[row, at] = not math.isnan(score)
+            total += rules[OF_SCORE] * score if placed[row, at] else -NO_ROOM
+        if rules[OF_IMBALANCE] > 0.0:
+            grown = _more_uneven(nodes, row, request, placed, ground, extra)
+            total -= rules[OF_IMBALANCE] * (even + grown) / ground.shape[1]
+        fitness[row] = total
+
+
+def _sum_uneven(ground: FloatArray, nothing: FloatArray) -> float:
+    """The sum of unevenness over all nodes before the batch."""
+    even = 0.0
+    for node in range(ground.shape[1]):
+        even += _uneven(node, nothing, ground)
+    return even
+
+
+class Given(NamedTuple):
+    """What the cost of a position is computed from.
+
+    Parameters
+    ----------
+    order : int64, shape (nodes,)
+        The node of each whole number.
+    """
+
+    order: IntArray
+    case: Case
+
+
+def _cost(proposed: FloatArray, count: int, given: Given, costs: FloatArray) -> int:
+    """See ``Flock.cost``."""
+    order, batch = given.order, proposed.shape[1]
+    nodes, placed = np.empty((count, batch), np.int64), np.empty((count, batch), np.bool_)
+    for row in range(count):
+        for at in range(batch):
+            nodes[row, at] = order[int(within(proposed[row, at], len(order)))]
+    _judge(nodes, given.case, costs[:count], placed)
+    for row in range(count):
+        costs[row] = -costs[row]
+        if math.isnan(costs[row]):
+            return 1
+    return 0
+
+
+_COMPILED: Any = compiled(with_functions(cast("FunctionType", _judge), {}, NUMBERS))
+_JUDGE = Direct(_COMPILED)
+
+
+def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
+    """Fitness of every candidate, and which containers of its batch it finds room for.
+
+    Parameters
+    ----------
+    nodes : int64, shape (candidates, batch)
+        Where each candidate puts each container.
+    """
+    fitness = np.empty(len(nodes))
+    placed = np.zeros(nodes.shape, dtype=np.bool_)
+    _JUDGE(np.ascontiguousarray(nodes), case, fitness, placed)
+    return fitness, placed
+
+
+@functools.cache
+def _function() -> Pointer:
+    case = types.NamedTuple((F2, I2, B2, F2, F3, F2, F2, F1, F2), Case)
+    given = types.NamedTuple((I1, case), Given)
+    cost = with_functions(cast("FunctionType", _cost), {"_judge": _COMPILED}, {})
+    return Pointer(cost, types.int64(F2, types.int64, given, F1))
+
+
+def compiled_cost(order: IntArray, case: Case) -> CompiledCost:
+    """The cost of positions for compiled code: what fitness they lack, decoded by this order.
+
+    Parameters
+    ----------
+    order : int64, shape (nodes,)
+        The node of each whole number.
+    """
+    return CompiledCost(_function(), Given(order, case))

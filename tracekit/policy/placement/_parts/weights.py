@@ -1,0 +1,180 @@
+"""Weights of criteria: from judgements (AHP), from the data (entropy), and both together.
+
+Sources: Saaty 1980 (row geometric means, consistency ratio); Shannon entropy weights; for the kind
+of a container Geng and Wang, C.S.A. 2023 32(4) 187-196, eq 16. The judgements by that kind are a
+reading of this project, for those of Zhang and Wang 2022 are not published.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About
+from tracekit.cluster.resources import CPU, DISK, DISK_IO, MEMORY, NET, column_of
+from tracekit.policy.placement._parts.formula import either
+from tracekit.policy.view.snapshot import Snapshot
+
+#: Consistency of a random judgement matrix of 1, 2, ... criteria (Saaty).
+RANDOM_INDEX = (0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45)
+
+#: Judgements whose consistency ratio reaches this contradict each other too much.
+CONSISTENCY_LIMIT = 0.1
+
+#: Entropy gains below this are rounding.
+NOISE = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The result of a judgement matrix: weights of sum 1 and how far it contradicts itself."""
+
+    weights: FloatArray
+    lambda_max: float
+    consistency_index: float
+    consistency_ratio: float
+
+
+def ahp(judgements: FloatArray) -> Judged:
+    """Weights of criteria from pairwise judgements.
+
+    Parameters
+    ----------
+    judgements : float64, shape (criteria, criteria), up to 9 criteria
+        ``[i, j]`` says how many times more criterion i matters than j.
+    """
+    count = len(judgements)
+    means = np.exp(np.log(judgements).mean(axis=1))
+    weights = means / means.sum()
+    lambda_max = float(((judgements @ weights) / weights).mean())
+    index = (lambda_max - count) / (count - 1) if count > 1 else 0.0
+    random = RANDOM_INDEX[count - 1]
+    return Judged(
+        weights=weights,
+        lambda_max=lambda_max,
+        consistency_index=index,
+        consistency_ratio=index / random if random else 0.0,
+    )
+
+
+def entropy_weights(matrix: FloatArray) -> FloatArray:
+    """Weights of the columns by how much they tell rows apart, shape (columns,), of sum 1.
+
+    Parameters
+    ----------
+    matrix : float64, shape (rows, columns), not negative
+
+    A column of zeros tells nothing; when no column tells anything all weigh the same.
+    """
+    total = matrix.sum(axis=0)
+    share = np.divide(matrix, total, out=np.zeros(matrix.shape), where=total > 0)
+    information = np.zeros_like(share)
+    np.log(share, out=information, where=share > 0)
+    gains = gain_of((share * information).sum(axis=0), len(matrix))
+    return of_gains(np.where(total > 0, gains, 0.0))
+
+
+# The formulas, for arrays and compiled: see ``tracekit.policy.placement._parts.formula``.
+
+
+def gain_of(s_ln_s: Any, rows: Any) -> Any:
+    """The information of a column by the sum of ``s ln s`` of its shares; 0 if that is rounding."""
+    gain = 1.0 + s_ln_s / np.log(np.maximum(rows, 2))
+    return either((rows > 1) & (gain >= NOISE), gain, 0.0)
+
+
+def of_sum_one(weights: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Weights over their sum; ``otherwise`` where that is 0."""
+    total = weights.sum()
+    return weights / total if total > 0 else otherwise
+
+
+def of_gains(gains: FloatArray) -> FloatArray:
+    """Weights by the information of each column; all alike where none has any."""
+    return of_sum_one(gains, np.full(len(gains), 1.0 / len(gains)))
+
+
+def combine(subjective: FloatArray, objective: FloatArray, linear: bool) -> FloatArray:
+    """Both weights as one: their product, or their mean; of sum 1.
+
+    Where every product is 0 the subjective weights stand.
+    """
+    if linear:
+        return (subjective + objective) / 2
+    return of_sum_one(subjective * objective, subjective)
+
+
+# Judgements by what a container leans on.
+
+#: The four resources by the names that parameters use, in the order of the paper.
+FOUR = {"cpu": CPU, "memory": MEMORY, "net": NET, "disk": DISK}
+
+#: What can be throttled: a container short of it runs slower, and does not fail.
+THROTTLED = (CPU, NET, DISK_IO)
+
+#: The kinds of a container.
+BALANCED, COMPRESSIBLE, INCOMPRESSIBLE = 0, 1, 2
+
+Dominance = Annotated[
+    float, About("How many times more what a container leans on counts.", minimum=1)
+]
+DOMINANCE = 3.0
+
+
+def kind_of(
+    request: IntArray | FloatArray, total: FloatArray, resources: Sequence[str]
+) -> IntArray:
+    """The kind of a container, by which part of a node it asks for of each resource.
+
+    Compressible when cpu outweighs memory and network outweighs disk, incompressible when both are
+    the other way round, else balanced. Without network or disk, cpu and memory decide. Fractions
+    are compared by cross-multiplication, so that nothing is divided.
+
+    Parameters
+    ----------
+    request : shape (resources,)
+    total : float64, shape (..., resources)
+        What a node has, or nodes have.
+
+    Returns
+    -------
+    int64, shape (...)
+    """
+    total, signs = total.T, []
+    for first, second in ((CPU, MEMORY), (NET, DISK)):
+        one, other = column_of(resources, first), column_of(resources, second)
+        if one is not None and other is not None:
+            signs.append(np.sign(request[one] * total[other] - request[other] * total[one]))
+    ahead, behind = np.min(signs, axis=0) > 0, np.max(signs, axis=0) < 0
+    return np.where(ahead, COMPRESSIBLE, np.where(behind, INCOMPRESSIBLE, BALANCED))
+
+
+Judgements = tuple[tuple[str, str, float], ...]
+
+#: Criteria of combined-weight TOPSIS in their order, by the names that judgements use.
+CRITERIA = {**FOUR, "io": DISK_IO}
+
+
+def present(snapshot: Snapshot) -> dict[str, int]:
+    """Criteria that the workload has, by resource name, with their columns."""
+    columns = ((name, snapshot.column(name)) for name in CRITERIA.values())
+    return {name: column for name, column in columns if column is not None}
+
+
+def by_kind(kind: int, resources: list[str], dominance: float) -> FloatArray:
+    """Judgements that put what the kind leans on ``dominance`` times before the rest."""
+    ahead = {COMPRESSIBLE: dominance, INCOMPRESSIBLE: 1.0 / dominance, BALANCED: 1.0}[kind]
+    importance = np.array([ahead if name in THROTTLED else 1.0 for name in resources])
+    return np.asarray(importance[:, None] / importance[None, :])
+
+
+def given(judgements: Judgements, resources: list[str]) -> FloatArray:
+    """A judgement matrix from ``(first, second, ratio)``; what is not judged is equal."""
+    matrix = np.ones((len(resources), len(resources)))
+    for first, second, ratio in judgements:
+        if CRITERIA[first] in resources and CRITERIA[second] in resources:
+            one, other = resources.index(CRITERIA[first]), resources.index(CRITERIA[second])
+            matrix[one, other], matrix[other, one] = ratio, 1.0 / ratio
+    return matrix

@@ -1,0 +1,27 @@
+"""BNP: the node whose network load would vary least from the others'."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tracekit.base.arrays import IntArray
+from tracekit.cluster.resources import NET
+from tracekit.policy.placement._extender import ExtenderPolicy
+from tracekit.policy.placement._parts.load_balance import balance_resource
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bnp(ExtenderPolicy):
+    """Balanced NetIO Priority: keep the network load of the nodes close together.
+
+    Where the workload has no network resource, or the container needs none of it, the extender
+    gives every node 0 and the built-in scores decide.
+    """
+
+    source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), BNP"
+    title: ClassVar[str] = "balanced network use"
+    wants: ClassVar[tuple[str, ...]] = (NET,)
+
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+        """BNP's score of each candidate, 0..100; 0 where the need does not fit."""
+        return balance_resource(NET, snapshot, container, nodes)

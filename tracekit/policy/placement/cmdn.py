@@ -1,0 +1,142 @@
+"""CMDN: TOPSIS over CPU, memory, network and disk use and the bandwidth of the network card."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.parameters import About
+from tracekit.cluster.resources import BASE, DISK_IO, NET
+from tracekit.policy.placement._extender import ExtenderPolicy
+from tracekit.policy.placement._parts.measured import (
+    fraction_after,
+    has_room,
+    measured_fraction,
+    used_amount,
+    used_fraction,
+)
+from tracekit.policy.placement._parts.topsis import closeness
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+
+def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> FloatArray:
+    """Columns cpu %, memory %, network %, disk bytes/s, bandwidth kbit/s; shape (nodes, 5).
+
+    A value over the limit, in percent whatever the column's unit, becomes 0, and so does a missing
+    one. A column of a resource that the workload lacks is 0 throughout and tells no nodes apart.
+    """
+    net, disk = snapshot.column(NET), snapshot.column(DISK_IO)
+    columns = [_percent(measured_fraction(snapshot, at)) for at in range(len(BASE))]
+    nothing = np.zeros(len(snapshot.capacity))
+    columns.append(nothing if net is None else _percent(used_fraction(snapshot, net)))
+    columns.append(nothing if disk is None else used_amount(snapshot, disk))
+    usage = np.nan_to_num(np.stack(columns, axis=1)[nodes], nan=0.0)
+    usage[usage > 100.0 * limit_fraction] = 0.0
+    bandwidth = nothing if net is None else snapshot.capacity[:, net].astype(np.float64)
+    return np.column_stack([usage, bandwidth[nodes]])
+
+
+def fixed_matrix(
+    snapshot: Snapshot, container: Container, nodes: IntArray
+) -> tuple[FloatArray, BoolArray]:
+    """Fractions used after placing, at most 1, then bandwidth; and which columns are use.
+
+    Returns
+    -------
+    float64, shape (nodes, columns); bool, shape (columns,)
+        Resources that the workload lacks have no column.
+    """
+    columns = [np.minimum(fraction_after(snapshot, at, container), 1.0) for at in _known(snapshot)]
+    usage = [True] * len(columns)
+    net = snapshot.column(NET)
+    if net is not None:
+        columns.append(snapshot.capacity[:, net].astype(np.float64))
+        usage.append(False)
+    return np.stack(columns, axis=1)[nodes], np.array(usage)
+
+
+def within_limit(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> BoolArray:
+    """Which nodes use no resource beyond the limit, shape (nodes,)."""
+    used = np.stack([used_fraction(snapshot, at) for at in _known(snapshot)], axis=1)
+    return np.asarray((used[nodes] <= limit_fraction).all(axis=1))
+
+
+def _known(snapshot: Snapshot) -> list[int]:
+    extra = (snapshot.column(name) for name in (NET, DISK_IO))
+    return [*range(len(BASE)), *(at for at in extra if at is not None)]
+
+
+def _percent(fraction: FloatArray) -> FloatArray:
+    return np.floor(100.0 * fraction + 0.5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cmdn(ExtenderPolicy):
+    """CPU, memory, disk and network together: pack nodes by all of them, or keep them level.
+
+    ``faithful`` does what the original does, defects included: columns divided by their sum of
+    squares, so that bandwidth hardly counts; disk in bytes per second, which is nearly always over
+    the limit; use over the limit taken for none, so that a full node looks empty; with some nodes
+    filtered out, scores handed to the first names of the unfiltered list; percentages rounded, the
+    container's own need left out. ``fixed`` repairs each of these.
+    """
+
+    source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), CMDN"
+    title: ClassVar[str] = "TOPSIS over CPU, memory, disk and network"
+    wants: ClassVar[tuple[str, ...]] = (NET, DISK_IO)
+
+    mode: Annotated[
+        Literal["faithful", "fixed"], About("As the original is, or with its defects repaired.")
+    ] = "faithful"
+    balanced: Annotated[
+        bool, About("true: prefer nodes used little; false: compact, prefer nodes used much.")
+    ] = False
+    limit_fraction: Annotated[
+        float,
+        About(
+            "Use above this is taken for none (faithful) or rules a node out (fixed).",
+            minimum=0,
+            maximum=1,
+        ),
+    ] = 0.8
+
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+        """CMDN's score of each candidate, 0..100; 0 where the network need does not fit."""
+        column = snapshot.column(NET)
+        valid = np.arange(len(nodes))
+        if column is not None:
+            valid = has_room(snapshot, column, container, nodes)
+        if self.mode == "fixed":
+            valid = valid[within_limit(snapshot, nodes[valid], self.limit_fraction)]
+        scores = np.zeros(len(nodes), dtype=np.int64)
+        if len(valid):
+            scores[valid] = self._valid_scores(snapshot, container, nodes[valid])
+        if self.mode == "faithful":
+            scores[len(valid) :] = 0
+        return scores
+
+    def measured_alone(self, snapshot: Snapshot) -> bool:
+        """Whether no request counts: those for network or disk may stand for their use."""
+        other = (snapshot.column(name) for name in self.wants)
+        return self.mode == "faithful" and all(column is None for column in other)
+
+    def _valid_scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+        if self.mode == "fixed":
+            matrix, usage = fixed_matrix(snapshot, container, nodes)
+            return rounded(closeness(matrix, benefit=~usage | (not self.balanced)))
+        matrix = faithful_matrix(snapshot, nodes, self.limit_fraction)
+        scores = faithful_scores(matrix)
+        return 100 - scores if self.balanced else scores
+
+
+def faithful_scores(matrix: FloatArray) -> IntArray:
+    """Compact scores 0..100 of the original for a matrix of shape (nodes, 5)."""
+    if len(matrix) == 1:
+        return np.array([100], dtype=np.int64)
+    return rounded(closeness(matrix, norm="sum_of_squares"))
+
+
+def rounded(fractions: FloatArray) -> IntArray:
+    """Percent of fractions >= 0, half away from zero."""
+    return np.floor(100.0 * fractions + 0.5).astype(np.int64)

@@ -1,0 +1,82 @@
+"""The default scheduler: least allocated and balanced allocation over a window of the nodes."""
+
+import functools
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About
+from tracekit.policy.placement import PlacementPolicy, Reads, Scores, UsedBy
+from tracekit.policy.placement._parts.window import nodes_to_find, search
+from tracekit.policy.placement.balanced_allocation import BalancedAllocation, Form
+from tracekit.policy.placement.least_allocated import LeastAllocated
+from tracekit.policy.view.choice import Tie
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefaultScheduler(PlacementPolicy):
+    """Place as kube-scheduler does out of the box, where only requests tell nodes apart."""
+
+    common: ClassVar[bool] = True
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = (
+        "kubernetes v1.34 pkg/scheduler/schedule_one.go and apis/config/v1/default_plugins.go"
+    )
+    used_by: ClassVar[UsedBy] = "scheduler"
+    aliases: ClassVar[tuple[str, ...]] = ("kube_scheduler",)
+
+    tie: Tie = "reservoir"
+    least_allocated_weight: Annotated[
+        int, About("Weight of NodeResourcesFit (LeastAllocated).", minimum=0, maximum=100)
+    ] = 1
+    balanced_allocation_weight: Annotated[
+        int, About("Weight of NodeResourcesBalancedAllocation.", minimum=0, maximum=100)
+    ] = 1
+    balanced_allocation_form: Annotated[
+        Form, About("Form of the balance, by version of kubernetes.")
+    ] = "v1_22"
+    percentage_of_nodes_to_score: Annotated[
+        int,
+        About(
+            "After how many percent of the nodes the search for feasible ones stops; 0 adapts to"
+            " the number of nodes.",
+            minimum=0,
+            maximum=100,
+        ),
+    ] = 0
+
+    def best_score(self) -> float | None:
+        """100 of each plugin; where none has a weight, all nodes score alike."""
+        return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
+
+    def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
+        """The first of the feasible nodes from where the last search stopped."""
+        wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
+        return search(feasible, start, wanted)
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """Weighted sum of the plugins' scores; one that skips the container scores 0."""
+        least, balanced = (
+            plugin.score(snapshot, container, nodes)
+            for plugin in plugins(self.balanced_allocation_form)
+        )
+        total = self.least_allocated_weight * least + self.balanced_allocation_weight * balanced
+        return np.asarray(total, dtype=np.int64)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """Score of each plugin before its weight."""
+        return {
+            plugin.name(): plugin.score(snapshot, container, nodes).astype(np.float64)
+            for plugin in plugins(self.balanced_allocation_form)
+        }
+
+
+@functools.cache
+def plugins(form: Form) -> tuple[LeastAllocated, BalancedAllocation]:
+    """The two plugins whose scores are weighed."""
+    return LeastAllocated(), BalancedAllocation(form=form)

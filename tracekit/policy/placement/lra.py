@@ -1,0 +1,51 @@
+"""LRA: the node with the largest share of cpu and memory free, as the paper writes it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.policy.placement import Formula, PlacementPolicy, Reads
+from tracekit.policy.placement._parts.legacy import free_share, half
+from tracekit.policy.placement._parts.paper import MAX_SCORE, Variant
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+_BOTH = (("cpu", 1), ("memory", 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lra(PlacementPolicy):
+    """Spread requests by the mean free share of cpu and memory (least requested allocation)."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = "TBESK (Geng & Wang 2023) eq 1"
+    title: ClassVar[str] = "least requested allocation"
+
+    variant: Variant = "paper"
+
+    def score_formula(self) -> Formula:
+        """Mean of the two resources' free shares."""
+        if self.variant == "paper":
+            return Formula(part=free_tenths, resources=_BOTH, total=_mean, better="emptier")
+        most = MAX_SCORE[self.variant]
+        return Formula(
+            part=free_share, resources=_BOTH, total=half, better="emptier", constants=(most,)
+        )
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """Free share of each resource in tenths; 0 where a node has none."""
+        tenths = Formula(part=free_tenths, resources=_BOTH)
+        parts = tenths.explain(snapshot, container, nodes)
+        return {name: np.nan_to_num(part) for name, part in parts.items()}
+
+
+def free_tenths(size: Any, wanted: Any) -> Any:
+    """``10 (T - N) / T``: what is left free of a resource, in tenths."""
+    return 10.0 * (size - wanted) / size
+
+
+def _mean(total: Any, weights: Any) -> Any:  # noqa: ARG001
+    return total / 2

@@ -1,0 +1,29 @@
+"""Most requested: the node with the least left, as schedulers before 1.22 counted it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tracekit.policy.placement import Formula, Reads, UsedBy, quotient
+from tracekit.policy.placement._parts.legacy import TenthsPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class MostRequested(TenthsPolicy):
+    """Pack requests by the integer mean of the requested tenths of cpu and memory."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = (
+        "kubernetes v1.17 pkg/scheduler/algorithm/priorities/most_requested.go"
+        " (MostRequestedPriority)"
+    )
+    used_by: ClassVar[UsedBy] = "scheduler"
+    aliases: ClassVar[tuple[str, ...]] = ("most_requested_legacy",)
+
+    def score_formula(self) -> Formula:
+        """Integer mean of the two resources' integer scores, 0..max_score."""
+        return self.of_tenths(taken_share, "fuller")
+
+
+def taken_share(size: Any, wanted: Any, constants: Any) -> Any:
+    """The requested share of a resource on a scale to ``constants[0]``; 0 where it is too much."""
+    return quotient(wanted * constants[0], size) * (wanted <= size)

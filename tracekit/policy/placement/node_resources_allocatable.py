@@ -1,0 +1,76 @@
+"""Node resources allocatable: the smallest node, or the largest, whatever runs on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from tracekit.base.arrays import IntArray
+from tracekit.base.parameters import About, Pairs, ParameterError
+from tracekit.cluster.resources import full_name
+from tracekit.policy.placement import PlacementPolicy, Reads, Scores, UsedBy
+from tracekit.policy.placement._parts.integers import divide
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeResourcesAllocatable(PlacementPolicy):
+    """Order nodes by what they have to give; requests and usage do not matter."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = (
+        "scheduler-plugins 903da7df pkg/noderesources/allocatable.go (NodeResourcesAllocatable)"
+    )
+    used_by: ClassVar[UsedBy] = "scheduler"
+
+    mode: Annotated[
+        Literal["Least", "Most"], About("Least: prefer small nodes; Most: prefer large ones.")
+    ] = "Least"
+    resources: Annotated[
+        Pairs, About("Weights per millicore and per byte; 1 millicore counts as 1 MiB.")
+    ] = (("cpu", 1 << 20), ("memory", 1))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mode not in ("Least", "Most"):
+            raise ParameterError("mode", f"mode must be 'Least' or 'Most', got '{self.mode}'")
+        for at, (name, weight) in enumerate(self.resources):
+            if weight <= 0:
+                raise ParameterError(
+                    f"resources[{at}].weight",
+                    f"weight of resource {name} must be above 0, got {weight}",
+                )
+
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Mode and resources, the defaults where empty."""
+        return {
+            **arguments,
+            "mode": arguments.get("mode") or cls.mode,
+            "resources": arguments.get("resources") or dict(cls.resources),
+        }
+
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
+    def score(
+        self,
+        snapshot: Snapshot,
+        container: Container,  # noqa: ARG002
+        nodes: IntArray,
+    ) -> Scores:
+        """Weighted integer mean of the amounts, negative in mode Least."""
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for name, weight in self.resources:
+            column = snapshot.column(full_name(name))
+            if column is not None:
+                total += snapshot.allocatable[nodes, column] * weight
+        sign = -1 if self.mode == "Least" else 1
+        return divide(sign * total, sum(weight for _, weight in self.resources))
+
+    def normalize(self, scores: Scores) -> Scores:
+        """``(v - low) * 100 div (high - low)``; all 0 where all are equal."""
+        low, high = int(scores.min()), int(scores.max())
+        return divide((scores - low) * 100, high - low)

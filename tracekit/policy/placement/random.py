@@ -1,0 +1,26 @@
+"""Random: any node with room, all equally likely."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from tracekit.base.parameters import About
+from tracekit.policy.placement import Formula, PlacementPolicy, Reads, UsedBy, quotient
+from tracekit.policy.view.choice import Tie
+
+
+@dataclass(frozen=True, kw_only=True)
+class Random(PlacementPolicy):
+    """Every node is as good as any other: the yardstick that a policy has to beat."""
+
+    common: ClassVar[bool] = True
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = "uniform choice by reservoir sampling, drawn from the replay's seed"
+    used_by: ClassVar[UsedBy] = "yardstick"
+
+    tie: Annotated[
+        Tie, About("reservoir: a node by chance; first: the first node with room, as first_fit.")
+    ] = "reservoir"
+
+    def score_formula(self) -> Formula:
+        """No resource counts: every node scores 0, so that the tie-break alone decides."""
+        return Formula(part=quotient, resources=(), better="emptier")

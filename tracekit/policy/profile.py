@@ -1,0 +1,299 @@
+"""Profiles: several policies weighed against each other, as kube-scheduler's plugins are.
+
+Written as ``0.7*target_load_packing+0.3*load_variation_risk_balancing``. Every policy gives each
+candidate 0..100, and the node with the highest weighted sum is chosen. A policy that says what its
+best score is has its scores multiplied to that range. The scores of any other are brought there
+from the least to the most over the candidates, and are all 100 where they are equal, as
+NormalizeScore of kube-scheduler's plugins may do.
+"""
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.policy.nearness import to_hundred
+from tracekit.policy.placement import PlacementPolicy, Scores, UsedBy
+from tracekit.policy.view.choice import Tie
+from tracekit.policy.view.snapshot import Container, Snapshot
+
+#: The best that a part can give a candidate.
+FULL = 100
+#: How one is written, for errors.
+EXAMPLE = "for example 0.7*least_allocated+0.3*balanced_allocation"
+_ENDINGS = {"of_hundred": " of 100", "tenths": " of 10", "as_is": ""}
+
+
+#: What of a policy's scores is weighed: 0..100; 0..10 in whole numbers; or they as they are.
+How = Literal["of_hundred", "tenths", "as_is"]
+
+
+#: With weights up to here sums of whole scores are exact.
+_HEAVIEST = 1e9
+
+
+@dataclass(frozen=True)
+class Part:
+    """A policy with its weight, which is above 0 and at most a thousand million."""
+
+    weight: float
+    policy: PlacementPolicy
+    how: How = "of_hundred"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight <= _HEAVIEST:
+            raise TracekitError(
+                f"weight {self.weight:g} of {self.policy} must be above 0 and at most"
+                f" {_HEAVIEST:,.0f}",
+                hint=EXAMPLE,
+            )
+
+    def __str__(self) -> str:
+        return f"{_number(self.weight)}*{self.policy}"
+
+    @property
+    def address(self) -> str:
+        """The part as any process reads it."""
+        return f"{_number(self.weight)}*{self.policy.address()}"
+
+    @property
+    def together(self) -> bool:
+        """Whether its 0..100 of a node hang on the other candidates."""
+        policy = self.policy
+        own = type(policy).normalize is not PlacementPolicy.normalize
+        return policy.joint or own or policy.best_score() is None
+
+    def scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The scores that the weight multiplies."""
+        if self.how == "as_is":
+            skipped = self.policy.skips(snapshot, container)
+            return self._none(nodes) if skipped else self._normalized(snapshot, container, nodes)
+        found = self.of_hundred(snapshot, container, nodes)
+        return found if self.how == "of_hundred" else tenths(found)
+
+    def _normalized(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        return self.policy.normalize(self.policy.score(snapshot, container, nodes))
+
+    @staticmethod
+    def _none(nodes: IntArray) -> IntArray:
+        return np.zeros(len(nodes), dtype=np.int64)
+
+    def of_hundred(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """Its score of each candidate, 0..100; nothing where it has nothing to say."""
+        policy = self.policy
+        if policy.skips(snapshot, container):
+            return self._none(nodes)
+        scores = self._normalized(snapshot, container, nodes)
+        best = policy.best_score()
+        if best is None:
+            return to_hundred(scores)
+        return scores if best == FULL else np.asarray(scores * (FULL / best))
+
+
+def tenths(of_hundred: Scores) -> IntArray:
+    """Scores 0..100 as an extender answers them: 0..10 in whole numbers."""
+    return np.floor(of_hundred / 10).astype(np.int64)
+
+
+class Profile(PlacementPolicy):
+    """Base of every profile; ``profile`` makes one."""
+
+    parts: ClassVar[tuple[Part, ...]]
+    text: ClassVar[str]
+    where: ClassVar[str]
+    document: ClassVar[str | None] = None
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The weighted sum; whole numbers stay whole, so that ties are ties."""
+        total: Any = np.zeros(len(nodes), dtype=np.int64)
+        for part in self.parts:
+            scores = part.scores(snapshot, container, nodes)
+            weight = int(part.weight) if part.weight == int(part.weight) else part.weight
+            total = total + weight * scores
+        found: Scores = total
+        return found
+
+    def skips(self, snapshot: Snapshot, container: Container) -> bool:
+        """True where no part has anything to say."""
+        return all(part.policy.skips(snapshot, container) for part in self.parts)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """Each policy's scores before its weight; a policy named twice has a number."""
+        found: dict[str, FloatArray] = {}
+        for part in self.parts:
+            name = f"{part.policy.name()}{_ENDINGS[part.how]}"
+            at = 1 + sum(1 for known in found if known.startswith(name))
+            scores = part.scores(snapshot, container, nodes)
+            found[name if at == 1 else f"{name} ({at})"] = scores.astype(np.float64)
+        return found
+
+    def metric_samples(self) -> int:
+        """As many as any of them looks back on."""
+        return max((part.policy.metric_samples() for part in self.parts), default=1)
+
+    def spelled(self) -> Mapping[str, str]:
+        """Weight and parameters of each, under its number and name."""
+        own = dict(super().spelled())
+        for at, part in enumerate(self.parts, 1):
+            key = f"{at}.{part.policy.name()}"
+            own[f"{key}.weight"] = _number(part.weight)
+            own |= {f"{key}.{name}": value for name, value in part.policy.spelled().items()}
+        return own
+
+    def spelled_out(self) -> str:
+        """All of it in one text."""
+        return "+".join(
+            f"{_number(part.weight)}*{part.policy.name()}[{part.policy.spelled_out()}]"
+            for part in self.parts
+        )
+
+    def written_in(self) -> tuple[str, ...]:
+        """The files of all of them, and that of the configuration."""
+        files = [f for part in self.parts for f in part.policy.written_in()]
+        return tuple(dict.fromkeys([*files, *([self.document] if self.document else [])]))
+
+    @classmethod
+    def name(cls) -> str:
+        """The names with their weights."""
+        return re.sub(r"\[[^\]]*\]", "", cls.text)
+
+    def address(self) -> str:
+        """As ``parse_policy`` reads it in any process."""
+        return self.where
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def weighted(parts: Sequence[Part]) -> PlacementPolicy:
+    """The profile of these parts; ties are broken as the first of them does."""
+    made: dict[str, Any] = {
+        "text": "+".join(map(str, parts)),
+        "where": "+".join(part.address for part in parts),
+    }
+    return profile(tuple(parts), parts[0].policy.tie, tuple(made.items()))
+
+
+@functools.cache
+def profile(
+    parts: tuple[Part, ...], tie: Tie, attributes: tuple[tuple[str, Any], ...]
+) -> PlacementPolicy:
+    """A profile of parts.
+
+    Parameters
+    ----------
+    attributes : pairs
+        Class attributes: ``text`` and ``where`` at least.
+
+    Raises
+    ------
+    TracekitError
+        For a part that cannot be weighed.
+    """
+    for part in parts:
+        _check(part.policy)
+    kind: Any = type("Profile", (Profile,), {**_attributes(parts, tie), **dict(attributes)})
+    # the dataclass of it has the base's parameters alone; the parts are its class's
+    made: PlacementPolicy = dataclass(frozen=True, kw_only=True)(kind)()
+    return made
+
+
+def _check(policy: PlacementPolicy) -> None:
+    """Raise TracekitError for what gives no scores."""
+    if policy.batched or not policy.filtered or isinstance(policy, Profile):
+        why = (
+            "decides batch by batch"
+            if policy.batched
+            else "is a whole scheduler"
+            if isinstance(policy, Profile)
+            else "is what production did"
+        )
+        raise TracekitError(
+            f"policy {policy} {why}: it has no score that could be weighed",
+            hint=EXAMPLE,
+        )
+
+
+def _used_by(each: Sequence[UsedBy]) -> UsedBy:
+    """Who runs several together: nobody where one is a yardstick, a scheduler where all are its."""
+    if "yardstick" in each:
+        return "yardstick"
+    return "scheduler" if all(one == "scheduler" for one in each) else "paper"
+
+
+def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
+    """The attributes of the class; a step that no part has is left to the base.
+
+    Engines look at the class to see which steps a policy has of its own.
+    """
+    policies = [part.policy for part in parts]
+    files = [one.file for one in policies if one.file]
+    found: dict[str, Any] = {
+        "__doc__": "Several policies, each with a weight.",
+        "__annotations__": {"tie": PlacementPolicy.__annotations__["tie"]},
+        "__module__": PlacementPolicy.__module__,
+        "tie": tie,
+        "parts": parts,
+        "reads": frozenset().union(*(one.reads for one in policies)),
+        "wants": tuple(dict.fromkeys(name for one in policies for name in one.wants)),
+        "source": "; ".join(dict.fromkeys(one.source for one in policies)),
+        "joint": any(part.together for part in parts),
+        "used_by": _used_by([one.used_by for one in policies]),
+        "cell": policies[0].cell if policies else "first",
+        "file": files[0] if files else None,
+        "limit_s": max((one.limit_s for one in policies if one.file), default=10.0),
+    }
+    if any(one.filters() for one in policies):
+        found["admits"] = functools.partialmethod(_admits_all)
+    windowed = [one for one in policies if _has_own(one, "candidates")]
+    if windowed:
+        found["candidates"] = _delegated(windowed[0], "candidates")
+    timed = [one for one in policies if _has_own(one, "metric_time_ms")]
+    if timed:
+        found["metric_time_ms"] = _earliest(timed)
+    return found
+
+
+def _has_own(policy: PlacementPolicy, step: str) -> bool:
+    return getattr(type(policy), step) is not getattr(PlacementPolicy, step)
+
+
+def _admits_all(
+    self: Profile, snapshot: Snapshot, container: Container, nodes: IntArray
+) -> BoolArray:
+    """The nodes that every part lets pass."""
+    found = np.ones(len(nodes), dtype=np.bool_)
+    for part in self.parts:
+        found &= part.policy.admits(snapshot, container, nodes)
+    return found
+
+
+def _delegated(policy: PlacementPolicy, step: str) -> Any:
+    """A method that asks another policy's."""
+    asked = getattr(policy, step)
+
+    def method(self: Profile, *given: Any) -> Any:  # noqa: ARG001 - it stands for a method
+        return asked(*given)
+
+    return method
+
+
+def _earliest(policies: Sequence[PlacementPolicy]) -> Any:
+    """All of them are shown what the one has that learns latest."""
+
+    def metric_time_ms(self: Profile, now_ms: int) -> int:  # noqa: ARG001 - same
+        return min(one.metric_time_ms(now_ms) for one in policies)
+
+    return metric_time_ms
+
+
+def _number(value: float) -> str:
+    """A weight as one writes it; it reads back as the same number."""
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))

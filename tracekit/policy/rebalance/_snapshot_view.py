@@ -1,0 +1,174 @@
+"""A turn of the descheduler as its plugins for node utilization see it."""
+
+import functools
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.resources import BASE, CPU, PODS
+from tracekit.policy.rebalance._eviction import Acceptance, Candidates, View
+from tracekit.policy.rebalance._turn import Cycle, Turn
+from tracekit.policy.view.pods import BEST_EFFORT, BURSTABLE, GUARANTEED
+from tracekit.policy.view.snapshot import Snapshot
+
+
+def measured_amounts(snapshot: Snapshot) -> IntArray:
+    """Amounts each running container uses, shape (placed, resources).
+
+    cpu and memory as measured at the newest sample; where a container was not measured, its part of
+    what its node uses, by requests. Other resources, pods among them, as requested.
+    """
+    placed = snapshot.placed
+    amounts = placed.request.copy()
+    for column in range(len(BASE)):
+        use = _share_of_node(snapshot, column)
+        if placed.usage is not None:
+            own = placed.usage[:, column]
+            use = np.where(np.isnan(own), use, own)
+        amounts[:, column] = np.rint(use)
+    return amounts
+
+
+def _share_of_node(snapshot: Snapshot, column: int) -> FloatArray:
+    placed = snapshot.placed
+    requested = snapshot.requested[:, column].astype(np.float64)
+    used = np.nan_to_num(snapshot.usage.latest(column), nan=0.0) * snapshot.capacity[:, column]
+    per_unit = np.divide(used, requested, out=np.zeros(len(used)), where=requested > 0)
+    return np.asarray(placed.request[:, column] * per_unit[placed.node])
+
+
+# Whose turn it is to be evicted: priority, quality of service, size. Source:
+# SortPodsBasedOnPriorityLowToHigh of sigs.k8s.io/descheduler @7d2b28bf; the quality of service of
+# kubernetes v1.34. Upstream leaves equals in no order; here the smallest goes first.
+
+
+def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> IntArray:
+    """Class of each container, shape (containers,), from cpu and memory.
+
+    Parameters
+    ----------
+    requests, limits : array, shape (containers, 2)
+        0 stands for none. Guaranteed: both limits stated and equal to the requests; best effort:
+        nothing stated at all.
+    """
+    asked, most = np.asarray(requests), np.asarray(limits)
+    nothing = (asked <= 0).all(axis=1) & (most <= 0).all(axis=1)
+    exact = (most > 0).all(axis=1) & (asked == most).all(axis=1)
+    return np.where(nothing, BEST_EFFORT, np.where(exact, GUARANTEED, BURSTABLE)).astype(np.int64)
+
+
+def turns(
+    *, priority: ArrayLike, quality: ArrayLike, size: ArrayLike, kept: ArrayLike = False
+) -> IntArray:
+    """Rank of each container's eviction, 0 first, shape (containers,).
+
+    Lowest priority first (-inf for none stated), then quality of service, then who does not prefer
+    to stay, then the smallest request, then the order given.
+    """
+    last = np.broadcast_to(np.asarray(kept), np.shape(size))
+    order = np.lexsort((np.asarray(size), last, np.asarray(quality), np.asarray(priority)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+UsageSource = Literal["requests", "metrics_server", "prometheus"]
+
+#: What the descheduler calls a node's value of a Prometheus query, in percent.
+METRIC = "MetricResource"
+
+
+def view_of(turn: Turn, thresholds: Iterable[str], *, source: UsageSource) -> View:
+    """The view of a turn: listed nodes; resources with a threshold, and cpu, memory and pods.
+
+    A resource that the cluster does not have is left out, pods among them: then their number is
+    not limited.
+    """
+    cycle = turn.cycle
+    snapshot, placed = cycle.snapshot, cycle.snapshot.placed
+    base = [*BASE, PODS]
+    wanted = [METRIC] if source == "prometheus" else [*dict.fromkeys([*thresholds, *base])]
+    names = tuple(n for n in wanted if n == METRIC or snapshot.column(n) is not None)
+    used, amounts = _amounts(cycle, names, source)
+    listed = np.flatnonzero(cycle.listed)
+    place = np.full(len(cycle.listed), -1, dtype=np.int64)
+    place[listed] = np.arange(len(listed))
+    return View(
+        resources=names,
+        used=used[listed],
+        capacity=_capacity(snapshot, names)[listed],
+        schedulable=~cycle.pods.closed[listed],
+        containers=Candidates(
+            node=place[placed.node],
+            used=amounts,
+            counted=np.ones(len(placed.node), dtype=np.bool_),
+            removable=turn.may,
+            turn=turns_of(turn),
+            accepted=_acceptance(turn, listed),
+            evict=turn.evict,
+        ),
+    )
+
+
+def _capacity(snapshot: Snapshot, names: tuple[str, ...]) -> FloatArray:
+    hundred = np.full(len(snapshot.allocatable), 100.0)
+    columns = [snapshot.column(name) for name in names]
+    return np.stack(
+        [hundred if at is None else snapshot.allocatable[:, at].astype(float) for at in columns],
+        axis=1,
+    )
+
+
+def _amounts(
+    cycle: Cycle, names: tuple[str, ...], source: UsageSource
+) -> tuple[FloatArray, IntArray | None]:
+    """The use of nodes, shape (nodes, resources), and of each container."""
+    snapshot = cycle.snapshot
+    if source == "prometheus":
+        share = np.nan_to_num(snapshot.usage.latest(snapshot.resources.index(CPU)), nan=0.0)
+        return np.trunc(100.0 * np.clip(share, 0.0, 1.0))[:, None], None
+    columns = [snapshot.resources.index(name) for name in names]
+    requested = cycle.requested[:, columns].astype(np.float64)
+    asked = snapshot.placed.request[:, columns]
+    if source == "requests":
+        return requested, asked
+    measured = requested
+    for at, column in enumerate(columns):
+        if snapshot.resources[column] in BASE:
+            fraction = np.nan_to_num(snapshot.usage.latest(column), nan=0.0)
+            measured[:, at] = np.rint(fraction * snapshot.capacity[:, column])
+    return measured, measured_amounts(snapshot)[:, columns]
+
+
+def turns_of(turn: Turn) -> IntArray:
+    """Rank of each pod's eviction, shape (placed,)."""
+    cycle, base = turn.cycle, slice(len(BASE))
+    placed = cycle.snapshot.placed
+    stated = cycle.each(lambda pod: pod.quality, np.int64)
+    counted = quality_of_service(placed.request[:, base], placed.limit[:, base])
+    return turns(
+        priority=cycle.each(lambda pod: pod.priority, np.float64),
+        quality=np.where(stated < 0, counted, stated),
+        size=placed.request[:, base].sum(axis=1),
+        kept=cycle.each(lambda pod: "keep" in pod.marks),
+    )
+
+
+def _acceptance(turn: Turn, listed: IntArray) -> Acceptance:
+    """Whether a pod tolerates every taint of a destination, and the evictor finds it a node."""
+    pods, text = turn.cycle.pods, turn.cycle.text
+    taints = pods.taint_count()
+
+    @functools.cache
+    def goes(at: int) -> BoolArray:
+        # upstream asks for as many tolerations as there are taints before it looks at them
+        enough = len(pods.texts[at].bears) >= taints
+        return np.asarray(enough & pods.tolerates(at, lambda _: True))
+
+    def accepted(index: int, destinations: IntArray) -> bool:
+        return bool(goes(int(text[index]))[listed[destinations]].any()) and turn.movable(index)
+
+    return accepted

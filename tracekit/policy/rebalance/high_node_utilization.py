@@ -1,0 +1,82 @@
+"""High node utilization: empty nodes under a threshold, so that fewer nodes are used."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.parameters import About
+from tracekit.policy.placement import Reads
+from tracekit.policy.rebalance import _thresholds
+from tracekit.policy.rebalance._eviction import (
+    NodeFit,
+    NodeLimit,
+    Plan,
+    View,
+    evictions,
+    target_amounts,
+)
+from tracekit.policy.rebalance._snapshot_view import view_of
+from tracekit.policy.rebalance._thresholds import UNDERUSED, FewNodes, Underused
+from tracekit.policy.rebalance._turn import Plugin, Turn
+
+_FULL = 100.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HighNodeUtilization(Plugin):
+    """Drain underused nodes while the others have room; goes with a placement policy that packs.
+
+    The descheduler has no thresholds of its own; the defaults are the example of its manual.
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "placed"})
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf nodeutilization/highnodeutilization.go (HighNodeUtilization)"
+    )
+
+    thresholds: Underused = UNDERUSED
+    number_of_nodes: FewNodes = 0
+    only_thresholding_resources: Annotated[
+        bool, About("Evict only containers that request a resource with a threshold.")
+    ] = False
+    evictor_limit_node: NodeLimit = None
+    node_fit: NodeFit = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _thresholds.check("thresholds", self.thresholds)
+
+    def run(self, turn: Turn) -> None:
+        """Evict from the nodes used least first."""
+        names, snapshot = _thresholds.named(self.thresholds), turn.cycle.snapshot
+        columns = [snapshot.column(name) for name in names]
+        asked = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
+        requests_one = np.any(asked, axis=0) if asked else np.zeros(len(turn.node), bool)
+        self.evict_from(view_of(turn, names, source="requests"), requests_one)
+
+    def evict_from(self, view: View, requests_one: BoolArray) -> IntArray:
+        """Containers of the view to evict, in the order of their eviction.
+
+        Parameters
+        ----------
+        requests_one : bool, shape (containers,)
+            Whether each requests a resource with a threshold.
+        """
+        low = _thresholds.row(_thresholds.named(self.thresholds), view.resources)
+        under = _thresholds.below(_thresholds.percent_of(view.used, view.capacity), low)
+        takers = np.flatnonzero(~under & view.schedulable)
+        if int(under.sum()) <= self.number_of_nodes or under.all() or not len(takers):
+            return np.empty(0, dtype=np.int64)
+        order = _thresholds.by_usage(view.used, ascending=True)
+        full = np.where(np.isnan(low), np.nan, _FULL)
+        plan = Plan(
+            sources=order[under[order]],
+            destinations=takers,
+            target=target_amounts(view.capacity, full),
+            to_target=False,
+            node_limit=None,
+            eligible=requests_one | (not self.only_thresholding_resources),
+        )
+        return evictions(view, plan)

@@ -1,0 +1,54 @@
+"""Pod life time: evict what has run for longer than it may."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from tracekit.base.parameters import About
+from tracekit.base.units import MS_PER_S
+from tracekit.policy.placement import Reads
+from tracekit.policy.rebalance._eviction import NodeFit
+from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
+from tracekit.policy.rebalance._words import Words, owned_by, states_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodLifeTime(Plugin):
+    """Evict containers that were asked for longer ago than a limit, the oldest first.
+
+    Who ran at the start is as old as recorded.
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
+    source: ClassVar[str] = "descheduler @7d2b28bf podlifetime (PodLifeTime)"
+
+    longest_ms: Annotated[
+        int | None, About("How long ago a container may be asked for; none: ever.", minimum=0)
+    ] = 86_400_000
+    states: Annotated[
+        Words, About("Phases, or reasons why containers wait or ended; none: any.")
+    ] = ()
+    init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
+    ephemeral_containers: Annotated[bool, About("Whether ephemeral ones do.")] = False
+    owner_kinds: Annotated[Words, About("Kinds of owners; none: any.")] = ()
+    not_owner_kinds: Annotated[Words, About("Kinds of owners whose containers stay.")] = ()
+    node_fit: NodeFit = False
+
+    def chosen(self, turn: Turn) -> list[int]:
+        """The oldest first."""
+        cycle, old = turn.cycle, turn.may
+        parts = ["containers", *(["init"] if self.init_containers else [])]
+        parts += ["ephemeral"] if self.ephemeral_containers else []
+        if self.longest_ms is not None:
+            # upstream compares whole seconds
+            seconds = cycle.age_ms() // MS_PER_S
+            old = old & (seconds > self.longest_ms // MS_PER_S)
+        if self.states:
+            wanted = {word for (word,) in self.states}
+            old = old & cycle.each(lambda pod: bool(wanted & states_of(pod, parts)))
+        if self.owner_kinds:
+            old = old & cycle.each(lambda pod: owned_by(pod, self.owner_kinds))
+        if self.not_owner_kinds:
+            old = old & ~cycle.each(lambda pod: owned_by(pod, self.not_owner_kinds))
+        return by_rank(cycle.created_ms, np.flatnonzero(old))

@@ -1,0 +1,45 @@
+"""Too many restarts: evict what keeps failing where it is."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from tracekit.base.parameters import About
+from tracekit.policy.placement import Reads
+from tracekit.policy.rebalance._eviction import NodeFit
+from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._words import Words, states_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovePodsHavingTooManyRestarts(Plugin):
+    """Evict pods whose containers restarted often, node by node, the most often first.
+
+    Restarts are those of the list that was taken in, and stay with a pod until it is evicted.
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf removepodshavingtoomanyrestarts (RemovePodsHavingTooManyRestarts)"
+    )
+
+    restarts: Annotated[int, About("So many restarts are too many.", minimum=1)] = 100
+    init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
+    states: Annotated[Words, About("Running, or why a container waits; none: any.")] = ()
+    node_fit: NodeFit = False
+
+    def chosen(self, turn: Turn) -> list[int]:
+        """Node by node, the most restarts first; who was evicted has none."""
+        cycle = turn.cycle
+        parts = ["containers", *(["init"] if self.init_containers else [])]
+        wanted = {word for (word,) in self.states}
+        count = cycle.each(
+            lambda pod: sum(pod.states.get("restarts", {}).get(part, 0) for part in parts), np.int64
+        )
+        often = count >= self.restarts
+        if wanted:
+            often &= cycle.each(lambda pod: bool(wanted & states_of(pod, parts, ("waiting",))))
+        some = np.flatnonzero(turn.may & often & ~cycle.renewed)
+        found: list[int] = some[np.lexsort((-count[some], turn.node[some]))].tolist()
+        return found

@@ -1,0 +1,45 @@
+"""Node taints: evict what does not tolerate a taint of its node."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from tracekit.base.parameters import About
+from tracekit.cluster.constraints.labels import Taint
+from tracekit.policy.placement import Reads
+from tracekit.policy.rebalance._eviction import NodeFit
+from tracekit.policy.rebalance._turn import Plugin, Turn
+from tracekit.policy.rebalance._words import Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovePodsViolatingNodeTaints(Plugin):
+    """Evict pods from nodes with a taint NoSchedule that they do not tolerate, node by node."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf removepodsviolatingnodetaints (RemovePodsViolatingNodeTaints)"
+    )
+
+    soft: Annotated[bool, About("Mind taints PreferNoSchedule, too.")] = False
+    taints: Annotated[Words, About("Taints that are minded, key or key=value; none: all.")] = ()
+    not_taints: Annotated[Words, About("Taints that are not minded, likewise.")] = ()
+    node_fit: NodeFit = False
+
+    def chosen(self, turn: Turn) -> list[int]:
+        """Node by node."""
+        cycle = turn.cycle
+        texts = np.unique(cycle.text)
+        borne = np.ones((len(cycle.pods.texts), len(cycle.listed)), dtype=np.bool_)
+        for text in texts.tolist():
+            borne[text] = cycle.pods.tolerates(text, self._minds)
+        some = np.flatnonzero(turn.may & ~borne[cycle.text, turn.node])
+        found: list[int] = some[np.argsort(turn.node[some], kind="stable")].tolist()
+        return found
+
+    def _minds(self, taint: Taint) -> bool:
+        effects = ("NoSchedule", "PreferNoSchedule") if self.soft else ("NoSchedule",)
+        names = {(taint.key,), (f"{taint.key}={taint.value}",)} if taint.value else {(taint.key,)}
+        wanted = not self.taints or bool(names & set(self.taints))
+        return taint.effect in effects and wanted and not names & set(self.not_taints)

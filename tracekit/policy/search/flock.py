@@ -1,0 +1,203 @@
+"""A population: positions, their costs, and the best so far.
+
+These functions are plain ones of arrays, number by number, so that numba compiles them into each
+search (``running.py``). All arrays are written in place.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.parameters import About
+
+Anchor = Annotated[
+    Literal["origin", "centre"], About("What a mutation is proportional to the distance from.")
+]
+
+
+#: Places in ``Flock.tally``: positions evaluated so far, and whether a cost could not be told.
+EVALUATIONS, FAILED = range(2)
+
+
+class Flock(NamedTuple):
+    """Candidates that move only where it is better.
+
+    Parameters
+    ----------
+    positions : float64, shape (candidates, dimensions)
+    costs : float64, shape (candidates,)
+    best : float64, shape (dimensions,)
+    best_cost : float64, shape (1,)
+    tally : int64, shape (2,)
+        By ``EVALUATIONS, FAILED``.
+    everybody : int64, shape (candidates,)
+        0, 1 and so on.
+    proposed : float64, shape (candidates, dimensions)
+        Where a search writes the positions that it proposes, from the first row on.
+    proposed_costs : float64, shape (candidates,)
+    box : float64, shape (2, dimensions)
+        The lower and the upper bounds.
+    more : float64, shape (arrays, candidates, dimensions)
+        What a search keeps besides, and room for its random numbers; 0 at first.
+    cost : function(proposed, count, given, costs) -> int
+        Costs of the first rows that are proposed, written to ``costs``; not 0 where it fails. No
+        error can pass through it.
+    given : tuple
+        What that function is given.
+    """
+
+    positions: FloatArray
+    costs: FloatArray
+    best: FloatArray
+    best_cost: FloatArray
+    tally: IntArray
+    everybody: IntArray
+    proposed: FloatArray
+    proposed_costs: FloatArray
+    box: FloatArray
+    more: FloatArray
+    cost: Any
+    given: Any
+
+
+class Tools(NamedTuple):
+    """What searches share, as functions that compiled code calls by their address.
+
+    They are the functions of this file by these names; compiled into each search they would take
+    longer to compile than the searches.
+    """
+
+    propose: Callable[[Flock, IntArray], None]
+    mutate: Callable[[FloatArray, FloatArray, int, bool, Any, FloatArray], None]
+    arrange: Callable[[Flock, IntArray], None]
+    shuffle: Callable[[IntArray, Any], None]
+
+
+def propose(flock: Flock, rows: IntArray) -> None:
+    """Move those candidates whose proposed position is better than their own.
+
+    Positions are brought into the box first. Multiplying by heavy-tailed draws overflows now and
+    then; infinities are clipped as any other number, and 0 times infinity, which is none, goes to
+    the lower bound. Once a cost has failed none is asked for any more.
+
+    Parameters
+    ----------
+    rows : int64, shape (proposed,)
+        Whose the proposed positions are, from the first on.
+    """
+    count, proposed, proposed_costs = len(rows), flock.proposed, flock.proposed_costs
+    positions, costs, tally = flock.positions, flock.costs, flock.tally
+    if not count or tally[FAILED]:
+        return
+    _clip(proposed, count, flock.box)
+    tally[EVALUATIONS] += count
+    tally[FAILED] = flock.cost(proposed, count, flock.given, proposed_costs)
+    if tally[FAILED]:
+        _note_failed(flock, count)
+        return
+    for row in range(count):
+        own = rows[row]
+        if proposed_costs[row] < costs[own]:
+            costs[own] = proposed_costs[row]
+            put_row(proposed, row, positions, own)
+            if costs[own] < flock.best_cost[0]:
+                flock.best_cost[0] = costs[own]
+                for at in range(proposed.shape[1]):
+                    flock.best[at] = proposed[row, at]
+
+
+def _clip(proposed: FloatArray, count: int, box: FloatArray) -> None:
+    """Bring the first rows into the box; what is no number, to the lower bound."""
+    for row in range(count):
+        for at in range(proposed.shape[1]):
+            value = proposed[row, at]
+            if not value >= box[0, at]:
+                proposed[row, at] = box[0, at]
+            elif value > box[1, at]:
+                proposed[row, at] = box[1, at]
+
+
+def _note_failed(flock: Flock, count: int) -> None:
+    """The best of a search that failed is the first position whose cost is no number."""
+    for row in range(count):
+        if math.isnan(flock.proposed_costs[row]):
+            for at in range(flock.proposed.shape[1]):
+                flock.best[at] = flock.proposed[row, at]
+            return
+
+
+def arrange(flock: Flock, order: IntArray) -> None:
+    """Put the candidates in another order; writes over what is proposed."""
+    positions, costs, before = flock.positions, flock.costs, flock.proposed_costs
+    copy_rows(positions, flock.proposed)
+    for row in range(len(order)):
+        before[row] = costs[row]
+    for row in range(len(order)):
+        costs[row] = before[order[row]]
+        put_row(flock.proposed, order[row], positions, row)
+
+
+def put_row(values: FloatArray, row: int, into: FloatArray, own: int) -> None:
+    """Copy a row; number by number, which is quicker than by a slice."""
+    for at in range(values.shape[1]):
+        into[own, at] = values[row, at]
+
+
+def copy_rows(values: FloatArray, into: FloatArray) -> None:
+    """Copy all rows."""
+    for row in range(values.shape[0]):
+        put_row(values, row, into, row)
+
+
+def draw(out: FloatArray, rng: Any) -> None:
+    """Fill an array, shape (candidates, dimensions), with uniform random numbers."""
+    for row in range(out.shape[0]):
+        for at in range(out.shape[1]):
+            out[row, at] = rng.random()
+
+
+def mutate(
+    positions: FloatArray,
+    box: FloatArray,
+    degrees: int,
+    centred: bool,
+    rng: Any,
+    out: FloatArray,
+) -> None:
+    """Write ``x + (x - anchor) * t`` for all, with t drawn for each component.
+
+    Mutation by Student's t: wide steps at first, close to normal ones later. Source: Geng and Wang
+    2023, eqs 15 and 29; the same form is in their rivals' papers. The step is proportional to the
+    position, so that a component at the anchor never moves: with the anchor of the source, the
+    origin, every search that uses it favours optima that lie there.
+
+    Parameters
+    ----------
+    positions, out : float64, shape (candidates, dimensions)
+        May be the same.
+    degrees : int
+        Degrees of freedom of t: the iteration, from 1 on.
+    centred : bool
+        The anchor is the middle of the box instead.
+    """
+    anchor = 0.0
+    for row in range(positions.shape[0]):
+        for at in range(positions.shape[1]):
+            own = positions[row, at]
+            if centred:
+                anchor = (box[0, at] + box[1, at]) / 2
+            out[row, at] = own + (own - anchor) * rng.standard_t(degrees)
+
+
+# What numba has no short code for: ``running.py`` has what is compiled instead.
+
+
+def shuffle(order: IntArray, rng: Any) -> None:
+    """Write the numbers below its length to an array in any order."""
+    order[:] = rng.permutation(len(order))
+
+
+def coin(rng: Any) -> int:
+    """0 or 1."""
+    return int(rng.integers(0, 2))

@@ -1,0 +1,258 @@
+"""A whole search in compiled code: its first population, all iterations, and when it tires.
+
+Iterations and costs are called by their address, so that one compiled loop serves every search and
+no cost is compiled into any. A cost that is a Python function is called from compiled code.
+"""
+
+import ctypes
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.jit import F1, F2, I1, Direct, Pointer, compiled, with_functions
+from tracekit.base.numba_alone import WrapperAddressProtocol, next_uint32, numba, types
+from tracekit.policy.search.flock import (
+    FAILED,
+    Flock,
+    Tools,
+    arrange,
+    coin,
+    mutate,
+    propose,
+    shuffle,
+)
+from tracekit.policy.search.problem import CompiledCost, Problem
+from tracekit.policy.search.starting import first_positions
+
+#: An improvement smaller than this is none.
+NO_BETTER = 1e-9
+
+#: Moves the population once: takes the flock, what it shares with others, the search's numbers, the
+#: iteration from 1 on, and the generator of random numbers.
+Iterate = Callable[[Flock, Tools, FloatArray, int, Any], None]
+
+
+class Limits(NamedTuple):
+    """How a search begins and ends.
+
+    Parameters
+    ----------
+    iterations, patience : int
+    accuracy : float
+        As of ``Search``.
+    start : int
+        A place in ``STARTS``.
+    """
+
+    iterations: int
+    patience: int
+    accuracy: float
+    start: int
+
+
+def _run(
+    iterate: Iterate,
+    flock: Flock,
+    tools: Tools,
+    numbers: FloatArray,
+    limits: Limits,
+    rng: Any,
+    curve: FloatArray,
+) -> int:
+    """How many iterations were done; ``curve`` takes the best cost before and after each."""
+    first_positions(limits.start, flock.box, rng, flock.proposed)
+    tools.propose(flock, flock.everybody)
+    curve[0] = flock.best_cost[0]
+    for iteration in range(1, limits.iterations + 1):
+        iterate(flock, tools, numbers, iteration, rng)
+        curve[iteration] = flock.best_cost[0]
+        since = iteration - limits.patience
+        tired = limits.patience > 0 and since >= 0 and curve[since] - curve[iteration] <= NO_BETTER
+        arrived = curve[iteration] <= limits.accuracy
+        if tired or arrived or flock.tally[FAILED]:
+            return iteration
+    return limits.iterations
+
+
+# Small whole numbers as numpy makes them of 32 random bits; numba takes 8 s to compile
+# ``rng.permutation``, and one for ``rng.integers``.
+
+
+@compiled
+def _bits(rng: Any) -> int:
+    drawn: Any = np.int64(next_uint32(rng.bit_generator))  # type: ignore[no-untyped-call]
+    return drawn  # type: ignore[no-any-return]
+
+
+def _coin(rng: Any) -> int:
+    return _bits(rng) >> 31
+
+
+def _shuffle(order: IntArray, rng: Any) -> None:
+    for at in range(len(order)):
+        order[at] = at
+    for at in range(len(order) - 1, 0, -1):
+        mask = 1
+        while mask < at:
+            mask = 2 * mask + 1
+        other = at + 1
+        while other > at:
+            other = _bits(rng) & mask
+        order[at], order[other] = order[other], order[at]
+
+
+_INSTEAD = {
+    cast("FunctionType", plain): cast("FunctionType", short)
+    for plain, short in ((coin, _coin), (shuffle, _shuffle))
+}
+
+
+def _whole(function: Callable[..., Any]) -> FunctionType:
+    """A plain function with all that it calls, to be compiled."""
+    return with_functions(cast("FunctionType", function), {}, _INSTEAD)
+
+
+class _Engines(dict[tuple[Iterate, type[Any]], tuple[Direct, Pointer, Tools]]):
+    """Compiled code by the plain iteration and the type of what costs are given."""
+
+    def of(
+        self, iterate: Iterate, flock: Flock, rng: np.random.Generator
+    ) -> tuple[Direct, Pointer, Tools]:
+        """The loop, the iteration and the tools for a flock such as this one."""
+        key = (iterate, type(flock.given))
+        if key not in self:
+            self[key] = self._made(iterate, numba.typeof(flock), numba.typeof(rng))
+        return self[key]
+
+    def _made(self, iterate: Iterate, flock: Any, rng: Any) -> tuple[Direct, Pointer, Tools]:
+        tools = _tools(flock, rng)
+        kinds = (flock, numba.typeof(tools), F1, types.int64, rng)
+        return Direct(_loop()), _pointer(iterate, *kinds), tools
+
+
+_ENGINES = _Engines()
+
+
+@functools.cache
+def _loop() -> Any:
+    return compiled(_whole(_run))
+
+
+@functools.cache
+def _tools(flock: Any, rng: Any) -> Tools:
+    return Tools(
+        propose=_pointer(propose, flock, I1),
+        mutate=_pointer(mutate, F2, F2, types.int64, types.boolean, rng, F2),
+        arrange=_pointer(arrange, flock, I1),
+        shuffle=_pointer(shuffle, I1, rng),
+    )
+
+
+@functools.cache
+def _pointer(function: Callable[..., None], *kinds: Any) -> Any:
+    return Pointer(
+        _whole(_INSTEAD.get(cast("FunctionType", function), function)), types.void(*kinds)
+    )
+
+
+def run(
+    problem: Problem,
+    shape: tuple[int, int],
+    how: tuple[Iterate, FloatArray, Limits],
+    rng: np.random.Generator,
+) -> tuple[Flock, FloatArray]:
+    """The flock at the end, and the best cost at the start and after each iteration.
+
+    Parameters
+    ----------
+    shape : (arrays of ``Flock.more``, candidates)
+    how : (iteration, its numbers, limits)
+    """
+    (more, population), (iterate, numbers, limits) = shape, how
+    proposed, costs = np.empty((population, problem.dimensions)), np.empty(population)
+    asked = None if problem.compiled else _Asked(problem, proposed, costs)
+    cost = problem.compiled or CompiledCost(_ask(), _Given(asked))
+    flock = _flock(problem, more, proposed, costs, cost)
+    curve = np.empty(limits.iterations + 1)
+    loop, iteration, tools = _ENGINES.of(iterate, flock, rng)
+    done = loop(iteration, flock, tools, numbers, limits, rng, curve)
+    if flock.tally[FAILED]:
+        if asked and asked.error:
+            raise asked.error
+        # says which cost it is
+        problem.evaluate(flock.best[None])
+        raise AssertionError(f"the cost of {flock.best} is a number when it is asked for again")
+    return flock, curve[: done + 1]
+
+
+def _flock(
+    problem: Problem, more: int, proposed: FloatArray, costs: FloatArray, cost: CompiledCost
+) -> Flock:
+    box = np.stack([problem.lower, problem.upper])
+    return Flock(
+        positions=np.repeat(box[:1], len(costs), axis=0),
+        costs=np.full_like(costs, np.inf),
+        best=box[0].copy(),
+        best_cost=np.full(1, np.inf),
+        tally=np.zeros(2, dtype=np.int64),
+        everybody=np.arange(len(costs)),
+        proposed=proposed,
+        proposed_costs=costs,
+        box=box,
+        more=np.zeros((more, *proposed.shape)),
+        cost=cost.function,
+        given=cost.given,
+    )
+
+
+class _Given(NamedTuple):
+    """What a Python cost is asked by."""
+
+    asked: Any
+
+
+class _Asked(WrapperAddressProtocol):
+    """A Python cost that compiled code can call: it takes a count and fills in the first costs.
+
+    An error cannot pass through compiled code: it is kept, and the call gives 1.
+    """
+
+    made = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+    kind = types.int64(types.int64)
+
+    def __init__(self, problem: Problem, proposed: FloatArray, costs: FloatArray) -> None:
+        self.error: BaseException | None = None
+
+        def asked(count: int) -> int:
+            try:
+                costs[:count] = problem.evaluate(proposed[:count].copy())
+            except BaseException as error:  # noqa: BLE001 - an interrupt, too
+                self.error = error
+                return 1
+            return 0
+
+        self._called = self.made(asked)
+
+    def __wrapper_address__(self) -> int:
+        return int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
+
+    def signature(self) -> Any:
+        """The type of the function, as numba asks for it."""
+        return self.kind
+
+
+def _call(proposed: FloatArray, count: int, given: _Given, costs: FloatArray) -> int:  # noqa: ARG001
+    """See ``Flock.cost``."""
+    failed: int = given.asked(count)
+    return failed
+
+
+@functools.cache
+def _ask() -> Pointer:
+    kinds: Any = types
+    given = kinds.NamedUniTuple(types.FunctionType(_Asked.kind), 1, _Given)
+    return Pointer(_call, types.int64(F2, types.int64, given, F1))

@@ -1,0 +1,182 @@
+"""Room on nodes: the amount of each resource for requests, and which containers still fit.
+
+What is free on a node is of use to a container only where all that it asks for is free there. How
+much that is lost to shows over the shapes of the workload's own containers, after the fragmentation
+of Weng et al., "Beware of Fragmentation", USENIX ATC 2023: for a node and a resource, the share of
+those containers that ask for it, and would fit on the node if it were empty, that do not fit now.
+"""
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.cluster.resources import UNLIMITED, short_names
+from tracekit.cluster.workload import Workload
+
+#: Of more shapes than this so many containers stand for all.
+MOST_SHAPES = 256
+#: Pairs of a node and a shape that are looked at at once.
+_AT_ONCE = 2**20
+
+
+class Room:
+    """Room on the nodes of a workload; what it has found out of a node is kept while that is so.
+
+    Attributes
+    ----------
+    columns : tuple of int
+    names : tuple of str
+        As ``measured_columns`` and ``measured_names`` give them.
+    capacity : float64, shape (measured, nodes)
+        What requests may take; 0 where a node does not have the resource, or has no limit.
+    there : bool, shape (measured, nodes)
+        Where it is above 0.
+    """
+
+    def __init__(self, load: Workload) -> None:
+        self.columns = measured_columns(load)
+        self.names = measured_names(load)
+        limited = np.where(load.allocatable < UNLIMITED, load.allocatable, 0)
+        self.capacity = limited.T[list(self.columns)].astype(np.float64)
+        self.there = self.capacity > 0
+        self._whole = load.allocatable
+        shapes, count = typical_shapes(_placed_by_policies(load))
+        self._shapes = shapes
+        # who asks for a resource, by shape: what is free of it is of use to nobody else
+        self._asking = (shapes[:, list(self.columns)] > 0) * count[:, None].astype(np.float64)
+        self._fit_empty, self._any_empty = self._fitting(load.allocatable)
+        # node beside node, as the engine keeps what is requested
+        self._seen = np.full(load.allocatable.T.shape, -1, dtype=np.int64)
+        self._closed = np.zeros((len(self.columns), load.nodes))
+        self._full = np.zeros(load.nodes, dtype=np.bool_)
+
+    def nodes_with(self, column: int) -> IntArray:
+        """Positions of the nodes that have a measured resource."""
+        return np.flatnonzero(self.capacity[self.columns.index(column)])
+
+    def capacity_of(self, column: int) -> FloatArray:
+        """Capacity of the nodes that have it, in their order."""
+        return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
+
+    def closed(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
+        """How far nodes are closed to the workload's containers.
+
+        Parameters
+        ----------
+        requested : int64, shape (nodes, resources)
+
+        Returns
+        -------
+        float64, shape (measured, nodes)
+            The share of typical containers that no longer fit, of those that ask for the resource
+            and would fit on the empty node; 0 where there are none.
+        bool, shape (nodes,)
+            Nodes that no typical container fits on any more, though one would if it were empty.
+        """
+        self._look(requested)
+        return self._closed.copy(), self._full.copy()
+
+    def closed_over(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
+        """As ``closed``, of many stretches at once.
+
+        Parameters
+        ----------
+        requested : int64, shape (stretches, nodes, resources), at least one
+
+        Returns
+        -------
+        float64, shape (stretches, measured, nodes), and bool, shape (stretches, nodes)
+        """
+        if len(requested) == 1:
+            closed, full = self.closed(requested[0])
+            return closed[None], full[None]
+        nodes = requested.shape[1]
+        before = np.concatenate([self._seen.T[None], requested[:-1]])
+        at, node = np.nonzero((requested != before).any(axis=-1))
+        closed, full = self._closed_of(node, requested[at, node])
+        # which look at a node is the latest: of those before these stretches, or of these
+        latest = np.zeros(requested.shape[:2], dtype=np.int64)
+        latest[0] = np.arange(nodes)
+        latest[at, node] = nodes + np.arange(len(at))
+        latest = np.maximum.accumulate(latest, axis=0)
+        every = np.concatenate([self._closed, closed], axis=1)[:, latest].transpose(1, 0, 2)
+        every_full = np.concatenate([self._full, full])[latest]
+        self._seen = requested[-1].T.copy()
+        self._closed, self._full = every[-1].copy(), every_full[-1].copy()
+        return np.ascontiguousarray(every), every_full
+
+    def _look(self, requested: IntArray) -> None:
+        """Look again at the nodes that hold other than the last time."""
+        differs = requested[:, 0] != self._seen[0]
+        for asked, seen in zip(requested.T[1:], self._seen[1:], strict=True):
+            differs |= asked != seen
+        changed = np.flatnonzero(differs)
+        if not len(changed):
+            return
+        held = requested[changed]
+        self._seen[:, changed] = held.T
+        self._closed[:, changed], self._full[changed] = self._closed_of(changed, held)
+
+    def _closed_of(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, BoolArray]:
+        """As ``closed``, for some nodes with these amounts, shape (some, resources)."""
+        fit, some = self._fitting(self._whole[nodes] - held)
+        before = self._fit_empty[nodes]
+        share = np.divide(fit, before, out=np.ones_like(fit), where=before > 0)
+        return 1.0 - share.T, self._any_empty[nodes] & ~some
+
+    def _fitting(self, free: IntArray) -> tuple[FloatArray, BoolArray]:
+        """How many typical containers fit that ask for each resource, and whether any does."""
+        counts = np.zeros((len(free), len(self.columns)))
+        some = np.zeros(len(free), dtype=np.bool_)
+        each = max(_AT_ONCE // max(len(self._shapes), 1), 1)
+        for start in range(0, len(free), each):
+            part = slice(start, start + each)
+            fits = np.ones((len(free[part]), len(self._shapes)), dtype=np.bool_)
+            for room, asked in zip(free[part].T, self._shapes.T, strict=True):
+                fits &= (room[:, None] >= asked) | (asked == 0)
+            counts[part] = fits @ self._asking
+            some[part] = fits.any(axis=1)
+        return counts, some
+
+
+def measured_columns(load: Workload) -> tuple[int, ...]:
+    """The columns of cpu, memory, and every further resource that is limited and asked for.
+
+    Or whose use is recorded, though nobody asks for it.
+    """
+    limited = ((load.capacity > 0) & (load.capacity < UNLIMITED)).any(axis=0)
+    wanted = np.array((load.request > 0).any(axis=0))
+    wanted[list(load.further_used)] = True
+    asked = limited & wanted
+    return (0, 1, *(at for at in np.flatnonzero(asked).tolist() if at > 1))
+
+
+def measured_names(load: Workload) -> tuple[str, ...]:
+    """The names of resources in measures: ``cpu``, ``memory``, ``network``."""
+    return tuple(short_names([load.resources[at] for at in measured_columns(load)]))
+
+
+def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
+    """The shapes of containers and how many have each; of very many shapes evenly spaced ones.
+
+    Then containers are put in order of size, their mean share of the largest request by resource,
+    and ``MOST_SHAPES`` are taken at even distances, the smallest and the largest among them.
+
+    Returns
+    -------
+    int64, shape (shapes, resources), and int64, shape (shapes,)
+    """
+    shapes, count = np.unique(request, axis=0, return_counts=True)
+    if len(shapes) <= MOST_SHAPES:
+        return shapes, count
+    size = (shapes / np.maximum(shapes.max(axis=0), 1)).mean(axis=1)
+    order = np.argsort(size, kind="stable")
+    last = np.cumsum(count[order])
+    at = np.round(np.linspace(0, last[-1] - 1, MOST_SHAPES)).astype(np.int64)
+    return np.unique(
+        shapes[order[np.searchsorted(last, at, side="right")]], axis=0, return_counts=True
+    )
+
+
+def _placed_by_policies(load: Workload) -> IntArray:
+    """Requests of the containers that belong to no node."""
+    return load.request if load.daemon is None else load.request[~load.daemon]

@@ -1,0 +1,292 @@
+"""The cluster at some sampling steps: what a measure may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.units import EXACT_TO
+from tracekit.cluster.workload import Workload
+from tracekit.policy.view.further import further_on, having
+from tracekit.policy.view.room import Room
+
+Positions = NDArray[np.integer[Any]]
+
+#: The columns of resources whose use every workload knows; of others see ``view.further``.
+USED = (0, 1)
+
+
+class Stretch(NamedTuple):
+    """Steps between which no container moved.
+
+    Parameters
+    ----------
+    steps : int
+    containers, nodes : integers, shape (running,)
+        Positions of the containers that ran, and of the node of each.
+    first : int
+        Which step of the workload the first of them is.
+    """
+
+    steps: int
+    containers: Positions
+    nodes: Positions
+    first: int
+
+
+def addable(request: IntArray) -> FloatArray | IntArray:
+    """Requests as ``requested_on`` adds them up: floats, where their sums are whole floats too."""
+    exact = np.abs(request).astype(np.float64).sum(axis=0).max(initial=0.0) < EXACT_TO
+    return request.astype(np.float64) if exact else request
+
+
+def requested_on(
+    request: FloatArray | IntArray, containers: Positions, node: Positions, nodes: int
+) -> IntArray:
+    """Requests of some containers added up on their nodes, int64, shape (nodes, resources).
+
+    Parameters
+    ----------
+    request : shape (containers, resources)
+        As ``addable`` gives it.
+    """
+    wide = request.shape[1]
+    if request.dtype.kind == "f":
+        where = (node[:, None] * wide + np.arange(wide)).ravel()
+        summed = np.bincount(where, request[containers].ravel(), nodes * wide)
+        return summed.astype(np.int64).reshape(nodes, wide)
+    counted = np.zeros((nodes, wide), dtype=np.int64)
+    np.add.at(counted, node, request[containers])
+    return counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """The content of nodes between moves: a row for each stretch, however long it is.
+
+    Parameters
+    ----------
+    room : Room
+        Of one workload for all of its samples: it remembers.
+    counted : int64, shape (stretches, nodes, resources), optional
+        What is requested, where somebody has added it up.
+    """
+
+    load: Workload
+    stretches: Sequence[Stretch]
+    room: Room
+    counted: IntArray | None = None
+
+    @cached_property
+    def requested(self) -> IntArray:
+        """Requests of the containers that run, shape (stretches, nodes, resources)."""
+        if self.counted is not None:
+            return self.counted
+        request = addable(self.load.request)
+        return np.stack(
+            [
+                requested_on(request, one.containers, one.nodes, self.load.nodes)
+                for one in self.stretches
+            ]
+        )
+
+    @cached_property
+    def taken(self) -> FloatArray:
+        """Requests on nodes that have the resource, shape (stretches, measured, nodes)."""
+        columns = self.requested.transpose(0, 2, 1)[:, list(self.room.columns)]
+        return columns.astype(np.float64, order="C") * self.room.there
+
+    @cached_property
+    def free(self) -> FloatArray:
+        """The amount beyond requests, shape (stretches, measured, nodes)."""
+        return np.maximum(self.room.capacity - self.taken, 0.0)
+
+    @cached_property
+    def _closed(self) -> tuple[FloatArray, BoolArray]:
+        return self.room.closed_over(self.requested)
+
+    @cached_property
+    def closed(self) -> FloatArray:
+        """Share of typical containers that a node no longer takes; as ``Room.closed`` says.
+
+        Shape (stretches, measured, nodes).
+        """
+        return self._closed[0]
+
+    @cached_property
+    def full(self) -> BoolArray:
+        """Nodes that could hold containers, and now take none, shape (stretches, nodes)."""
+        return self._closed[1]
+
+    @cached_property
+    def containers(self) -> IntArray:
+        """Containers that run, shape (stretches, nodes)."""
+        count = [np.bincount(one.nodes, minlength=self.load.nodes) for one in self.stretches]
+        return np.stack(count)
+
+    @cached_property
+    def containers_but_daemons(self) -> IntArray:
+        """Containers that run and belong to no node, shape (stretches, nodes)."""
+        daemon = self.load.daemon
+        if daemon is None:
+            return self.containers
+        count = [
+            np.bincount(one.nodes[~daemon[one.containers]], minlength=self.load.nodes)
+            for one in self.stretches
+        ]
+        return np.stack(count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """The cluster at some sampling steps: what a measure may look at.
+
+    Of cpu and memory use is known. Of every further resource ``further`` gives another view, of
+    the nodes that have it; what counts as used there says ``tracekit.policy.view.further``.
+
+    Parameters
+    ----------
+    stretches : sequence of Stretch
+        Who ran where; their steps add up to those sampled.
+    fractions : float64, shape (steps, nodes, resources)
+        Use over capacity; background counts too. Of the load's cpu and memory: two resources.
+    add_up : function() -> float64, shape (steps, nodes, resources)
+        The use itself, in millicores and bytes.
+    known : Held, optional
+        What nodes held in these stretches, where somebody has it already.
+    beside : float64, shape (resources, steps, nodes), optional
+        ``fractions`` as ``by_resource`` has them, where somebody has it already.
+    column : int, optional
+        The resource of a further view; None in one of cpu and memory.
+    """
+
+    load: Workload
+    stretches: Sequence[Stretch]
+    fractions: FloatArray
+    add_up: Callable[[], FloatArray]
+    known: Held | None = None
+    beside: FloatArray | None = None
+    column: int | None = None
+
+    @cached_property
+    def used(self) -> FloatArray:
+        """Millicores and bytes, shape (steps, nodes, resources)."""
+        return self.add_up()
+
+    @cached_property
+    def capacity(self) -> FloatArray:
+        """Millicores and bytes, shape (nodes, resources)."""
+        if self.column is None:
+            return self.load.capacity[:, list(USED)].astype(np.float64)
+        if self.of_every_step:
+            return self._whole(self.column)
+        return self.held.room.capacity_of(self.column)[:, None]
+
+    @cached_property
+    def by_resource(self) -> FloatArray:
+        """``fractions`` with the nodes side by side, shape (resources, steps, nodes).
+
+        Sums along its last axis are the same to the last bit however many steps there are.
+        """
+        if self.beside is not None:
+            return self.beside
+        return np.ascontiguousarray(self.fractions.transpose(2, 0, 1))
+
+    @cached_property
+    def overloaded(self) -> BoolArray:
+        """Nodes that use more of some resource than they have, shape (steps, nodes).
+
+        What is merely requested of a further resource overloads nobody.
+        """
+        found = np.asarray((self.by_resource > 1.0).any(axis=0))
+        for view in self.further if self.column is None else ():
+            if view.of_every_step and view.column is not None:
+                found[:, having(self.load, view.column)] |= view.by_resource[0] > 1.0
+        return found
+
+    @cached_property
+    def held(self) -> Held:
+        """The content of nodes in each of the stretches."""
+        if self.known is not None:
+            return self.known
+        return Held(load=self.load, stretches=self.stretches, room=Room(self.load))
+
+    @cached_property
+    def containers(self) -> IntArray:
+        """Containers that run, shape (steps, nodes)."""
+        return self.at_steps(self.held.containers)
+
+    @cached_property
+    def containers_but_daemons(self) -> IntArray:
+        """Containers that run and belong to no node, shape (steps, nodes)."""
+        return self.at_steps(self.held.containers_but_daemons)
+
+    @cached_property
+    def requested(self) -> IntArray:
+        """Requests of the containers that run, shape (steps, nodes, resources)."""
+        return self.at_steps(self.held.requested)
+
+    def at_steps(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the stretches, shape (stretches, ...), as values of the steps."""
+        return np.repeat(values, [one.steps for one in self.stretches], axis=0)
+
+    @cached_property
+    def further(self) -> list[Sampled]:
+        """A view for each further resource: of every step where its use is recorded.
+
+        Where it is not, requests count, and the view has one step for each stretch.
+        """
+        return [
+            self._recorded(column) if column in self.load.further_used else self._of(column)
+            for column in self.held.room.columns
+            if column not in USED
+        ]
+
+    @property
+    def of_every_step(self) -> bool:
+        """Whether the view has all steps, as that of a resource whose use is recorded."""
+        return self.column is None or self.column in self.load.further_used
+
+    def _whole(self, column: int) -> FloatArray:
+        """All that nodes have of a further resource whose use is recorded, (nodes, 1)."""
+        return self.load.capacity[having(self.load, column), column, None].astype(np.float64)
+
+    def _recorded(self, column: int) -> Sampled:
+        used = np.concatenate(
+            [
+                further_on(
+                    self.load,
+                    column,
+                    range(one.first, one.first + one.steps),
+                    one.containers,
+                    one.nodes,
+                )
+                for one in self.stretches
+            ]
+        )[:, having(self.load, column), None]
+        return Sampled(
+            load=self.load,
+            stretches=self.stretches,
+            fractions=used / self._whole(column),
+            add_up=lambda: used,
+            known=self.held,
+            column=column,
+        )
+
+    def _of(self, column: int) -> Sampled:
+        there = self.held.room.nodes_with(column)
+        used = self.held.requested[:, there, column, None].astype(np.float64)
+        return Sampled(
+            load=self.load,
+            stretches=[one._replace(steps=1) for one in self.stretches],
+            fractions=used / self.held.room.capacity_of(column)[:, None],
+            add_up=lambda: used,
+            known=self.held,
+            column=column,
+        )

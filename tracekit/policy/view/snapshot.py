@@ -1,0 +1,246 @@
+"""A policy's view when it decides: the cluster now, and past measurements.
+
+The future is not hidden here, it is absent: arrays hold what has been committed, and usage is
+copied up to the metric time. Every array is read-only. What a policy did not declare in ``reads``
+is not handed over either. A snapshot is valid until the engine commits the next decision.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.calls import CallWeights
+from tracekit.cluster.domains import NodeDomains
+from tracekit.cluster.resources import column_of
+from tracekit.policy.view.usage import NodeUsage
+
+if TYPE_CHECKING:
+    from tracekit.policy.view.pod import Pod
+    from tracekit.policy.view.pods import Pods
+    from tracekit.policy.view.recorded import Recorded
+
+
+class Peers:
+    """Counts of the running containers of services.
+
+    Parameters
+    ----------
+    services : sequence of str
+        The service of each container.
+    """
+
+    def __init__(self, services: Sequence[str], nodes: int) -> None:
+        self._services, self._nodes = services, nodes
+        self._count: defaultdict[str, Counter[int]] = defaultdict(Counter)
+
+    def on_nodes(self, service: str) -> IntArray:
+        """How many of a service run on every node, shape (nodes,)."""
+        found = np.zeros(self._nodes, dtype=np.int64)
+        count = self._count.get(service)
+        if count:
+            found[list(count.keys())] = list(count.values())
+        return found
+
+    def add(self, index: int, node: int) -> None:
+        """A container has come to a node."""
+        self._count[self._services[index]][node] += 1
+
+    def remove(self, index: int, node: int) -> None:
+        """A container has left its node."""
+        self._count[self._services[index]][node] -= 1
+
+
+T = TypeVar("T")
+
+
+class ServiceNames(Sequence[str]):
+    """Names of services by position, looked at when asked: most policies never do.
+
+    Parameters
+    ----------
+    chosen : object, shape (some,)
+        Not written to any more.
+    """
+
+    def __init__(self, chosen: NDArray[np.object_]) -> None:
+        self._chosen = chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        chosen = self._chosen[at]
+        return tuple(chosen) if isinstance(at, slice) else str(chosen)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Container:
+    """A container that waits for a node.
+
+    Parameters
+    ----------
+    request, nonzero_request, limit : int64, shape (resources,)
+        Amounts in the order of the snapshot's ``resources``. ``nonzero_request`` replaces a
+        missing cpu or memory request by the scheduler's default; a limit of 0 is no limit.
+    recorded_node : int, optional
+        Where production ran it; None unless the policy reads 'recorded', -1 when unknown.
+    pod : Pod, optional
+        The pod container by container, in recorded cases; the replay's pods have one container,
+        which the amounts describe fully.
+    kind : int
+        The number of its service in the snapshot's ``calls``; -1 unless the policy reads 'calls'.
+    numa_cells : int
+        Over how many NUMA cells of a node its request is divided, 0: it is bound to none; 0 unless
+        the policy reads 'cells'.
+    """
+
+    id: str
+    service: str
+    request: IntArray
+    nonzero_request: IntArray
+    limit: IntArray
+    recorded_node: int | None = None
+    pod: Pod | None = None
+    kind: int = -1
+    numa_cells: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placed:
+    """Containers that run now, one row each, in order of their arrival.
+
+    Parameters
+    ----------
+    node : int64, shape (placed,)
+    time_ms : int64, shape (placed,)
+        When each was placed.
+    request, limit : int64, shape (placed, resources)
+    service : sequence of str
+    usage : float64, shape (placed, 2), optional
+        Measured millicores and bytes of each container at the newest sample the policy may have,
+        NaN where it was not measured yet; None unless a rebalance policy reads 'usage'.
+    index : int64, shape (placed,)
+        Position of each in the workload; empty in recorded cases.
+    daemon : bool, shape (placed,), optional
+        Containers that belong to their node, and are never evicted. None: there are none, or it is
+        a placement policy that looks.
+    priority : int64, shape (placed,), optional
+        None: all have the same, or it is a placement policy that looks.
+    created_ms : int64, shape (placed,), optional
+        When each was asked for: as recorded, and anew where it was evicted. None: when it was
+        placed.
+    """
+
+    node: IntArray
+    time_ms: IntArray
+    request: IntArray
+    limit: IntArray
+    service: Sequence[str]
+    usage: FloatArray | None = None
+    index: IntArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    daemon: BoolArray | None = None
+    priority: IntArray | None = None
+    created_ms: IntArray | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """The cluster at ``time_ms``.
+
+    Parameters
+    ----------
+    resources : tuple of str
+        Names of the resource columns: cpu_milli, memory_bytes, pods if limited, others.
+    capacity, allocatable : int64, shape (nodes, resources)
+    requested, nonzero_requested, limits : int64, shape (nodes, resources)
+        Sums over the containers on each node.
+    containers : int64, shape (nodes,)
+        Number of containers on each node.
+    recorded : Recorded, optional
+        What a recorded case tells beyond the arrays; None in the replay.
+    free_cells : int64, shape (nodes, cells, 2), optional
+        cpu_milli and memory_bytes left of each NUMA cell; None where no container is bound to
+        cells, and unless the policy reads 'cells'.
+    known_peers : Peers, optional
+        None unless the policy reads 'peers'.
+    domains : NodeDomains, optional
+        Rack, domain and zone of nodes; None where the workload states none.
+    lost : bool, shape (nodes,), optional
+        Nodes that are lost and take nothing; None where none ever is.
+    pods : Pods, optional
+        What is written of all containers of the workload and of its nodes; None where nothing is,
+        or it is a placement policy that looks.
+    """
+
+    time_ms: int
+    resources: tuple[str, ...]
+    capacity: IntArray
+    allocatable: IntArray
+    requested: IntArray
+    nonzero_requested: IntArray
+    limits: IntArray
+    containers: IntArray
+    known_usage: NodeUsage | None = None
+    known_placed: Placed | None = None
+    recorded: Recorded | None = None
+    known_calls: CallWeights | None = None
+    free_cells: IntArray | None = None
+    known_peers: Peers | None = None
+    domains: NodeDomains | None = None
+    lost: BoolArray | None = None
+    pods: Pods | None = None
+
+    @property
+    def peers(self) -> Peers:
+        """How many of each service run where; the policy must read 'peers'."""
+        return _declared(self.known_peers, "peers")
+
+    @property
+    def calls(self) -> CallWeights:
+        """The calls between services; the policy must read 'calls'."""
+        return _declared(self.known_calls, "calls")
+
+    @property
+    def usage(self) -> NodeUsage:
+        """Measured node usage up to the metric time; the policy must read 'usage'."""
+        return _declared(self.known_usage, "usage")
+
+    @property
+    def placed(self) -> Placed:
+        """The containers that run now; the policy must read 'placed'."""
+        return _declared(self.known_placed, "placed")
+
+    def column(self, resource: str) -> int | None:
+        """The column of a resource, also under another name; None where no source records it."""
+        return column_of(self.resources, resource)
+
+
+def _declared(thing: T | None, name: str) -> T:
+    if thing is None:
+        raise TracekitError(
+            f"the policy looked at '{name}' without declaring it",
+            hint=f"add '{name}' to the policy's reads",
+        )
+    return thing
+
+
+def read_only(array: IntArray) -> IntArray:
+    """A view of the array that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

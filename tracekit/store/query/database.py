@@ -1,0 +1,244 @@
+"""A connection to a store: its views, ready for any SQL. The only place that reads with DuckDB.
+
+Only calls that DuckDB 1.x and 2.x share are used here, so that a new major version costs one file.
+"""
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import duckdb
+import polars as pl
+
+from tracekit.base.engine_errors import system_error
+from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.files.places import is_remote, snapshot, told
+from tracekit.store.folder import Store
+from tracekit.store.query.frames import frame_of
+from tracekit.store.sqlfiles import SqlFile
+from tracekit.store.tables import all_tables
+from tracekit.store.views import LISTED, base_views, check_free, query_views, quoted, quoted_plain
+
+# The views of a connection, each made when a statement names it. DuckDB binds a view when it
+# makes it: all of them take a fifth of a second, of which most questions need a few hundredths.
+
+_MADE = re.compile(r"CREATE VIEW (\w+) AS ")
+_WORD = re.compile(r"\w+")
+#: Words of statements that ask which views there are.
+_OF_ALL = frozenset({"show", "information_schema", "sqlite_master"})
+_ALONE = frozenset({"describe", "desc"})
+_OF_ALL_START = ("duckdb_", "pragma_", "pg_")
+
+
+class Views:
+    """Views that are made in time for the statements that read them; for several threads.
+
+    Parameters
+    ----------
+    statements : iterable of str
+        ``CREATE VIEW`` statements, each after those that it reads.
+    """
+
+    def __init__(self, statements: Iterable[str]) -> None:
+        found = ((_MADE.match(statement), statement) for statement in statements)
+        self._left = {made[1]: statement for made, statement in found if made}
+        self._lock = threading.Lock()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._left
+
+    def make_for(self, con: duckdb.DuckDBPyConnection, sql: str) -> None:
+        """Make the views that a statement may read."""
+        words = _words(sql)
+        asks_for_all = words <= _ALONE or not words.isdisjoint(_OF_ALL)
+        if asks_for_all or any(word.startswith(_OF_ALL_START) for word in words):
+            self.make_all(con)
+            return
+        with self._lock:
+            self._make(con, words & self._left.keys())
+
+    def make_all(self, con: duckdb.DuckDBPyConnection) -> bool:
+        """Make all that are not there yet; False where none was left."""
+        with self._lock:
+            left = set(self._left)
+            self._make(con, left)
+            return bool(left)
+
+    def _make(self, con: duckdb.DuckDBPyConnection, named: set[str]) -> None:
+        """Make these and those that they read; other threads find none half made."""
+        wanted: set[str] = set()
+        while named:
+            wanted |= named
+            read = set().union(*(_words(self._left[name]) for name in named))
+            named = read & self._left.keys() - wanted
+        for name in [name for name in self._left if name in wanted]:
+            con.execute(self._left[name])
+            del self._left[name]
+
+
+def _words(sql: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(sql)}
+
+
+Value = str | int | float | bool
+
+#: The second wall around SQL of others, behind ``tracekit.store.query.reads``.
+_WALL = (
+    "SET allowed_directories = ['{}', '{}']",
+    "SET enable_external_access = false",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET python_enable_replacements = false",
+)
+
+
+def connection(store: Store) -> duckdb.DuckDBPyConnection:
+    """A database in memory with the views of a store, wherever it lies."""
+    con = _empty(store, ())
+    for statement in _views(store):
+        con.execute(statement)
+    return con
+
+
+def _empty(store: Store, settings: Iterable[str]) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    if is_remote(store.path):
+        con.register_filesystem(snapshot(store.path))
+    where = store.path.resolve()
+    # functions that a SELECT may call would have DuckDB write its log and its profile to files
+    for setting in (*settings, "SET lock_configuration = true"):
+        con.execute(setting.format(quoted(where), quoted_plain(where)))
+    return con
+
+
+def _views(store: Store) -> Iterator[str]:
+    yield from base_views(store, relative=False)
+    yield from query_views()
+
+
+class Database:
+    """A store's views in a connection of their own; use as a context manager."""
+
+    def __init__(self, store: Store) -> None:
+        self._con = _empty(store, _WALL)
+        self._views = Views(_views(store))
+        self._under_way: set[duckdb.DuckDBPyConnection] = set()
+
+    @property
+    def cores(self) -> int:
+        """How many threads answer a query."""
+        return int(self.scalar("SELECT current_setting('threads')"))
+
+    @property
+    def lanes(self) -> int:
+        """How many queries to have under way: parts of many keep one thread busy only."""
+        return min(2, self.cores)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._con.close()
+
+    def frame(self, sql: str, variables: Mapping[str, Value] | None = None) -> pl.DataFrame:
+        """Run one statement and return its rows; raises TracekitError when SQL is wrong."""
+        with self._cursor() as cursor:
+            for name, value in (variables or {}).items():
+                cursor.execute(f"SET VARIABLE {name} = ?", [value])
+            relation = self._bound(cursor, sql)
+            if relation is None:
+                raise TracekitError("the SQL gives no rows", hint="write one SELECT statement")
+            return frame_of(relation)
+
+    def add(self, name: str, rows: pl.DataFrame) -> None:
+        """A table of one's own; raises TracekitError where the store has one of that name."""
+        check_free(name, self._views)
+        with self._cursor() as cursor:
+            cursor.register("given", rows.to_arrow())
+            cursor.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')
+
+    def keep(self, query: SqlFile) -> pl.DataFrame:
+        """Run a query and keep its rows in place of its view, for the queries that build on it."""
+        with self._cursor() as cursor:
+            self._views.make_for(cursor, query.select)
+            self._replace_view(cursor, query, query.select)
+        return self.frame(f"SELECT * FROM {query.view_name}")
+
+    def put(self, query: SqlFile, rows: pl.DataFrame) -> None:
+        """Put rows that are known already in place of the query's view."""
+        with self._cursor() as cursor:
+            cursor.register("given", rows.to_arrow())
+            self._replace_view(cursor, query, "SELECT * FROM given")
+
+    def interrupt(self) -> None:
+        """Stop what is under way in other threads; it raises there."""
+        for cursor in list(self._under_way):
+            cursor.interrupt()
+
+    def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
+        """The rows of one statement as dictionaries."""
+        return self.frame(sql, variables).to_dicts()
+
+    def scalar(self, sql: str, variables: Mapping[str, Value] | None = None) -> Any:
+        """The one value of a statement with one row and one column."""
+        return self.frame(sql, variables).item()
+
+    def _bound(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyRelation | None:
+        """The result of a statement; the views it reads are made first."""
+        self._views.make_for(cursor, sql)
+        try:
+            return cursor.sql(sql)
+        except duckdb.CatalogException:
+            # a name that stands in no word of the statement, or one that resembles a view's
+            if not self._views.make_all(cursor):
+                raise
+            return cursor.sql(sql)
+
+    def _replace_view(self, cursor: duckdb.DuckDBPyConnection, query: SqlFile, select: str) -> None:
+        """Keep rows in a table and let the view read it at once: other threads always find it."""
+        name = query.view_name
+        self._views.make_for(cursor, name)
+        cursor.execute(f"CREATE OR REPLACE TABLE kept_{name} AS {select}")
+        cursor.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM kept_{name}")
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of its own for one statement, so that several threads can ask."""
+        cursor = self._con.cursor()
+        self._under_way.add(cursor)
+        try:
+            yield cursor
+        except duckdb.Error as error:
+            raise told(error) or _refused(error) or as_error(error) from error
+        finally:
+            self._under_way.discard(cursor)
+            cursor.close()
+
+
+def _refused(error: duckdb.Error) -> OSError | None:
+    """The system's refusal to read a file: no fault of the statement, nor of what is stored."""
+    return system_error(error) if isinstance(error, duckdb.IOException) else None
+
+
+#: What others call a table.
+_ALSO = {"pod": "container", "pods": "container"}
+_UNKNOWN_TABLE = re.compile(r"Table with name (\w+) does not exist")
+
+
+def _table_meant(said: str) -> str | None:
+    """The table that an unknown one was meant to be, before any view that is spelled like it."""
+    found = _UNKNOWN_TABLE.search(said)
+    name = found[1].lower() if found else ""
+    close = _ALSO.get(name) or nearest(name, all_tables(), cutoff=0.8)
+    return f'Did you mean "{close}"?' if close else None
+
+
+def as_error(error: duckdb.Error) -> TracekitError:
+    """What DuckDB refuses, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    hint = _table_meant(lines[0]) or next(
+        (line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None
+    )
+    return TracekitError(f"SQL: {lines[0]}", hint=hint or LISTED)

@@ -1,0 +1,265 @@
+"""Before a long computation: how much there is, how fast it goes, whether one machine does.
+
+One pass over a table means: every number of it summed by entity. It is measured on one file of the
+store and scaled to the others; an analysis is some tens of passes.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.base.files.places import filesystem, is_remote, parquet_metadata, telling, within
+from tracekit.base.shown import Shown
+from tracekit.store.folder import Store
+from tracekit.store.query.engine import AnyDatabase, open_database
+from tracekit.store.spark import check_engine, is_spark
+from tracekit.store.spark.database import spark_path
+from tracekit.store.tables import Table, all_tables
+from tracekit.store.views import quoted_plain
+
+#: So much of a file is read to learn the rate of the network.
+_SAMPLE_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prices:
+    """Public list prices in USD, on demand, of one provider's region us-east-1 in 2025.
+
+    ``machine_hour`` is that of two cores and 8 GiB (m6i.large); the others are those of its
+    standard object storage. What goes out of the region costs extra and is not counted here.
+    """
+
+    machine_hour: float = 0.096
+    gb_month: float = 0.023
+    thousand_gets: float = 0.0004
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """The cost of one pass over a store on an object store.
+
+    Parameters
+    ----------
+    bytes : int
+        Of all tables: a pass that needs few columns reads less.
+    requests : int
+        One for each row group, and two for the foot of each file.
+    bytes_per_s : float
+        Measured on the beginning of the largest file.
+    transfer_s : float
+        All bytes at that rate.
+    free_bytes : int
+        Room on the disk of this machine where temporary files go.
+    pass_usd, month_usd : float
+        List price of a pass in a machine of two cores, and of a month of storage.
+    """
+
+    bytes: int
+    requests: int
+    bytes_per_s: float
+    transfer_s: float
+    free_bytes: int
+    pass_usd: float
+    month_usd: float
+
+
+def measure_reach(
+    largest: Path, size: int, requests: int, pass_s: float, clock: Callable[[], float]
+) -> Reach:
+    """Read a piece of the largest file, and scale it to ``size`` bytes of a whole pass."""
+    prices = Prices()
+    began = clock()
+    read = len(filesystem(largest).cat_file(within(largest), start=0, end=_SAMPLE_BYTES))
+    rate = read / max(clock() - began, 1e-9)
+    transfer_s = size / rate
+    machine = max(pass_s, transfer_s) / 3600 * prices.machine_hour
+    return Reach(
+        bytes=size,
+        requests=requests,
+        bytes_per_s=rate,
+        transfer_s=transfer_s,
+        free_bytes=shutil.disk_usage(tempfile.gettempdir()).free,
+        pass_usd=machine + requests / 1000 * prices.thousand_gets,
+        month_usd=size / 1e9 * prices.gb_month,
+    )
+
+
+def advice_on(reach: Reach) -> str:
+    """Whether to copy the store here first."""
+    size = f"{reach.bytes / 1e9:,.1f} GB"
+    if reach.bytes > reach.free_bytes:
+        return (
+            f"its {size} do not fit this disk ({reach.free_bytes / 1e9:,.1f} GB free):"
+            " they are read where they are, a row group at a time"
+        )
+    return (
+        f"to copy its {size} here takes {reach.transfer_s:,.0f} s once;"
+        " read where they are, each pass takes that again for the columns it needs"
+    )
+
+
+#: A pass that takes less than this on one machine is not worth a cluster.
+WORTH_A_CLUSTER_S = 600.0
+
+
+#: A file and the table it is of.
+Sample = tuple[Table, Path]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePlan:
+    """What a table holds, in files as they are read."""
+
+    table: str
+    rows: int
+    bytes: int
+    files: int
+    partitions: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnginePlan:
+    """The cost of one pass over all tables for an engine.
+
+    Parameters
+    ----------
+    start_s : float
+        Until the engine is up and has done the measured work once.
+    rows_per_s : float
+        Measured on the largest file, start not counted.
+    pass_s : float
+        Start and one pass over all rows.
+    """
+
+    engine: str
+    cores: int
+    start_s: float
+    rows_per_s: float
+    pass_s: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Shown):
+    """Rows, bytes and partitions of each table; times of each engine; what to do.
+
+    ``reach`` is there for a store on an object store.
+    """
+
+    tables: tuple[TablePlan, ...]
+    engines: tuple[EnginePlan, ...]
+    advice: str
+    reach: Reach | None = None
+
+
+def plan(
+    store: Store, engine: str | None = None, *, clock: Callable[[], float] = time.perf_counter
+) -> Plan:
+    """Look at a store, measure this machine, and the engine if one is named.
+
+    Raises TracekitError for an engine that is not known or not to be had.
+    """
+    check_engine(engine)
+    tables = tuple(_table_plan(store, name) for name in all_tables() if store.table_files(name))
+    rows = sum(table.rows for table in tables)
+    sample = _largest(store)
+    if sample is None:
+        return Plan(tables=tables, engines=(), advice="the store is empty: nothing to compute")
+    asked = [None, *([engine] if is_spark(engine) else [])]
+    engines = tuple(_measured(store, one, sample, rows, clock) for one in asked)
+    if not is_remote(store.path):
+        return Plan(tables=tables, engines=engines, advice=_advice(engines))
+    requests = sum(table.partitions + 2 * table.files for table in tables)
+    size = sum(table.bytes for table in tables)
+    with telling():
+        reach = measure_reach(sample[1], size, requests, engines[0].pass_s, clock)
+    advice = f"{_advice(engines)}; {advice_on(reach)}"
+    return Plan(tables=tables, engines=engines, advice=advice, reach=reach)
+
+
+def _table_plan(store: Store, name: str) -> TablePlan:
+    files = store.table_files(name)
+    metadata = [parquet_metadata(path) for path in files]
+    return TablePlan(
+        table=name,
+        rows=sum(one.num_rows for one in metadata),
+        bytes=sum(path.stat().st_size for path in files),
+        files=len(files),
+        partitions=sum(one.num_row_groups for one in metadata),
+    )
+
+
+def _largest(store: Store) -> Sample | None:
+    files = [
+        (path.stat().st_size, str(path), table, path)
+        for table in all_tables().values()
+        for path in store.table_files(table.name)
+        if parquet_metadata(path).num_rows
+    ]
+    if not files:
+        return None
+    _, _, table, path = max(files, key=lambda one: one[:2])
+    return table, path
+
+
+def _measured(
+    store: Store, engine: str | None, sample: Sample, rows: int, clock: Callable[[], float]
+) -> EnginePlan:
+    table, path = sample
+    began = clock()
+    with open_database(store, engine) as database:
+        # the first time an engine does anything it also makes itself ready
+        _pass(database, table, path, spark=engine is not None)
+        ready = clock()
+        there = parquet_metadata(path).num_rows
+        _pass(database, table, path, spark=engine is not None)
+        cores = database.cores
+        spent = max(clock() - ready, 1e-9)
+    rate = there / spent
+    start = ready - began
+    return EnginePlan(
+        engine=engine or "duckdb",
+        cores=cores,
+        start_s=start,
+        rows_per_s=rate,
+        pass_s=start + rows / rate,
+    )
+
+
+def _pass(database: AnyDatabase, table: Table, path: Path, *, spark: bool) -> None:
+    """Sum every number of the file by its first id."""
+    whole = quoted_plain(path.resolve())
+    scan = f"parquet.`{spark_path(path)}`" if spark else f"read_parquet('{whole}')"
+    numbers = [column.name for column in table.columns if column.sql_type in {"BIGINT", "DOUBLE"}]
+    sums = ", ".join(f"sum(CAST({column} AS DOUBLE)) AS {column}" for column in numbers)
+    key = table.ids[0].stored_name
+    database.frame(
+        f"SELECT count(*) AS entities FROM (SELECT {key}, {sums} FROM {scan} GROUP BY {key})"
+    )
+
+
+def _advice(engines: tuple[EnginePlan, ...]) -> str:
+    here, *others = engines
+    if not others:
+        return _alone(here)
+    (other,) = others
+    if other.pass_s < here.pass_s:
+        return (
+            f"{other.engine} is quicker here: {other.pass_s:,.1f} s a pass against"
+            f" {here.pass_s:,.1f} s on this machine"
+        )
+    return (
+        f"one machine does: {here.pass_s:,.1f} s a pass, against {other.pass_s:,.1f} s on"
+        f" {other.engine}, of which {other.start_s:,.1f} s go by before it answers"
+    )
+
+
+def _alone(here: EnginePlan) -> str:
+    if here.pass_s < WORTH_A_CLUSTER_S:
+        return f"one machine does: {here.pass_s:,.1f} s a pass"
+    return (
+        f"{here.pass_s / 60:,.0f} minutes a pass on this machine: a cluster may be worth its while;"
+        " compare with --engine spark://HOST:PORT"
+    )

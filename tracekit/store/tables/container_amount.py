@@ -1,0 +1,5 @@
+"""What containers use, in amounts."""
+
+from tracekit.store.tables._columns import amounts_of
+
+TABLE = amounts_of("container", "containers")
