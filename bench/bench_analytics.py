@@ -12,7 +12,7 @@ from pathlib import Path
 from bench_archives import node_blocks, write_archive
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database
 
 _SCAN = "SELECT max(node_key), sum(cpu_fraction), sum(memory_fraction) FROM node_usage_keyed"

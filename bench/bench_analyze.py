@@ -21,12 +21,11 @@ from pathlib import Path
 
 from bench_store import write_store
 
-from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.quick.forms import all_quick, quick_form
 from tracekit.analysis.quick.run import run_quick
 from tracekit.analysis.results import all_results
-from tracekit.analysis.work import Work
-from tracekit.store import Store, open_store
+from tracekit.analysis.work import Analysis, Work, analyze
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
 from tracekit.store.sqlfiles import all_queries, get_query
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from bench_measure import with_children
 from machine import machine
 
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 TRACEKIT = str(Path(sys.executable).with_name("tracekit"))
 EVERY_S = 1.0

@@ -24,7 +24,7 @@ from machine import machine
 from tracekit.cluster.source import source_of
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 
 TRACEKIT = str(Path(sys.executable).with_name("tracekit"))
 DATA = Path(__file__).parents[2] / "shared" / "data"

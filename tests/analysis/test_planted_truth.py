@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.work import Analysis, analyze
 from tracekit.base.seeds import stream
 from tracekit.cluster.source import source_of
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import run
 from tracekit.synth import generate, write
 from tracekit.synth.presets import Preset

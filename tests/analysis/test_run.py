@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from usage_support import random_usage, usage_store
 
-from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.needs import needs_a_choice
 from tracekit.analysis.results import all_results
 from tracekit.analysis.summary import summary
+from tracekit.analysis.work import Analysis, analyze
 from tracekit.answer.analysis import facts_of_analysis
 from tracekit.report.sentences import long
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.query import run
 from tracekit.store.sqlfiles import all_queries
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from plain_requests import made_cluster, random_use
 
 import tracekit
+from tracekit import ingest
 from tracekit.answer.production import facts_of_use
 from tracekit.answer.requests import answer_of_requests, facts_of_requests
 from tracekit.base.facts import Fact
@@ -20,10 +21,9 @@ from tracekit.base.study import Study
 from tracekit.cli import run
 from tracekit.cluster.requests.use_over_requested import request_changes, use_over_requested
 from tracekit.cluster.source import source_of
-from tracekit.intake import ingest
 from tracekit.report.sentences import long, short
 from tracekit.sizing.requests.study import recommended, requests_of
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 WORKLOAD = {"name": "store", "store": "a store", "made_up": False, "never_ran": 0}
 

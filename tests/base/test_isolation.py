@@ -77,7 +77,8 @@ def test_numba_takes_no_settings_from_the_current_folder(tmp_path: Path) -> None
     """They could name a folder of compiled code, which is pickles; and here they are broken too."""
     (tmp_path / ".numba_config.yaml").write_text("cache_dir: .kept\n")
     ask = (
-        "import colorsys, yaml; from tracekit import jit; from tracekit.base.numba_alone import numba;"
+        "import colorsys, yaml; from tracekit.base import jit;"
+        "from tracekit.base.numba_alone import numba;"
         "from pathlib import Path; Path('.numba_config.yaml').write_text('- x');"
         "compiled = jit.compiled(colorsys.rgb_to_yiq);"
         "print(compiled(0.0, 0.0, 0.0)[0], numba.config.CACHE_DIR, yaml)"

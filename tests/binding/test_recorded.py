@@ -16,7 +16,7 @@ from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.recorded import Bindings, recorded_bindings, recorded_chooser
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.verbs.bind import bind
 
 #: Two containers of two cores, one of three, all there at once.

@@ -71,7 +71,7 @@ def test_no_two_commands_write_to_one_place_and_none_over_what_is_there(tmp_path
         manifest(tmp_path / name, RUN)
     for name in ("one", "two"):
         manifest(tmp_path / name / "store", STORE)
-        manifest(tmp_path / name / "fit", {"schema": "tracekit/interference/fit/1"})
+        manifest(tmp_path / name / "fit", {"schema": "tracekit/fit/1"})
     (tmp_path / "b.html").write_text("")
     manifest(tmp_path / "one-store-run", RUN)
     told = dict(advice(look_around(tmp_path)))

@@ -11,7 +11,7 @@ from tracekit.cli import run
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
 from tracekit.cluster.source import source_of
 from tracekit.cluster.trace.amounts import call_rates, with_network_and_disk
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 GIB = 2**30
 ASKED = ["network_and_disk=modelled", "kbit_per_call=100"]

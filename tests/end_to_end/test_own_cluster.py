@@ -13,7 +13,7 @@ import pytest
 from prometheus_support import START_S, STEP_S, cluster, prometheus, recorded
 
 from tracekit.cli import run
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 NODES, PODS, SAMPLES = 500, 5_000, 20

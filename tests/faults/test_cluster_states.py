@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from kubernetes_support import CREATED_MS, listed, node, pod, written
 
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 #: Histories that are tried; the large form of the harness asks for more.

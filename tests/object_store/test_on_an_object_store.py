@@ -24,8 +24,7 @@ from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
 from tracekit.cli import run as run_command
 from tracekit.intake.ingest.remote.lease import LAPSES_S, Lease
 from tracekit.intake.ingest.remote.put import OvertakenError, get_file, put_file, put_over
-from tracekit.store import open_store
-from tracekit.store.folder import CATALOG
+from tracekit.store.folder import CATALOG, open_store
 from tracekit.store.manifest import NAME
 from tracekit.store.query import Database
 from tracekit.store.sqlfiles import all_queries

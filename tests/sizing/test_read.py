@@ -15,7 +15,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
 from tracekit.sizing.read import CALLS, MEMBERS, STATES, load_set, set_from_frames
 from tracekit.sizing.world.simset import split, upstream_felt
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.synth import write
 
 

@@ -53,7 +53,10 @@ def test_texts_are_strings_wherever_they_are_cut_from(texts: list[str | None], s
 def test_ingest_loads_nothing_it_does_not_need(
     module: str, traces: TraceFolder, tmp_path: Path
 ) -> None:
-    code = "import sys; from tracekit.intake.ingest import ingest; ingest(*sys.argv[1:]); print(*sys.modules)"
+    code = (
+        "import sys; from tracekit.intake.ingest import ingest;"
+        "ingest(*sys.argv[1:]); print(*sys.modules)"
+    )
     command = [sys.executable, "-c", code, str(traces.path), str(tmp_path / "store")]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert module not in done.stdout.split()

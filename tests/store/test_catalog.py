@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from store_support import tiny_store
 
-from tracekit.store import Store, catalog
+from tracekit.store import catalog
 from tracekit.store.catalog import HERE, MAIN, write_catalog
-from tracekit.store.folder import CATALOG
+from tracekit.store.folder import CATALOG, Store
 from tracekit.store.sqlfiles import all_queries
 
 

@@ -18,8 +18,8 @@ from store_support import tiny_store
 import tracekit
 from tracekit.base.errors import TracekitError
 from tracekit.cli import run
-from tracekit.store import Store, open_store
 from tracekit.store.catalog import mend_catalog
+from tracekit.store.folder import Store, open_store
 
 COUNT = "SELECT count(*) FROM node_usage"
 

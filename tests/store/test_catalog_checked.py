@@ -10,9 +10,9 @@ from store_support import tiny_store, tree
 
 from tracekit.cli import run
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, catalog, catalog_checked, open_store
+from tracekit.store import catalog, catalog_checked
 from tracekit.store.catalog_checked import checked_catalog
-from tracekit.store.folder import CATALOG
+from tracekit.store.folder import CATALOG, Store, open_store
 
 #: Bits flipped, spread over the whole file; its three headers are tried besides.
 _FLIPS = 12

@@ -13,8 +13,8 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.checksums import checksum
 from tracekit.cli import run
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
 from tracekit.store.checksums import damaged_parts, damaged_quality, stale_quality
+from tracekit.store.folder import open_store
 from tracekit.store.manifest import FORMAT_VERSION
 from tracekit.store.quality import QUALITY
 from tracekit.verbs.check import check

@@ -9,8 +9,8 @@ from facts_support import the
 from kubernetes_support import listed, node, pod, written
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
 from tracekit.store.doubts import doubts
+from tracekit.store.folder import open_store
 
 
 def test_who_is_cordoned_at_the_end_is_told(tmp_path: Path) -> None:

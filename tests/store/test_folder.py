@@ -12,7 +12,7 @@ from tests_support import NODE_HEADER, TraceFolder, node_lines
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK, held
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.manifest import FORMAT_VERSION
 from tracekit.store.query import Database
 from tracekit.store.query.plan import plan

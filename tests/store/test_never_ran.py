@@ -21,8 +21,8 @@ from kubernetes_support import (
 from tracekit.intake.ingest import ingest
 from tracekit.sizing.requests.read_use import read_use
 from tracekit.sizing.requests.study import recommend_requests
-from tracekit.store import Store, open_store
 from tracekit.store.doubts import doubts
+from tracekit.store.folder import Store, open_store
 from tracekit.store.never_ran import never_ran
 from tracekit.store.query.describe import describe
 

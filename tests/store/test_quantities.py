@@ -10,7 +10,7 @@ from kubernetes_support import answer, series, written
 from store_support import tiny_store
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities, together
 
 

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.store.views import steps_view
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database
 
 #: Two nodes; three containers, of which one states no request and one leaves.

@@ -32,7 +32,7 @@ def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bou
 def planted(
     rng: np.random.Generator, *, services: int = 6, hosts: int = 30, noise: float = 0.01
 ) -> tuple[pl.DataFrame, FloatArray]:
-    """Rows as ``tracekit.interference.fit.rows`` makes them, pressures from measured profiles, and (k1, k2)."""
+    """Rows as ``fit.rows`` makes them, pressures from measured profiles, and (k1, k2)."""
     room, bound = bindings(rng, hosts, 5)
     service = rng.permutation(np.arange(bound.instances) % services)
     k = np.stack([rng.uniform(0.15, 0.4, services), rng.uniform(0.03, 0.12, services)], axis=1)

@@ -21,7 +21,7 @@ from tracekit.intake.sources import (
     all_sources,
     get_source,
 )
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.store.tables import all_tables
 

@@ -10,8 +10,7 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.intake.ingest.dimensions import hashed, write_part
-from tracekit.store import Store, open_store
-from tracekit.store.folder import dimension_path, part_path
+from tracekit.store.folder import Store, dimension_path, open_store, part_path
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest
 
 _ENTITIES = ("node", "service", "container")

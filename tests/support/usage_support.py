@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 
 STEP_MS = 30_000
 

@@ -1,5 +1,6 @@
 """What ``tracekit analyze`` shows of its results: a few small tables."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -7,9 +8,12 @@ import polars as pl
 
 from tracekit.analysis.work import Analysis
 from tracekit.base.units import percent
-from tracekit.base.words import counted
-from tracekit.replay.measures import words_of
-from tracekit.replay.runs.shown import with_interval
+from tracekit.base.words import counted, words_of
+
+#: An interval of so many units of its first digit, or less, shows two digits.
+_TWO = 2.95
+#: Significant digits of a number on a screen, at most; whole numbers keep theirs.
+_SIGNIFICANT = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +153,7 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
         row = frame.filter(measure=measure).row(0, named=True)
         mean, low, high = (row[name] for name in ("mean", "low", "high"))
         half = 0.0 if low is None else 50 * (high - low)
-        known = None if mean is None else with_interval(100 * mean, half)
+        known = None if mean is None else _with_interval(100 * mean, half)
         places = digits if known is None else known
         text = "-" if mean is None else f"{round(100 * mean, places) + 0.0:.{places}f}"
         reach = "" if known is None else f" ±{half:.{places}f}"
@@ -163,3 +167,30 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
 def requests_recorded(analysis: Analysis) -> bool:
     """Whether the store says what containers request, as the trace of 2021 does not."""
     return not analysis.frames.get("services/requests", pl.DataFrame()).is_empty()
+
+
+def _decimals(reach: float) -> int:
+    """Decimals that leave an interval one digit, or two where the first is a 1 or a 2."""
+    places = math.floor(math.log10(reach))
+    # what two digits would show as 3.0 is a 3
+    return max(0, -places + int(reach / 10**places < _TWO))
+
+
+def _most_decimals(value: float) -> int:
+    """Decimals that leave a value its significant digits, whatever its interval allows."""
+    return _SIGNIFICANT + 10 if not value else max(0, _SIGNIFICANT - 1 - _magnitude(value))
+
+
+def _with_interval(value: float, reach: float) -> int | None:
+    """Decimals of a value and of half its interval; None where the value stands alone.
+
+    An interval narrower than the last digit shown is float dust, or as good as none.
+    """
+    if not math.isfinite(reach) or reach <= 0:
+        return None
+    places = min(_decimals(reach), _most_decimals(value))
+    return None if reach < 0.5 * 10.0**-places else places
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value)))

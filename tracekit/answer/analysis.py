@@ -11,8 +11,7 @@ from tracekit.analysis.work import Analysis
 from tracekit.answer.production import facts_of_use
 from tracekit.base.facts import Fact, remark
 from tracekit.base.units import MS_PER_DAY
-from tracekit.base.words import short_id
-from tracekit.replay.measures import RESOURCES
+from tracekit.base.words import RESOURCES, short_id
 
 #: A node is hot that reaches this share of its CPU or memory once; idle are those below that one.
 HOT, IDLE = 0.9, 0.1

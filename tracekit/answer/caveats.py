@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from tracekit.base.facts import Fact, fact_of, kinds
+from tracekit.base.words import words_of
 from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, LOST
 from tracekit.replay.chance.material import MATERIAL
-from tracekit.replay.measures import words_of
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 

@@ -20,10 +20,9 @@ from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.base.study import Study
 from tracekit.base.units import HOURS_PER_MONTH
-from tracekit.base.words import and_more
+from tracekit.base.words import and_more, words_of
 from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import words_of
 
 #: So many budgets are named, the others are counted.
 _BUDGETS = 3

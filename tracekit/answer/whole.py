@@ -32,7 +32,7 @@ from tracekit.policy.entrant import parse_entrant, with_fit
 from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import Results, results
 from tracekit.sizing.requests.study import recommended
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 #: Studies of a run, by the case that each is of.
 FOLDERS = {"recorded": "fewest", "recommended": "fewest-recommended",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tracekit.base.errors import TracekitError
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def asset_dir(name: str) -> Path:

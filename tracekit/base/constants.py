@@ -28,3 +28,5 @@ ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 #: The taint of a node that takes nothing new, which it has as long as it is so.
 CORDON_TAINT = "node.kubernetes.io/unschedulable"
+#: What to do about an ingest that came to its end too early.
+GO_ON = "what was finished is in the store; run the same command again to go on"

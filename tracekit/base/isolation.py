@@ -10,7 +10,7 @@ import os
 import sys
 
 #: The folder, or the archive, that tracekit itself was imported from.
-_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is not loaded yet
+_HOME = os.path.abspath(os.path.join(__file__, "../../.."))  # noqa: PTH100, PTH118 - pathlib is not loaded yet
 
 
 def leave_current_folder() -> None:

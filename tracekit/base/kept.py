@@ -9,19 +9,20 @@ import os
 import tempfile
 from pathlib import Path
 
+_PACKAGE = Path(__file__).parents[1]
 #: Where compiled functions are written, and what constants they hold.
 _ROOMS = (
     "binding",
-    "ingest",
-    "metrics",
-    "read",
+    "analysis/metrics",
+    "cluster",
+    "intake/ingest",
+    "intake/read",
+    "interference/vcpu",
+    "policy/placement",
+    "policy/search",
+    "policy/view",
     "replay/fast",
-    "replay/optimize",
-    "replay/placement",
-    "replay/view",
-    "replay/workload",
     "sizing",
-    "vcpu",
 )
 
 
@@ -33,7 +34,7 @@ def kept_folder() -> Path:
     is not found again.
     """
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracekit"
-    for folder in (Path(__file__).parent / "__pycache__", user):
+    for folder in (_PACKAGE / "__pycache__", user):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -47,9 +48,8 @@ def kept_folder() -> Path:
 @functools.cache
 def compiled_folder() -> Path:
     """Where compiled code of exactly these sources is kept."""
-    here = Path(__file__).parent
-    rooms = sorted(path for room in _ROOMS for path in (here / room).rglob("*.py"))
-    sources = [here / "jit.py", *rooms]
+    rooms = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
+    sources = [_PACKAGE / "base" / "jit.py", *rooms]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     return kept_folder() / f"compiled-{digest}"
 

@@ -14,7 +14,7 @@ from tracekit.base.files.result_folder import STUDY, ResultFolder, kind_of
 from tracekit.base.opened import NoFileError
 from tracekit.base.shown import Shown
 
-SCHEMA = "tracekit/base/study/1"
+SCHEMA = "tracekit/study/1"
 #: Studies in a folder of this name belong to the store or run that lies beside it.
 BESIDE = "studies"
 STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document=STUDY)

@@ -3,6 +3,16 @@
 import re
 from collections.abc import Sequence
 
+#: Resources whose use is recorded, in the order of arrays, and their words in a sentence.
+RESOURCES = {"cpu": "CPU", "memory": "memory"}
+#: The words of further resources whose name is not a word.
+_RESOURCE_WORDS = {
+    **RESOURCES,
+    "gpu": "GPU",
+    "nvidia_com_gpu": "GPU (nvidia.com)",
+    "net": "network",
+}
+
 NBSP = "\u00a0"
 MINUS = "\u2212"
 #: So many names are told, others counted.
@@ -111,3 +121,10 @@ def and_more(names: Sequence[str], of: int) -> str:
     """Names in a row, and how many more there are where they are fewer than ``of``."""
     more = f" and {of - len(names):,} more" if of > len(names) else ""
     return f"{', '.join(names)}{more}"
+
+
+def words_of(resource: str) -> str:
+    """The word for a resource in sentences."""
+    # the share of thousandths is the share of the whole
+    name = resource.removesuffix("_milli")
+    return _RESOURCE_WORDS.get(name, name.replace("_", " "))

@@ -15,18 +15,18 @@ from tracekit.base.errors import TracekitError
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Where the files of a kind lie, below the package.
 _FILES = {
-    "policies": "replay/placement",
-    "rebalancers": "replay/rebalance",
+    "policies": "policy/placement",
+    "rebalancers": "policy/rebalance",
     "sizing_policies": "sizing/policies",
-    "searches": "replay/optimize/searches",
-    "workloads": "replay/workload/loaders",
+    "searches": "policy/search/searches",
+    "workloads": "cluster/loaders",
 }
 #: Kinds of which several stand in one file: as keys of a dictionary, or as objects of a class.
 _KEYS = {
     "presets": ("synth/presets.py", "_PRESETS"),
-    "functions": ("replay/optimize/functions.py", "_FUNCTIONS"),
+    "functions": ("policy/search/functions.py", "_FUNCTIONS"),
 }
-_OBJECTS = {"measures": "replay/measures", "models": "fit/models"}
+_OBJECTS = {"measures": "replay/measures", "models": "interference/fit/models"}
 #: What a word that names a folder may be, as ``tracekit.cli._next.kind_of`` calls it.
 _FOLDER_KINDS = {
     "stores": frozenset({"store"}),
@@ -35,9 +35,9 @@ _FOLDER_KINDS = {
 }
 #: Where what a replay of a store may assume is declared: a class's fields, or a dictionary's names.
 _ASSUMED = (
-    ("replay/workload/assumptions.py", "Assumptions"),
-    ("replay/workload/sized/assumptions.py", "SizedAssumptions"),
-    ("replay/workload/circumstances.py", "NAMES"),
+    ("cluster/assumptions.py", "Assumptions"),
+    ("cluster/sized/assumptions.py", "SizedAssumptions"),
+    ("cluster/circumstances.py", "NAMES"),
 )
 _FOLDERS_LOOKED_AT = 500
 
@@ -85,7 +85,7 @@ def names(kind: str) -> list[str]:
     if kind == "queries":
         return sorted(_queries())
     if kind == "sources":
-        return sorted({*_stems("sources/released"), *_stems("sources/own")})
+        return sorted({*_stems("intake/sources/released"), *_stems("intake/sources/own")})
     if kind in _KEYS or kind in _OBJECTS:
         return sorted(_in_files(kind))
     if kind == "assumptions":

@@ -26,8 +26,8 @@ def command(
     from tracekit.analysis.summary import summary
     from tracekit.answer.analysis import facts_of_analysis
     from tracekit.report.terminal import facts_in_full
-    from tracekit.store import open_store
     from tracekit.store.doubts import doubts
+    from tracekit.store.folder import open_store
 
     analysis = asked()
     if json:

@@ -54,7 +54,7 @@ def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
     from tracekit.answer.trace import answer_of_call_graphs
 
     return {
-        "schema": "tracekit/analysis/callgraph/1",
+        "schema": "tracekit/callgraph/1",
         "store": str(store),
         "mode": result.mode,
         "counts": result.counts,

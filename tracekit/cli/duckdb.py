@@ -38,8 +38,8 @@ def command(
     Example: tracekit duckdb mystore
     """
     from tracekit.base.errors import TracekitError
-    from tracekit.store import open_store
     from tracekit.store.catalog import mend_catalog
+    from tracekit.store.folder import open_store
 
     if sql is not None and as_option is not None:
         raise TracekitError("SQL is given twice: behind the store, and with -c")

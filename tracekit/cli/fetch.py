@@ -26,7 +26,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     if json:
         document = {"release": summary.release, "out": str(summary.out), "size_bytes": size}
         files = [dataclasses.asdict(file) for file in summary.files]
-        print_json({"schema": "tracekit/intake/fetch/1", **document, "files": files})
+        print_json({"schema": "tracekit/fetch/1", **document, "files": files})
         return
     many = counted(len(summary.files), "archive")
     print_table(

@@ -34,7 +34,7 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
 
     summary = asked()
     if json:
-        print_json({"schema": "tracekit/intake/ingest/1", **_document(summary)})
+        print_json({"schema": "tracekit/ingest/1", **_document(summary)})
         return
     rows = [
         [entry.file, entry.table, entry.rows, entry.rejected, entry.duplicates_dropped]

@@ -85,7 +85,7 @@ def _check_output(out: Path | None, output_format: str, *, json: bool) -> None:
 def _document(name: str, frame: Any) -> dict[str, Any]:
     """Names, types and rows; a number that is none has no spelling in JSON."""
     return {
-        "schema": "tracekit/store/query/1",
+        "schema": "tracekit/query/1",
         "query": name.strip(),
         "columns": {name: str(kind) for name, kind in frame.schema.items()},
         "rows": rows_of(frame),
@@ -95,7 +95,7 @@ def _document(name: str, frame: Any) -> dict[str, Any]:
 def _missing(store: Path, name: str) -> tuple[str, ...]:
     """The base tables without rows that the query cannot do without."""
     from tracekit.analysis.needs import tables_missing, tables_needed
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
     from tracekit.store.sqlfiles import all_queries
 
     queries = all_queries()

@@ -8,7 +8,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.facts import Fact, remark
 from tracekit.base.words import counted
 from tracekit.cluster.resources import short_names
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
 
 #: Containers that are in no step, and their part of the containers' time, in percent.

@@ -26,7 +26,7 @@ from tracekit.cluster.sized.times import between_samples
 from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.trace.workload import calls_of_store, workload_from_store
 from tracekit.cluster.workload import Workload
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 
 class Source(Protocol):

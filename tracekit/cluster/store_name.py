@@ -1,6 +1,6 @@
 """The name of a workload out of a store."""
 
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 
 def name_of(store: Store) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.analysis import analyze
 from tracekit.analysis.callgraph.run import callgraph
 from tracekit.analysis.results import all_results
+from tracekit.analysis.run import analyze
 from tracekit.base.files.parquet import read_frame
 from tracekit.base.files.places import is_remote
 from tracekit.base.files.result_folder import check_sound

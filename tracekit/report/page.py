@@ -13,9 +13,10 @@ import polars as pl
 from markupsafe import Markup
 
 from tracekit.base.facts import Fact, kinds
+from tracekit.base.words import RESOURCES
 from tracekit.policy.placement import all_policies
 from tracekit.policy.titles import title_of_policy
-from tracekit.replay.measures import RESOURCES, all_measures, resources_in
+from tracekit.replay.measures import all_measures, resources_in
 from tracekit.report import again, cases, sentences, tables
 from tracekit.report.blocks import block
 from tracekit.report.data import Data

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.words import counted
-from tracekit.intake.sources.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
 from tracekit.store.manifest import REJECTED, Defect, Manifest, SourceEntry
+from tracekit.store.unreadable import PARTIAL_DEFECT, UNREAD_DEFECT, WATCH_DEFECT
 
 #: So many kinds of broken rows are facts of their own, the others one together.
 _KINDS = 5

@@ -11,11 +11,6 @@ from dataclasses import replace
 import polars as pl
 
 from tracekit.base.facts import Fact, Scalar, remark
-from tracekit.intake.sources.unreadable import (
-    PARTIAL_DEFECT,
-    UNREADABLE_DEFECT,
-    WATCH_DEFECT,
-)
 from tracekit.store import never_ran, silent_nodes
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
@@ -34,6 +29,11 @@ from tracekit.store.node_states import (
 )
 from tracekit.store.quantities import absent_use
 from tracekit.store.tables.container import PREFERRED
+from tracekit.store.unreadable import (
+    PARTIAL_DEFECT,
+    UNREADABLE_DEFECT,
+    WATCH_DEFECT,
+)
 from tracekit.store.views import read
 
 #: The source whose lists are of kubectl; its scheduler lets no node take more than it has.

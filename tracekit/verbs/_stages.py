@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tracekit.analysis import analyze
 from tracekit.analysis.callgraph.run import callgraph
+from tracekit.analysis.run import analyze
 from tracekit.base.constants import TRUTH
 from tracekit.base.crew.crew import Crew, OnProgress
 from tracekit.base.files.parquet import read_frame
@@ -18,7 +18,7 @@ from tracekit.interference.fit.folder import write_fit
 from tracekit.interference.fit.rows import NothingToFitError
 from tracekit.interference.fit.run import fit_store
 from tracekit.replay.chance.student import FEWEST
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.verbs.bind import bind
 
 #: More containers than this are not bound one by one unasked: about a minute.

@@ -24,7 +24,7 @@ from tracekit.synth import write as synthesize
 from tracekit.verbs._stages import Begun, under_way
 
 if TYPE_CHECKING:
-    from tracekit.store import Store
+    from tracekit.store.folder import Store
     from tracekit.verbs._stages import Stage
 
 SYNTH = "synth:"
@@ -332,7 +332,7 @@ def _stored(
 ) -> Store:
     """The trace as a store: the one that was given, or one made of its files under ``out``."""
     from tracekit.intake.ingest import ingest  # the crew is not kept waiting
-    from tracekit.store import open_store  # the same
+    from tracekit.store.folder import open_store  # the same
     from tracekit.store.manifest import is_store  # the same
 
     if is_store(traces):

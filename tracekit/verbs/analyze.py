@@ -9,7 +9,7 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.verbs._options import Engine, Option, Seed, Store
 
 if TYPE_CHECKING:
-    from tracekit.analysis import Analysis
+    from tracekit.analysis.work import Analysis
 
 
 def analyze(
@@ -21,8 +21,8 @@ def analyze(
     progress: Progress = SILENT,
 ) -> Analysis:
     """All analytics of a store, by name; see ``tracekit.analysis.run.analyze``."""
-    from tracekit import analysis
-    from tracekit.store import open_store
+    from tracekit.analysis import run
+    from tracekit.store.folder import open_store
 
     folder = None if out is None else Path(out)
-    return analysis.analyze(open_store(store), folder, seed=seed, engine=engine, progress=progress)
+    return run.analyze(open_store(store), folder, seed=seed, engine=engine, progress=progress)

@@ -62,7 +62,7 @@ def bind(
         ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store or the fit
         knows which vCPUs containers had.
     topology : path, optional
-        See ``tracekit.interference.fit.topology_file``. Without it, Linux's usual rule with ``sockets`` and
+        See ``fit.topology_file``. Without it, Linux's usual rule with ``sockets`` and
         ``threads_per_core``.
     truth : path, optional
         ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
@@ -82,7 +82,7 @@ def bind(
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
     from tracekit.binding.run import USUAL, replay_vcpus
     from tracekit.cluster.source import source_of
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
 
     if out is not None:
         VCPU_FOLDER.check_free(Path(out))

@@ -28,7 +28,7 @@ def callgraph(
 ) -> CallGraphs:
     """Rebuild the call graphs of a store; see ``tracekit.analysis.callgraph.run.callgraph``."""
     from tracekit.analysis.callgraph import run
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
     from tracekit.store.spark import crew_of
 
     return run.callgraph(

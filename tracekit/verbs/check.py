@@ -39,7 +39,7 @@ def check(
         or hold stores and results
     subset : verify so: the n-th of so many shares of the files, by their paths
     """
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
     from tracekit.store.query import run
     from tracekit.store.query.describe import StoreCheck, describe
 

@@ -63,7 +63,7 @@ def compare(
 def _shadow(folder: Path, fail_if: Sequence[str]) -> Study:
     from tracekit.answer.comparison.shadow import compare_shadow
     from tracekit.base.errors import TracekitError
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
 
     if fail_if:
         raise TracekitError("--fail-if is of two runs", hint="leave it away, or name NEW too")

@@ -26,8 +26,8 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
     """
     import duckdb
 
-    from tracekit.store import open_store
     from tracekit.store.catalog import mend_moved_catalog
+    from tracekit.store.folder import open_store
     from tracekit.store.query.database import connection
 
     # the classes take neither subclasses of theirs nor attributes of single objects

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def estimate(store: Store, *, engine: Engine = None) -> Plan:
-    """What one pass over a store would take, here and on an engine; see ``tracekit.store.query.plan``."""
-    from tracekit.store import open_store
+    """What one pass over a store takes, here and on an engine; see ``store.query.plan``."""
+    from tracekit.store.folder import open_store
     from tracekit.store.query import plan as plans
 
     return plans.plan(open_store(store), engine)

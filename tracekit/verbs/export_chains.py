@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def export_chains(
     store: str | Path, out: str | Path, *, chains: Chains = CHAINS, progress: Progress = SILENT
 ) -> Exported:
-    """Write chains with their calls and container states; see ``tracekit.analysis.callgraph.export``."""
+    """Write chains with their calls and container states; see ``callgraph.export``."""
     from tracekit.analysis.callgraph.export import export
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
 
     return export(open_store(store), Path(out), chains=chains, progress=progress)

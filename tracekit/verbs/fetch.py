@@ -34,7 +34,7 @@ def fetch(
     progress: Progress = SILENT,
     **further: Any,
 ) -> FetchSummary:
-    """Download archives of a release; run again to go on. See ``tracekit.intake.fetch.run.fetch``."""
+    """Download archives of a release; run again to go on."""
     from tracekit.intake.fetch import run
 
     return run.fetch(

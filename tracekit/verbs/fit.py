@@ -70,7 +70,7 @@ def fit(
     from tracekit.base.files.places import place
     from tracekit.interference.fit.folder import FIT_FOLDER, write_fit
     from tracekit.interference.fit.run import fit_store, models_of
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
 
     if out is not None:
         FIT_FOLDER.check_free(Path(out))

@@ -15,8 +15,8 @@ def info(store: Store) -> StoreInfo:
 
     Its catalog is made anew where the store was moved or copied.
     """
-    from tracekit.store import open_store
     from tracekit.store.catalog import mend_moved_catalog
+    from tracekit.store.folder import open_store
     from tracekit.store.query.describe import describe
 
     opened = open_store(store)

@@ -50,7 +50,7 @@ def query(
     ``tracekit.analysis.quick.run``.
     """
     from tracekit.analysis.quick.run import run_quick
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
     from tracekit.store.query import run
     from tracekit.store.query.own_tables import read_own_tables
     from tracekit.store.query.reads import check_only_reads

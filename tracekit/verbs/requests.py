@@ -139,7 +139,7 @@ def _by_use(
     """Requests from recorded use; ``of_calls`` are options given that mean nothing here."""
     from tracekit.base.errors import TracekitError
     from tracekit.sizing.requests.study import recommend_requests
-    from tracekit.store import open_store
+    from tracekit.store.folder import open_store
     from tracekit.verbs._study import made
 
     if of_calls:

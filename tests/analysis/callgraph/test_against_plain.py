@@ -15,7 +15,7 @@ from store_support import tiny_store
 from tracekit.analysis.callgraph.declared import MODES, Mode
 from tracekit.analysis.callgraph.parts import open_parts, read
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 
 @pytest.mark.parametrize("mode", MODES)

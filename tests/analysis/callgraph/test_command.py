@@ -38,7 +38,7 @@ def test_the_document_and_the_files(
     out = tmp_path / "graphs"
     assert run(["callgraph", store, "--out", str(out), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "tracekit/analysis/callgraph/1"
+    assert document["schema"] == "tracekit/callgraph/1"
     assert (document["mode"], document["counts"]["traces"]) == ("repair", 2)
     assert document["files"] == [f"{name}.parquet" for name in FILES]
     written = sorted([*document["files"], "manifest.json"])

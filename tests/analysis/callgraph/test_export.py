@@ -18,7 +18,7 @@ from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.base.errors import TracekitError
 from tracekit.cli import run
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.synth import write
 
 

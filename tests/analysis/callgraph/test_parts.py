@@ -18,7 +18,7 @@ from tracekit.analysis.callgraph.parts import Part, chunks, open_parts, ranges, 
 from tracekit.analysis.callgraph.run import CallGraphs, callgraph
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 
 
 @pytest.fixture(scope="module")

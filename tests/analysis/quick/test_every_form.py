@@ -13,11 +13,11 @@ from polars.testing import assert_frame_equal
 from store_support import tiny_store
 from usage_support import STEP_MS, random_usage, usage_store
 
-from tracekit.analysis import analyze
 from tracekit.analysis.callgraph.parts import chunks
 from tracekit.analysis.quick.forms import Quick, all_quick, quick_form, quick_rows
+from tracekit.analysis.run import analyze
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database
 from tracekit.store.sqlfiles import all_queries
 

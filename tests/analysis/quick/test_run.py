@@ -13,7 +13,7 @@ from tracekit.analysis.quick import run as quick_run
 from tracekit.analysis.quick.forms import quick_form
 from tracekit.analysis.quick.run import run_quick
 from tracekit.base.errors import TracekitError
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.query import run
 from tracekit.store.sqlfiles import SqlFile
 

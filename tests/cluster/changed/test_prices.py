@@ -20,7 +20,7 @@ from tracekit.cluster.changed.prices import money_of, read_prices
 from tracekit.cluster.shared import shared
 from tracekit.cluster.workload import Workload
 from tracekit.replay.runs.kept import fingerprint
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 TODAY, FORMERLY = INSTANCE_TYPES
 

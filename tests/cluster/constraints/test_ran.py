@@ -15,7 +15,7 @@ from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.ran import barred_now
 from tracekit.cluster.source import source_of
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 

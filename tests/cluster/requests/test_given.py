@@ -17,7 +17,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.synth import write
 
 RESOURCES = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit")

@@ -16,7 +16,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 HOUR_MS = 3_600_000
 

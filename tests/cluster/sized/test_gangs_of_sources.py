@@ -22,7 +22,7 @@ from tracekit.replay.bounds.placeable import never_placed
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 END_S = 3600
 #: Name, arrival, departure (None: stays), in seconds. g0 leaves before g2 and g3 are there.

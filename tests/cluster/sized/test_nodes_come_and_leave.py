@@ -20,7 +20,7 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.runs.run import replay
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 HOUR_MS = 3_600_000
 

@@ -12,7 +12,7 @@ from kubernetes_support import CREATED_MS, answer, container, listed, node, pod,
 
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.views import read
 
 GPU = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}

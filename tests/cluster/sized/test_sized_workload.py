@@ -17,7 +17,7 @@ from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.runs.remarks import peaks
 from tracekit.replay.runs.run import replay
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.views import read
 
 #: Where no node is known, requests of 2,000 bytes are taken for MiB: these are of megabytes.

@@ -21,7 +21,7 @@ def test_json_and_table(
     call = ["fetch", "ctm21", str(tmp_path), "--tables", "node", "--base-url", mirror.base_url]
     assert run([*call, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "tracekit/intake/fetch/1"
+    assert document["schema"] == "tracekit/fetch/1"
     assert document["size_bytes"] == len(node)
     assert [(file["path"], file["outcome"]) for file in document["files"]] == [(NODE, "fetched")]
     assert run(call) == 0

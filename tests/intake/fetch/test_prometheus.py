@@ -19,7 +19,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.cli import run
 from tracekit.intake.fetch import prometheus_query as fetching
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 PODS = 100

@@ -11,7 +11,7 @@ from tests_support import NODE_HEADER, TraceFolder, hex_id, node_lines, tar_gz
 
 from tracekit.intake.ingest import ingest
 from tracekit.intake.read import blocks
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 
 def test_the_same_files_give_the_same_bytes(traces: TraceFolder, tmp_path: Path) -> None:

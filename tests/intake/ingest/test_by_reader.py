@@ -18,9 +18,9 @@ from kubernetes_support import CREATED_MS, answer, listed, node, pod, series
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import WITHOUT_USE, doubts
+from tracekit.store.folder import Store, open_store
 from tracekit.store.manifest import DERIVED
 from tracekit.store.quantities import quantities
 from tracekit.store.query.describe import describe

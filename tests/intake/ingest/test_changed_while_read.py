@@ -14,7 +14,7 @@ from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest import stage as staging
 from tracekit.intake.ingest.stage import stage
 from tracekit.intake.read.discover import discover
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 LINE = f"9,{node_lines()[0]}\n"
 

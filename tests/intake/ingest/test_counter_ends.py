@@ -11,8 +11,7 @@ from store_support import tree
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
-from tracekit.store.folder import part_path
+from tracekit.store.folder import open_store, part_path
 from tracekit.store.views import read
 
 STEP_S = 60

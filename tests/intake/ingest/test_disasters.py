@@ -15,7 +15,7 @@ from store_support import tree_but_lock
 from tests_support import TraceFolder, tar_gz
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 #: Ingests again and again in forked children, each killed after its own delay.

@@ -24,7 +24,7 @@ from tests_support import (
 
 from tracekit.base.errors import CheckFailedError, TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 NODE = hex_id("node", 0)

@@ -9,7 +9,7 @@ from store_support import ingest_one
 from tests_support import CALL_HEADER, NODE_HEADER, hex_id
 
 from tracekit.intake.ingest import sort
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 

@@ -12,7 +12,7 @@ from tests_support import NODE_HEADER, TraceFolder, csv_text, hex_id, node_lines
 
 from tracekit.base.errors import CheckFailedError, TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 

@@ -16,8 +16,7 @@ from tests_support import NODE_HEADER, TraceFolder, csv_text, hex_id, node_lines
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest, stage
-from tracekit.store import open_store
-from tracekit.store.folder import STAGING
+from tracekit.store.folder import STAGING, open_store
 
 KILLED_AT = """
 import os, sys

@@ -26,8 +26,7 @@ from tests_support import (
 from tracekit.base.crew import crew
 from tracekit.base.errors import CheckFailedError, TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
-from tracekit.store.folder import STAGING
+from tracekit.store.folder import STAGING, open_store
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from cluster_support import written
 from tracekit.base.errors import CheckFailedError
 from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.rejects import Lines
-from tracekit.store import open_store
 from tracekit.store.broken_rows import broken_rows
+from tracekit.store.folder import open_store
 from tracekit.store.query import run
 
 HEAD = "container,time_ms,cpu_milli,memory_bytes,net_kbit_per_s,disk_bytes"

@@ -8,7 +8,7 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 TABLES = ("node", "node_resource", "container", "container_resource", "container_amount")

@@ -13,8 +13,8 @@ from facts_support import causes, the
 from kubernetes_support import Object, answer, container, listed, node, pod, series, written
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
 from tracekit.store.doubts import ONE_OF_TWO, doubts
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import run
 from tracekit.store.views import read
 

@@ -9,8 +9,8 @@ from facts_support import the
 from kubernetes_support import Object, answer, container, listed, node, pod, series, written
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
 from tracekit.store.doubts import WITHOUT_USE, doubts
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import run
 from tracekit.store.query.describe import describe
 

@@ -9,8 +9,8 @@ from cluster_support import CLUSTER, cluster, rows, stored
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
 from tracekit.store.checksums import damaged_parts
+from tracekit.store.folder import open_store
 from tracekit.store.manifest import DERIVED
 
 

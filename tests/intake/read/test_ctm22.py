@@ -9,7 +9,7 @@ from tests_support import csv_text, hex_id
 
 from tracekit.intake.ingest import ingest
 from tracekit.intake.read.discover import discover
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 HEADER = (

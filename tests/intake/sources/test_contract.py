@@ -1,6 +1,6 @@
 """Every released source on small files of its own: rows, rejects and what is counted as missing.
 
-``tests/intake/sources/released/SOURCE/CASE`` holds the files of a case; ``expected.txt`` what they become.
+``released/SOURCE/CASE`` holds the files of a case; ``expected.txt`` what they become.
 TRACEKIT_APPROVE=1 (``make approve``) takes what they become today as expected.
 """
 

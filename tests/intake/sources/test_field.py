@@ -9,7 +9,7 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 CASES = sorted((Path(__file__).parent / "field").iterdir())

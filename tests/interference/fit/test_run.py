@@ -14,7 +14,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.cli import run
 from tracekit.interference.fit.folder import FRAMES, write_fit
 from tracekit.interference.fit.run import Fit
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.verbs.bind import bind
 

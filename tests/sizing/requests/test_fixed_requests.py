@@ -19,11 +19,11 @@ from kubernetes_support import (
 )
 
 import tracekit
+from tracekit import ingest
 from tracekit.answer.requests import facts_of_requests
 from tracekit.base.study import Study, read_study
 from tracekit.cluster.source import source_of
-from tracekit.intake import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.views import read
 
 #: Cores in use by each pod, and what a policy without a margin recommends.

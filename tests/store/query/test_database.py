@@ -12,7 +12,7 @@ from store_support import tiny_store
 from tests_support import TraceFolder
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.store.query.database import Views
 from tracekit.store.sqlfiles import get_query

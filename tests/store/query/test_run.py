@@ -7,7 +7,7 @@ from tests_support import TraceFolder
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
 
 

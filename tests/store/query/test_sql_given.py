@@ -80,7 +80,7 @@ def test_json_names_its_schema_and_spells_no_nan(
     sql = "SELECT 1 AS one, 'nan'::DOUBLE AS none"
     assert run(["query", str(store), sql, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "schema": "tracekit/store/query/1",
+        "schema": "tracekit/query/1",
         "query": sql,
         "columns": {"one": "Int32", "none": "Float64"},
         "rows": [{"one": 1, "none": None}],

@@ -19,7 +19,7 @@ from store_support import tree_but_lock
 
 import tracekit
 from tracekit.analysis.callgraph.run import callgraph
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.spark import crew
 
 REASON = why_not()

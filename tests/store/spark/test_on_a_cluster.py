@@ -15,7 +15,7 @@ from store_support import tree_but_lock
 
 import tracekit
 from tracekit.cli import run as run_command
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.store.spark import SparkDatabase, open_session
 from tracekit.store.sqlfiles import all_queries

@@ -14,7 +14,7 @@ from tracekit.base.facts import Fact
 from tracekit.base.study import Study
 from tracekit.cluster.declared import Ceiling
 from tracekit.replay.chance.student import FEWEST, compare
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.query.engine import open_database
 
 TABLE = "shadow_choice"

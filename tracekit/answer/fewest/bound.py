@@ -6,6 +6,7 @@ import numpy as np
 
 from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.limits import ABOVE, CPU, Limits
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.changed.on_nodes import beside_daemons, room_beside_daemons
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, halves
@@ -20,7 +21,7 @@ from tracekit.replay.bounds.demand import (
 from tracekit.replay.bounds.measures import bound_frame, bound_steps
 from tracekit.replay.bounds.nodes import volume_bound
 from tracekit.replay.engine.steps import step_schema, summarize
-from tracekit.replay.measures import OVERLOAD, RESOURCES
+from tracekit.replay.measures import OVERLOAD
 from tracekit.replay.measures.use import PERCENT
 
 #: So many nodes are the fewest of which the 99th percentile leaves one out.

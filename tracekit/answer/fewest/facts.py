@@ -17,7 +17,7 @@ from tracekit.replay.measures import compared
 from tracekit.replay.runs.background import shares
 from tracekit.replay.runs.growth_of_use import span_ms
 from tracekit.replay.runs.varying import varying
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 
 #: What a count of nodes leaves out.
 _COUNTS = (

@@ -8,8 +8,9 @@ from typing import Any
 
 from tracekit.answer.admissible import WAITING
 from tracekit.base.errors import TracekitError, nearest
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.declared import Ceiling
-from tracekit.replay.measures import OVERLOAD, RESOURCES, all_measures, find_measure
+from tracekit.replay.measures import OVERLOAD, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.thresholds import LIMIT, Threshold, at_most
 

@@ -38,7 +38,7 @@ from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 
 NAME = "assumptions"
 #: A report compares these to know whether the study is of its run.

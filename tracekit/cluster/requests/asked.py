@@ -14,7 +14,7 @@ from tracekit.cluster.resources import BASE, CPU, MEMORY, rounded_up
 from tracekit.cluster.sized.amounts import Amounts, amounts_of
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.tables import Sizes, sizes_of
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 
 @dataclass(frozen=True, kw_only=True)

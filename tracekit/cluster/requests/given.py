@@ -24,7 +24,7 @@ from tracekit.cluster.requests.reserved import Fixed, fixed_of
 from tracekit.cluster.requests.table import listed
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 # Requests that ``tracekit requests`` chose, out of its result folder. The simulation counts a
 # container at full use as so many cores and GB (``NEED_AT_FULL_USE``), however large it is; what

@@ -21,7 +21,7 @@ from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.doubt import LEAST_PART, SizeDoubt, allowed
 from tracekit.cluster.requests.asked import RequestsTold
 from tracekit.cluster.resources import BASE
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 _RESOURCES = ("cpu", "memory")
 #: What one of a recorded unit is in that of the workload.

@@ -16,7 +16,7 @@ from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.sized.amounts import in_columns
 from tracekit.cluster.sized.assumptions import SizedAssumptions
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.views import read
 
 _PARTS = ("init", "overhead", "own_request", "own_limit")

@@ -9,7 +9,7 @@ from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.node_times import Losses
 from tracekit.cluster.workload import Workload
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.node_states import absences
 from tracekit.store.views import read
 

@@ -23,7 +23,7 @@ from tracekit.cluster.sized.use import (
     positions_of,
     row_groups,
 )
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 _AMOUNT = ("resource", "amount", "unit")
 

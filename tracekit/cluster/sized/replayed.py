@@ -27,8 +27,8 @@ from tracekit.cluster.sized.tables import Sizes, sizes_of
 from tracekit.cluster.sized.times import Lives, lives
 from tracekit.cluster.sized.use import CONTAINERS, NODES, measured
 from tracekit.cluster.workload import Workload
-from tracekit.store import Store
 from tracekit.store.broken_rows import all_rejected
+from tracekit.store.folder import Store
 from tracekit.store.node_states import gone_for_good
 from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import read

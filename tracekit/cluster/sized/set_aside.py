@@ -10,7 +10,8 @@ from tracekit.cluster.sized.amounts import Amounts
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.tables import Sizes
 from tracekit.cluster.sized.times import Lives
-from tracekit.store import Store, never_ran
+from tracekit.store import never_ran
+from tracekit.store.folder import Store
 from tracekit.store.never_ran import gated, waits
 
 #: Where no node states these, what nodes have is an assumption.

@@ -6,8 +6,9 @@ import polars as pl
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.words import counted
-from tracekit.store import Store, silent_nodes
+from tracekit.store import silent_nodes
 from tracekit.store.broken_rows import broken_rows
+from tracekit.store.folder import Store
 from tracekit.store.node_states import begins_ms, nodes_of, without_size
 from tracekit.store.views import read
 

@@ -14,7 +14,7 @@ from tracekit.cluster.series import hold, infer_step_ms
 from tracekit.cluster.sized.amounts import in_columns
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.times import Measured
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.silent_nodes import is_moment
 from tracekit.store.views import ids_of
 

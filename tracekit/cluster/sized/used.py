@@ -23,7 +23,7 @@ from tracekit.cluster.sized.use import (
     measured,
     use_of,
 )
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 
 @dataclass(frozen=True, kw_only=True)

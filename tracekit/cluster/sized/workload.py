@@ -50,8 +50,8 @@ from tracekit.cluster.sized.set_aside import (
 from tracekit.cluster.sized.used import Used, used_of
 from tracekit.cluster.store_name import name_of
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
-from tracekit.store import Store
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
+from tracekit.store.folder import Store
 from tracekit.store.never_ran import gated, waits
 from tracekit.store.tables.container import PREFERRED
 from tracekit.store.views import read

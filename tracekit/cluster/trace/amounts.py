@@ -22,7 +22,7 @@ from tracekit.cluster.trace.tables import Trace
 from tracekit.cluster.workload import Workload
 
 if TYPE_CHECKING:
-    from tracekit.store import Store
+    from tracekit.store.folder import Store
 
 
 class Amounts:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import IntArray
 from tracekit.base.files.ahead import ahead
 from tracekit.base.files.places import parquet_file
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 #: Columns of a row group by name, each of shape (rows,).
 Piece = Mapping[str, NDArray[Any]]

@@ -16,7 +16,7 @@ from tracekit.cluster.resources import BASE
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.tables import is_sized, records_nodes
 from tracekit.cluster.trace.tables import Trace
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,8 +26,8 @@ from tracekit.cluster.trace.rows import (
 )
 from tracekit.cluster.trace.survey import Survey, survey
 from tracekit.cluster.workload import UNKNOWN
-from tracekit.store import Store
 from tracekit.store.broken_rows import all_rejected
+from tracekit.store.folder import Store
 from tracekit.store.stored_rows import LISTS
 from tracekit.store.views import ids_of
 

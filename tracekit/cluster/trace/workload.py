@@ -27,7 +27,7 @@ from tracekit.cluster.trace.amounts import Amounts, call_rates, with_network_and
 from tracekit.cluster.trace.sizing import Sizing, sizing_of
 from tracekit.cluster.trace.tables import Trace, trace_of
 from tracekit.cluster.workload import Workload, nonzero
-from tracekit.store import Store
+from tracekit.store.folder import Store
 
 
 def workload_from_store(

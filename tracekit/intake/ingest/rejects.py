@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tracekit.base.arrays import BoolArray
-from tracekit.intake.sources.unreadable import (
+from tracekit.store.broken_rows import place_in
+from tracekit.store.manifest import REJECTED, UNKNOWN_NAME, Defect
+from tracekit.store.unreadable import (
     PARTIAL_ANSWER,
     PARTIAL_DEFECT,
     UNREAD,
@@ -20,8 +22,6 @@ from tracekit.intake.sources.unreadable import (
     WATCH_DEFECT,
     WATCH_ENDED,
 )
-from tracekit.store.broken_rows import place_in
-from tracekit.store.manifest import REJECTED, UNKNOWN_NAME, Defect
 
 SCHEMA = pa.schema(
     [

@@ -10,7 +10,7 @@ from tracekit._version import VERSION
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.interference.fit.run import Fit
 
-SCHEMA = "tracekit/interference/fit/1"
+SCHEMA = "tracekit/fit/1"
 FIT_FOLDER = ResultFolder(what="fit", schema=SCHEMA)
 FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects", "bindings")
 

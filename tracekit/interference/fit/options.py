@@ -22,7 +22,7 @@ class Options:
     Parameters
     ----------
     agg : {'mean', 'occupancy', 'sum'}
-        How neighbours are put together: see ``tracekit.interference.vcpu.pressure``.
+        How neighbours are put together: see ``vcpu.pressure``.
     load : bool
         Whether an instance's call rate is a regressor too.
     resolved : bool
@@ -31,7 +31,7 @@ class Options:
     compare : tuple of str
         Names of models to compare by cross-validation.
     shrink : bool
-        Whether a service's own k2 is drawn towards the pooled one: see ``tracekit.interference.fit.shrink``.
+        Whether a service's own k2 is drawn towards the pooled one: see ``fit.shrink``.
     """
 
     agg: Aggregation = AGGREGATION

@@ -45,7 +45,7 @@ class Fit(Shown):
     mode : {'bound', 'proxy'}
         Whether it is known who shares cores and sockets, or only nodes.
     rows : DataFrame
-        As ``tracekit.interference.fit.rows`` has them, with ``predicted``.
+        As ``fit.rows`` has them, with ``predicted``.
     bindings : DataFrame
         The vCPUs that each container was last seen on: ``container, node, vcpus``, as Linux writes
         them; no rows of a proxy.
@@ -81,7 +81,7 @@ def fit_store(
     Parameters
     ----------
     binding, topology : Path, optional
-        See ``tracekit.interference.fit.binding.read_binding`` and ``tracekit.interference.fit.topology_file``; both or none.
+        See ``fit.binding.read_binding`` and ``fit.topology_file``; both or none.
         A store that records the vCPUs of containers needs no ``binding``, and no ``topology`` where
         nodes have cores: they are then built by Linux's usual rule.
     sockets, threads_per_core : int
@@ -127,7 +127,7 @@ def fit_rows(
     binding: Binding | None = None,
     progress: Progress = SILENT,
 ) -> Fit:
-    """Fit rows as ``tracekit.interference.fit.rows`` makes them.
+    """Fit rows as ``fit.rows`` makes them.
 
     Raises
     ------

@@ -60,7 +60,7 @@ class Fitted:
         One row per service. ``basis`` says whose k1 and k2 stand there: ``own``, ``pooled``, or
         ``none`` (they are 0). The verdict is about the basis named; where that is not ``own``,
         ``reason`` says why an own fit was not possible. An own ``k2`` is drawn towards the pooled
-        one (``tracekit.interference.fit.shrink``): ``k2_own`` is what the service's rows alone say, and
+        one (``fit.shrink``): ``k2_own`` is what the service's rows alone say, and
         ``k2_weight`` how much of that is left.
     pooled : DataFrame
         One row: the pooled model; ``service`` is NULL.

@@ -76,7 +76,7 @@ def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) 
     Parameters
     ----------
     services : DataFrame
-        One row per service of the table, in its order; see ``tracekit.interference.fit.services.Fitted``.
+        One row per service of the table, in its order; see ``fit.services.Fitted``.
     towards : float, optional
         The pooled k2; None leaves all as they are.
     """

@@ -38,7 +38,7 @@ def binding_of_store(
     Parameters
     ----------
     topology : Path, optional
-        How nodes are built: see ``tracekit.interference.fit.topology_file``. Without it, by Linux's usual rule
+        How nodes are built: see ``fit.topology_file``. Without it, by Linux's usual rule
         from their recorded cores with ``sockets`` and ``threads_per_core``; cores that do not
         divide evenly are left out.
 

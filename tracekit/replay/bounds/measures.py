@@ -32,6 +32,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.changed.on_nodes import room_beside_daemons
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
@@ -41,7 +42,7 @@ from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.placeable import placeable
 from tracekit.replay.bounds.pools import pool_bounds, pool_costs
 from tracekit.replay.bounds.requests import further_bounds, least_cost, requested_at
-from tracekit.replay.measures import COST_PER_HOUR, RESOURCES, measures_in, part_column
+from tracekit.replay.measures import COST_PER_HOUR, measures_in, part_column
 from tracekit.replay.measures.use import rank_of
 
 # Bounds are floats: what proves nothing through rounding is given away.

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from tracekit.base import registry
+from tracekit.base.words import RESOURCES, words_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.room import measured_names
 from tracekit.replay.measures._measure import (
@@ -37,7 +38,6 @@ __all__ = [
     "NODES_AT_END",
     "NODES_MOST",
     "OVERLOAD",
-    "RESOURCES",
     "SHARES",
     "Finished",
     "Measure",
@@ -55,13 +55,8 @@ __all__ = [
     "resources_in",
     "small",
     "title_of",
-    "words_of",
 ]
 
-#: Resources whose use is known, in the order of arrays, and what they are called in a sentence.
-RESOURCES = {"cpu": "CPU", "memory": "memory"}
-#: What sentences call further resources whose name is not a word.
-_WORDS = {**RESOURCES, "gpu": "GPU", "nvidia_com_gpu": "GPU (nvidia.com)", "net": "network"}
 #: What the heads of narrow columns call those with long names.
 _HEADS = {"memory": "mem", "network": "net"}
 #: Measures that answers ask for by their name.
@@ -181,13 +176,6 @@ def _each(name: str, measure: Measure, resources: Iterable[str]) -> list[Measure
     if not measure.per_resource:
         return [dataclasses.replace(measure, name=name)]
     return [_of_resource(name, measure, resource) for resource in resources]
-
-
-def words_of(resource: str) -> str:
-    """The word for a resource in sentences."""
-    # of thousandths shares are the same, and nobody speaks of them
-    name = resource.removesuffix("_milli")
-    return _WORDS.get(name, name.replace("_", " "))
 
 
 def of_use(measure: Measure) -> bool:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.workload import Workload
-from tracekit.replay.measures import RESOURCES
 
 
 def shares(load: Workload) -> dict[str, dict[str, float]]:

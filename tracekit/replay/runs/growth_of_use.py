@@ -9,9 +9,9 @@ from tracekit.analysis.metrics.growth import LEAST_DAYS, growth
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.facts import Fact
 from tracekit.base.units import MS_PER_DAY, covered_ms
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.provenance import ASSUMED, SET_ASIDE
 from tracekit.cluster.workload import Workload
-from tracekit.replay.measures import RESOURCES
 from tracekit.store.quantities import ABSENT
 
 #: So many samples of a day are enough for its mean.

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.resources import UNLIMITED
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 from tracekit.policy.view.further import further_use
 from tracekit.policy.view.room import measured_columns, measured_names
-from tracekit.replay.measures import RESOURCES
 
 
 def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:

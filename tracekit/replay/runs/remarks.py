@@ -7,10 +7,11 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.facts import Fact
+from tracekit.base.words import RESOURCES
 from tracekit.cluster.provenance import ASSUMED
 from tracekit.cluster.workload import Workload
 from tracekit.replay.chance.material import least_apart
-from tracekit.replay.measures import RESOURCES, find_measure
+from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.growth_of_use import growth_facts
 from tracekit.replay.runs.lost_nodes import lost_nodes
 from tracekit.store.quantities import RECORDED

@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
-from tracekit.base.words import agreeing, count, few, listed
+from tracekit.base.words import agreeing, count, few, listed, words_of
 from tracekit.cluster.constraints.reasons import CORDONED, told
 from tracekit.cluster.resources import PODS, amount_text, short_names
 from tracekit.cluster.workload import UNKNOWN, Workload
-from tracekit.replay.measures import words_of
 from tracekit.replay.runs.room_left import can_never_begin, in_gang, room_left, room_words
 
 #: So many kinds of containers are noted of a policy, those with most first; in sentences those

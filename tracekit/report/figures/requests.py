@@ -2,8 +2,7 @@
 
 import polars as pl
 
-from tracekit.base.words import short_ids
-from tracekit.replay.measures import words_of
+from tracekit.base.words import short_ids, words_of
 from tracekit.report.figures import Axis, Figure, Layer
 
 _SERVICES = 12

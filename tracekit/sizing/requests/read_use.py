@@ -22,7 +22,7 @@ from tracekit.intake.sources import is_published
 from tracekit.sizing.read import STATES
 from tracekit.sizing.requests.declared import By
 from tracekit.sizing.use import RecordedUse
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.never_ran import never_ran
 
 #: Cores of a millicore, and bytes of a byte.

@@ -30,7 +30,7 @@ from tracekit.sizing.requests.growing import GROWTH, frame_of, growing, growth_o
 from tracekit.sizing.requests.judge import windows_of
 from tracekit.sizing.requests.read_use import NoUseError, read_use
 from tracekit.sizing.use import RecordedUse
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.never_ran import never_ran
 from tracekit.store.quantities import RECORDED, quantities
 

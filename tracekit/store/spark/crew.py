@@ -6,9 +6,9 @@ import pickle
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tracekit.base.constants import GO_ON
 from tracekit.base.crew.crew import LostWorkerError, OnProgress, Task
 from tracekit.base.errors import TracekitError
-from tracekit.intake.ingest.remote.lease import GO_ON
 from tracekit.store.spark.session import check_engine, is_spark, open_session
 
 if TYPE_CHECKING:

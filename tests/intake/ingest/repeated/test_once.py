@@ -14,9 +14,9 @@ from kubernetes_support import answer, listed, node, pod, series, written
 
 from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.repeated.once import TWICE
-from tracekit.store import Store, open_store
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import OTHERWISE, doubts
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import run
 from tracekit.store.views import read
 

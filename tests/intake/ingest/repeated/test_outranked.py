@@ -13,9 +13,9 @@ from kubernetes_support import CREATED, listed, node, pod, written
 
 from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.repeated.once import STATED_TWICE
-from tracekit.store import Store, open_store
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import OTHERWISE, doubts
+from tracekit.store.folder import Store, open_store
 from tracekit.store.node_states import nodes_of
 from tracekit.store.query import Database, run
 from tracekit.store.views import read

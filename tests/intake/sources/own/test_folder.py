@@ -12,8 +12,8 @@ from reading_support import cluster_source, opened, read, recognised
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
 from tracekit.store.doubts import doubts
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 TABLES = {

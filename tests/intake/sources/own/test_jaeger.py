@@ -12,7 +12,7 @@ from reading_support import opened, read, recognised
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
 from tracekit.intake.sources.own import _json_items
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 TRACE = "a0f7651916cd43dd"

@@ -9,7 +9,7 @@ from reading_support import opened
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources.own._json_items import Item, items
-from tracekit.intake.sources.unreadable import TOO_LARGE
+from tracekit.store.unreadable import TOO_LARGE
 
 LIST = r'{"items": [{"a": true, "b": -1.5e3}, {"c": "x\u00e9\n", "d": null}]}'
 

@@ -11,7 +11,7 @@ from reading_support import Reading, read, recognised
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 NAME = "kube_scheduler_simulator"

@@ -13,7 +13,7 @@ from reading_support import opened, read, recognised
 
 from tracekit.intake.ingest import ingest
 from tracekit.intake.sources.own import _spans
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.verbs.callgraph import callgraph
 

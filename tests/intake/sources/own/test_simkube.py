@@ -12,7 +12,7 @@ from tests_support import shared_data
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 START_S = 1_767_225_600

@@ -12,7 +12,7 @@ from kubernetes_support import CREATED_MS, answer, listed, node, owned, pod, ser
 from tracekit.cli import run
 from tracekit.intake.ingest import ingest
 from tracekit.intake.sources.own._spans import service_in
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 SPACE = {"k8s.namespace.name": "shop"}

@@ -13,7 +13,7 @@ from store_support import tiny_store
 from tests_support import CALL_HEADER, csv_text
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
 
 REMOTE = {"rpc", "http", "mq"}

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests_support import NODE_HEADER, TraceFolder, csv_text, hex_id
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import run
 
 

@@ -10,7 +10,7 @@ from cluster_support import store_of
 from kubernetes_support import answer, container, listed, node, pod, series, written
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import run
 
 GIB = 2**30

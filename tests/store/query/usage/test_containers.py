@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from usage_support import STEP_MS, random_usage, usage_store
 
-from tracekit.store import Store
+from tracekit.store.folder import Store
 from tracekit.store.query import run
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "golden" / "heatmap.json").read_text())

@@ -6,7 +6,7 @@ import pytest
 from tests_support import TraceFolder
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import run
 
 

@@ -16,13 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tracekit.base.constants import GO_ON
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import telling
 from tracekit.intake.ingest.remote.put import OvertakenError, age_s, delete, get_bytes, put_over
 
-#: What to do about an ingest that came to its end too early.
-GO_ON = "what was finished is in the store; run the same command again to go on"
 RENEWED_S = 30.0
 LAPSES_S = 300.0
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tracekit.base.constants import GO_ON
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import telling
-from tracekit.intake.ingest.remote.lease import GO_ON, Lease, leased
+from tracekit.intake.ingest.remote.lease import Lease, leased
 from tracekit.intake.ingest.remote.put import (
     OvertakenError,
     get_bytes,

@@ -11,7 +11,7 @@ import msgspec
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import SHOWN_CHARACTERS, Head, Opened
-from tracekit.intake.sources.unreadable import (
+from tracekit.store.unreadable import (
     LIST_CUT_OFF,
     NESTED,
     NO_JSON,

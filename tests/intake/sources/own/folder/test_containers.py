@@ -14,7 +14,7 @@ from kubernetes_support import written as document
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
 from tracekit.store.views import read
 

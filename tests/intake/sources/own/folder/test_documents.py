@@ -11,7 +11,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
 from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 ALTERNATIVES = (

@@ -9,7 +9,7 @@ import pytest
 from reading_support import opened, read, written
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 CONTAINERS = """\

@@ -10,7 +10,7 @@ from cluster_support import workload, written
 from facts_support import causes
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database
 from tracekit.store.views import read
 

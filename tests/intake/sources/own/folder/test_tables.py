@@ -11,7 +11,7 @@ from cluster_support import written as folder_of
 from facts_support import the
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import Store, open_store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
 from tracekit.store.views import read
 

@@ -26,7 +26,7 @@ from tracekit.base.seeds import stream
 from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.verbs.check import check
 from tracekit.verbs.info import info
 

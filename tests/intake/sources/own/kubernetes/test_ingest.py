@@ -16,7 +16,7 @@ from kubernetes_support import (
 )
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 START = CREATED_MS // 1000

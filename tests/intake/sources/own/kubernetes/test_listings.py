@@ -13,7 +13,7 @@ from reading_support import Reading, opened, read, stored
 from tracekit.base.errors import TracekitError
 from tracekit.base.files import replacing
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 DAY_MS = 86_400_000

@@ -22,7 +22,7 @@ from kubernetes_support import (
 )
 
 from tracekit.intake.ingest import ingest
-from tracekit.store import open_store
+from tracekit.store.folder import open_store
 from tracekit.store.views import read
 
 SPACE = "node.kubernetes.io"

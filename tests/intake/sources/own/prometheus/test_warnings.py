@@ -13,8 +13,8 @@ from reading_support import read
 from series_support import MEMORY, NAME
 
 import tracekit
-from tracekit.store import open_store
 from tracekit.store.doubts import doubts
+from tracekit.store.folder import open_store
 
 SAID = "partial response: store unavailable"
 REASON = f"is of an answer that came with a warning: {SAID}"

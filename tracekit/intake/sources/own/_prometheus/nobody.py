@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from tracekit.intake.sources._cluster import Broken
 from tracekit.intake.sources.own._prometheus.metrics import STATES, USES
 from tracekit.intake.sources.own._prometheus.series import Series
-from tracekit.intake.sources.unreadable import UNREAD
+from tracekit.store.unreadable import UNREAD
 
 IDLE = 'is of modes alone that are no use; ask for the others, too: {mode!~"idle|iowait|steal"}'
 ON_HOST = (
