@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,7 @@ _REGISTRIES = {
 #: So many equal lines in a row stand in one place only. Lines are compared without what is around
 #: them, empty ones too.
 _EQUAL_LINES = 12
+_IMPORTS = re.compile(r"^from [\w.]+ import (\([^)]*\)|.*)\n", re.MULTILINE)
 _FULL_FOLDERS = {"base": (23, "what every room may import")}
 
 
@@ -103,7 +105,7 @@ def _equal_runs(texts: dict[Path, str]) -> Iterator[tuple[str, str]]:
     first: dict[tuple[str, ...], tuple[Path, int]] = {}
     for path, text in sorted(texts.items()):
         before: tuple[Path, int] | None = None
-        lines = [line.strip() for line in text.splitlines()]
+        lines = [line.strip() for line in _IMPORTS.sub("", text).splitlines()]
         for at in range(len(lines) - _EQUAL_LINES + 1):
             found = first.setdefault(tuple(lines[at : at + _EQUAL_LINES]), (path, at))
             if found not in {(path, at), before}:

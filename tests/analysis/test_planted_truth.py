@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.analysis.work import Analysis, analyze
+from tracekit.analysis.run import analyze
+from tracekit.analysis.work import Analysis
 from tracekit.base.seeds import stream
 from tracekit.cluster.source import source_of
 from tracekit.intake.ingest import ingest
