@@ -3,7 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.intake.sources.own._kubernetes.objects import Thing, arrival_ms, last_change_ms, time_ms
+from tracekit.intake.sources.own._kubernetes.objects import (
+    Thing,
+    arrival_ms,
+    last_change_ms,
+    time_ms,
+)
 from tracekit.intake.sources.own._kubernetes.shape import owner_of
 from tracekit.intake.sources.own._roster.roster import Roster
 
