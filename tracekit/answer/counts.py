@@ -30,11 +30,12 @@ REQUESTS_AS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """A measure beside what it may come to."""
+    """A measure beside what it may come to, once a zone is lost where ``lost_zone`` names one."""
 
     measure: str
     value: float | None
     allowed: float | None
+    lost_zone: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +143,10 @@ def _margin(row: dict[str, Any], name: str) -> Margin | None:
     if measure is None:
         return None
     return Margin(
-        measure=measure, value=row.get(f"{name}_value"), allowed=row.get(f"{name}_allowed")
+        measure=measure,
+        value=row.get(f"{name}_value"),
+        allowed=row.get(f"{name}_allowed"),
+        lost_zone=row.get(f"{name}_lost_zone"),
     )
 
 
@@ -238,7 +242,12 @@ def _broken_at(breaks: Margin | None) -> dict[str, Scalar]:
         return {}
     measure = find_measure(breaks.measure)
     share = measure is not None and measure.share
-    return {"breaks_at_fraction" if share else "breaks_at": breaks.value}
+    return {"breaks_at_fraction" if share else "breaks_at": breaks.value, **_without(breaks)}
+
+
+def _without(margin: Margin) -> dict[str, Scalar]:
+    """The zone that is lost where a limit breaks or is nearest; empty for none."""
+    return {} if margin.lost_zone is None else {"lost_zone": margin.lost_zone}
 
 
 def detail_facts(count: Count) -> Iterator[Fact]:
@@ -262,7 +271,8 @@ def detail_facts(count: Count) -> Iterator[Fact]:
                 measure=one.measure,
                 value=one.value,
                 against=one.allowed,
-                about=about,
+                because="" if one.lost_zone is None else "lost_zone",
+                about={**about, **_without(one)},
             )
     if count.restarted is not None:
         yield Fact(

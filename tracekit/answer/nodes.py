@@ -1,10 +1,12 @@
 """The answer of a study of the fewest nodes: what ``nodes`` prints and the report shows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from tracekit.answer.counts import (
+    FULLEST,
     Case,
     Count,
     Fullest,
@@ -16,13 +18,16 @@ from tracekit.answer.counts import (
 )
 from tracekit.answer.decide import goes, requests_first
 from tracekit.answer.fewest.frames import BARRED_BY
+from tracekit.answer.fewest.lost import KEPT, TODAY
+from tracekit.answer.fewest.zones import ZONE
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.base.study import Study
 from tracekit.base.units import HOURS_PER_MONTH
-from tracekit.base.words import and_more, words_of
+from tracekit.base.words import and_more
 from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import find_measure, words_of
 
 #: So many budgets are named, the others are counted.
 _BUDGETS = 3
@@ -54,6 +59,7 @@ def answer_of_nodes(study: Study, store: str = "STORE", out: str = "") -> Answer
         *ceiling_facts(study.about.get("ceiling", {})),
         *_of_counts(counts, acted),
         *_of_counts(usual, acted),
+        *zone_facts(study, acted),
         *money_facts(study, acted),
         *drain_facts(study, acted),
         *special_facts(study),
@@ -111,6 +117,7 @@ def _verdict(study: Study, count: Count | None) -> Fact:
             "requests": "recorded" if count is None else count.requests,
             "case": None if count is None else count.case,
             "broken": broken or None,
+            **({"survives": study.about["survive"]} if study.about.get("survive") else {}),
         },
     )
 
@@ -124,6 +131,63 @@ def _of_counts(counts: Sequence[Count], acted: Count | None) -> Iterator[Fact]:
         for full in one.fullest:
             yield fullest_fact(full, one.case, one.requests)
         yield from detail_facts(one)
+
+
+def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
+    """What comes of the cluster as it is when a zone is lost, and of the nodes that stay."""
+    zones = study.frames.get("zones")
+    if zones is None:
+        return
+    today = zones.filter(case=TODAY)
+    broken = today.drop_nulls("breaks_measure").with_columns(
+        room=pl.col("breaks_value") / pl.col("breaks_allowed")
+    )
+    if today.height and broken.is_empty():
+        about: dict[str, Scalar] = {"of": today.height}
+        yield Fact(kind="zone_loss", verdict="holds", because="survives", about=about)
+    worst = broken.sort("waiting_containers", "room", descending=True, maintain_order=True)
+    for at, row in enumerate(worst.iter_rows(named=True)):
+        yield _not_survived(row, of=today.height, first=at == 0, fails=broken.height)
+    if study.about["workload"].get("nodes_without_zone"):
+        yield Fact(
+            kind="zone_loss",
+            value=study.about["workload"]["nodes_without_zone"],
+            unit="nodes",
+            because="no_zone",
+        )
+    kept = zones.filter(case=KEPT, policy=None if count is None else count.policy)
+    for measure in FULLEST.values() if kept.height else ():
+        row = kept.sort(measure, descending=True, maintain_order=True).row(0, named=True)
+        yield Fact(
+            kind="zone_loss",
+            subject=row["zone"],
+            measure=measure,
+            value=row[measure],
+            unit="fraction",
+            verdict="holds",
+            because="kept",
+            rank=2,
+            about={"policy": row["policy"], "of": kept.height},
+        )
+
+
+def _not_survived(row: Mapping[str, Any], *, of: int, first: bool, fails: int) -> Fact:
+    """A zone without which a limit breaks; the worst stands on the first page."""
+    waits = row["waiting_containers"] > 0
+    measure = find_measure(row["breaks_measure"])
+    unit = "fraction" if measure is not None and measure.share else ""
+    return Fact(
+        kind="zone_loss",
+        subject=row["zone"],
+        measure=row["breaks_measure"],
+        value=row["waiting_containers"] if waits else row["breaks_value"],
+        unit="containers" if waits else unit,
+        against=None if waits else row["breaks_allowed"],
+        verdict="does_not_hold",
+        because="waits" if waits else "breaks",
+        rank=1 if first else 3,
+        about={"policy": row["policy"], "nodes": row["nodes"], "of": of, "fails": fails},
+    )
 
 
 def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
@@ -227,6 +291,7 @@ def _next(study: Study, count: Count | None, store: str, out: str) -> Iterator[F
         "policy": count.policy,
         **({"limit": study.about["limits"]} if study.about["limits_given"] else {}),
         **({"assume": load["assume"]} if load["assume"] else {}),
+        **({"survive": study.about["survive"]} if study.about.get("survive") else {}),
     }
     use = load.get("production")
     far = use is not None and requests_first(use["use_over_requested"]) is not None
@@ -237,5 +302,7 @@ def _next(study: Study, count: Count | None, store: str, out: str) -> Iterator[F
         yield Followup(
             question="nodes_recommended", command="nodes", arguments={**given, "assume": assumed}
         )
+    if load.get("zones", 0) > 1 and "survive" not in given:
+        yield Followup(question="zone_loss", command="nodes", arguments={**given, "survive": ZONE})
     if study.about["scale"] == 1:
         yield Followup(question="nodes", command="nodes", arguments={**given, "scale": 1.2})

@@ -43,6 +43,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
         return
     print("\n".join(answer_lines(answer)))
     _show_counts(found)
+    _show_zones(found, answer.facts[0].subject)
     _show_going(found, answer.facts[0].subject, out)
 
 
@@ -81,6 +82,24 @@ def _show_counts(study: Study) -> None:
     rows = [cells(one) for one in counts_of(study, case_of(study))]
     heads = ["policy", "nodes", "bound", "one order", "CPU", "memory"]
     _output.print_table(f"Of {study.about['nodes']:,} nodes", heads, rows)
+
+
+def _show_zones(study: Study, policy: str) -> None:
+    """What comes of each zone's loss, today and on the nodes that stay."""
+    from tracekit.answer.fewest.lost import CASES, KEPT
+    from tracekit.report.sentences import amount
+
+    for case, title in CASES.items() if "zones" in study.frames else ():
+        found = study.frames["zones"].filter(case=case)
+        if case == KEPT:
+            found = found.filter(policy=policy)
+        rows = [
+            [visible(zone), nodes, waiting, amount(cpu, "fraction"), amount(memory, "fraction")]
+            for _, _, zone, nodes, waiting, cpu, memory, *_ in found.iter_rows()
+        ]
+        if rows:
+            heads = ["lost zone", "its nodes", "containers waiting", "CPU", "memory"]
+            _output.print_table(title, heads, rows)
 
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:

@@ -14,9 +14,11 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
+from tracekit.cluster.changed.on_nodes import all_background
 from tracekit.cluster.domains import KINDS
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.node_times import Losses
+from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 
 _UNITS = {
@@ -139,6 +141,27 @@ def _nodes(
             f"{what} nodes cannot be lost of the {len(left)} that are there", hint="leave some"
         )
     return [int(node) for node in np.sort(rng.choice(left, int(what), replace=False))], True
+
+
+def losing_zone(load: Workload, zone: str) -> Workload:
+    """The workload that loses a zone as its judged time begins: what ran there is placed anew.
+
+    Use that no container explains goes on, on the nodes that stay, as where nodes are taken away.
+
+    Raises
+    ------
+    TracekitError
+        Where no node is in the zone.
+    """
+    gone, _ = _nodes(load, f"zone:{zone}", (), np.random.default_rng(0))
+    since = int(load.times_ms[settled_steps(load.times_ms, load.settled_ms)[0]])
+    made = without(load, dict.fromkeys(gone, since), assumed=True)
+    stays = np.setdiff1d(np.arange(load.nodes), gone)
+    if not len(stays):
+        return made
+    background, after = np.array(made.background), np.flatnonzero(load.times_ms >= since)
+    background[:, after[:, None], stays] = all_background(load, stays)[:, after]
+    return dataclasses.replace(made, background=background)
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:

@@ -64,6 +64,14 @@ def nodes(
             metavar="gpu|tainted|pinned",
         ),
     ] = (),
+    survive: Annotated[
+        Literal["zone"] | None,
+        Option(
+            "The nodes must be enough, too, when any one zone is lost: what ran there is placed"
+            " anew on the nodes that stay, and all limits hold then.",
+            metavar="zone",
+        ),
+    ] = None,
     scale: Annotated[float, Option("So many times as many containers.")] = 1.0,
     repeats: Annotated[
         Repeats,
@@ -110,6 +118,7 @@ def nodes(
             scale=scale,
             least=least or "",
             repeats=repeats,
+            survive=survive is not None,
             seed=seed,
             crew=crew,
             progress=progress,

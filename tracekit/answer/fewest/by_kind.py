@@ -12,6 +12,7 @@ import numpy as np
 
 from tracekit.answer.fewest.bound import keeps_requests, most_use
 from tracekit.answer.fewest.trials import Trials
+from tracekit.answer.fewest.zones import evened
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.cluster.changed.more_nodes import kinds_among
 from tracekit.policy.entrant import Entrant
@@ -39,6 +40,9 @@ def lighter(
     """
     load, free = tried.load, np.flatnonzero(~fixed)
     kinds = kinds_among(load, free, each)
+    if tried.zone is not None:
+        alike = [(kind, tried.zone[kind], np.zeros(len(kind), np.int64)) for kind in kinds]
+        kinds = [kind[evened(zone, each[kind], none)] for kind, zone, none in alike]
     sizes = [len(kind) + 1 for kind in kinds]
     if len(kinds) < 2 or math.prod(sizes) > _CHOICES:
         return None

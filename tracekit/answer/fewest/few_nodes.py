@@ -16,6 +16,7 @@ from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_bytes, read_text
 from tracekit.base.seeds import order_seed
 from tracekit.cluster.changed.on_nodes import on_nodes
+from tracekit.cluster.losses import losing_zone
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, parse_entrant
@@ -49,8 +50,9 @@ _ARRAYS = ("asked", "cpu_p99", "highest")
 #: How many replays a search takes, about.
 USUAL_REPLAYS = 20
 
-#: Replays in an order of arrival on nodes at these positions, all of them where None is given.
-Ask = Callable[[int, IntArray | None], Came]
+#: Replays in an order of arrival on nodes at these positions, all of them where None is given; of
+#: these the zone of this name is lost, none where it is empty.
+Ask = Callable[[int, IntArray | None, str], Came]
 
 
 class Here:
@@ -60,12 +62,12 @@ class Here:
         self._load, self._policy, self._seed = load, policy, seed
         self._ordered = (0, load)
 
-    def __call__(self, order: int, kept: IntArray | None) -> Came:
+    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Came:
         """Replay."""
         if order and self._ordered[0] != order:
             self._ordered = order, in_order(self._load, order_seed(self._seed, order))
         load = self._ordered[1] if order else self._load
-        return _came(load, self._policy, self._seed, order, kept)
+        return _came(_there(load, kept, lost), self._policy, self._seed, order)
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,10 @@ class ByCrew:
     policy: str
     seed: int
 
-    def __call__(self, order: int, kept: IntArray | None) -> Came:
+    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Came:
         """Replay, and wait for it."""
         nodes = None if kept is None else tuple(kept.tolist())
-        task = FewNodesTask(self.source, self.policy, self.seed, order, nodes)
+        task = FewNodesTask(self.source, self.policy, self.seed, order, nodes, lost)
         return self.crew.submit(task, lambda *_: None).result()
 
 
@@ -93,12 +95,15 @@ class FewNodesTask:
     seed: int
     order: int
     kept: tuple[int, ...] | None
+    lost: str
 
     def run(self, _: OnProgress) -> Came:
         """Read the workload, unless a task before had the same, and replay."""
         load = _ordered(self.source, order_seed(self.seed, self.order) if self.order else None)
         kept = None if self.kept is None else np.array(self.kept, dtype=np.int64)
-        return _came(load, parse_entrant(self.policy), self.seed, self.order, kept)
+        return _came(
+            _there(load, kept, self.lost), parse_entrant(self.policy), self.seed, self.order
+        )
 
 
 @functools.lru_cache(maxsize=1)
@@ -119,8 +124,12 @@ def _ordered(source: Source, seed: int | None) -> Workload:
     return load if seed is None else in_order(load, seed)
 
 
-def _came(load: Workload, policy: Entrant, seed: int, order: int, kept: IntArray | None) -> Came:
+def _there(load: Workload, kept: IntArray | None, lost: str) -> Workload:
     there = load if kept is None else on_nodes(load, kept)
+    return losing_zone(there, lost) if lost else there
+
+
+def _came(there: Workload, policy: Entrant, seed: int, order: int) -> Came:
     found, use = replay_nodes(there, policy, order_seed(seed, order), replays=USUAL_REPLAYS)
     placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
     return Came(found.row, asked_over_time(there, placed), use.cpu_p99, use.highest)
@@ -152,8 +161,8 @@ def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
 def told_of(ask: Ask, done: Callable[[], None]) -> Ask:
     """The same, and after each replay ``done`` is called."""
 
-    def asked(order: int, kept: IntArray | None) -> Came:
-        came = ask(order, kept)
+    def asked(order: int, kept: IntArray | None, lost: str) -> Came:
+        came = ask(order, kept, lost)
         done()
         return came
 
@@ -174,14 +183,16 @@ class Remembered:
         own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
         self._about = f"{fingerprint(load)}\n{policy}\n{seed}\n".encode() + own
 
-    def __call__(self, order: int, kept: IntArray | None) -> Came:
+    def __call__(self, order: int, kept: IntArray | None, lost: str) -> Came:
         """Replay, or remember."""
         which = b"all" if kept is None else kept.tobytes()
-        name = hashlib.sha256(self._about + f"\n{order}\n".encode() + which).hexdigest()[:24]
+        name = hashlib.sha256(self._about + f"\n{order}\n{lost}\n".encode() + which).hexdigest()[
+            :24
+        ]
         path = self._folder / f"{name}.json"
         known = _read(path)
         if known is None:
-            known = self._ask(order, kept)
+            known = self._ask(order, kept, lost)
             _write(path, known)
         return known
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracekit.answer.fewest.limits import Margin
+from tracekit.answer.fewest.lost import LostZone
 from tracekit.answer.fewest.trials import Trial
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
@@ -21,8 +22,9 @@ class TooFewError(TracekitError):
     def __init__(self, margin: Margin, nodes: int, alone: str = "") -> None:
         allowed = "" if margin.allowed is None else f", at most {margin.allowed:,.4g} is allowed"
         value = "unknown" if margin.value is None else f"{margin.value:,.4g}"
+        lost = f" without zone '{margin.lost}'" if margin.lost else ""
         super().__init__(
-            f"{margin.measure} is {value} on all {nodes:,} nodes{allowed}",
+            f"{margin.measure} is {value} on all {nodes:,} nodes{lost}{allowed}",
             hint=f"container '{alone}' alone breaks it on every node" if alone else None,
         )
         self.margin, self.nodes, self.alone = margin, nodes, alone
@@ -71,6 +73,8 @@ class Found:
     waits_with_all : int, optional
         How many containers never find a node with all nodes either, in the worst order; None where
         none waits.
+    zones : tuple of LostZone
+        Each zone lost by itself; empty where no loss has to be survived.
     """
 
     nodes: int
@@ -88,6 +92,7 @@ class Found:
     like: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     breaks: Margin | None = None
     waits_with_all: int | None = None
+    zones: tuple[LostZone, ...] = ()
 
     @property
     def kept(self) -> IntArray:

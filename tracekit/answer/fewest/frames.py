@@ -11,7 +11,8 @@ import polars as pl
 from tracekit.answer.fewest.cluster import Cluster
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.limits import CPU, MEMORY, Margin
-from tracekit.answer.fewest.trials import Trial
+from tracekit.answer.fewest.lost import KEPT, frame_of
+from tracekit.answer.fewest.trials import nearest
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
@@ -43,6 +44,7 @@ _MARGIN = {
     "_value": pl.Float64,
     "_allowed": pl.Float64,
     "_room": pl.Float64,
+    "_lost_zone": pl.String,
 }
 
 
@@ -114,6 +116,7 @@ def frames_of(
         for policy, one in found.items()
         for repeat, nodes in enumerate(one.by_order)
     ]
+    zones = [frame_of(KEPT, policy, one.zones) for policy, one in found.items() if one.zones]
     return {
         "policies": _policies(found, problems, measures, cluster).sort(
             [COST_KEPT, "nodes"] if by_cost else BY_NODES,
@@ -123,6 +126,7 @@ def frames_of(
         "orders": pl.DataFrame(orders, schema=_ORDERS),
         "sizes": _sizes(found, cluster),
         "nodes": _nodes(found, cluster),
+        **({"zones": pl.concat(zones)} if zones else {}),
     }
 
 
@@ -157,14 +161,8 @@ def _columns(name: str, margin: Margin | None) -> dict[str, Any]:
     if margin is None:
         return {}
     limit = margin.limit.text, margin.measure
-    values = (*limit, margin.value, margin.allowed, margin.room)
+    values = (*limit, margin.value, margin.allowed, margin.room, margin.lost or None)
     return {f"{name}{end}": value for end, value in zip(_MARGIN, values, strict=True)}
-
-
-def _tightest(trials: Sequence[Trial]) -> Margin | None:
-    """The limit with the least room in the worst order of arrival."""
-    every = (one.tightest for one in trials)
-    return min((one for one in every if one), key=lambda one: one.room or 0.0, default=None)
 
 
 def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> dict[str, Any]:
@@ -181,7 +179,7 @@ def _policy(name: str, one: Found, shown: Sequence[str], cluster: Cluster) -> di
         "nodes_high": max(one.by_order) - one.left,
         "joint_apart": one.nodes - one.left > APART * (max(one.by_order) - one.left),
         "going": one.ordering,
-        **_columns("tightest", _tightest(one.held)),
+        **_columns("tightest", nearest(one.held)),
         "fewer": one.nodes - 1 - one.left,
         **_columns("fails", fewer),
         "fullest_node": those.node_ids[int(np.nanargmax(one.fullest[0]))],

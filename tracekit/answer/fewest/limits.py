@@ -34,11 +34,14 @@ class Margin:
     value, allowed : float, optional
         What the replay came to and what the limit allows; None where the run cannot tell it, or the
         limit has no such side.
+    lost : str
+        The zone that is lost in this replay; empty for none.
     """
 
     limit: Threshold
     value: float | None
     allowed: float | None
+    lost: str = ""
 
     @property
     def measure(self) -> str:

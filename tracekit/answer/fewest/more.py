@@ -12,8 +12,9 @@ from tracekit.answer.fewest.found import NODES, Found
 from tracekit.answer.fewest.limits import CPU, Margin
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.trials import Trials, worst
+from tracekit.answer.fewest.zones import evened
 from tracekit.base.arrays import IntArray
-from tracekit.cluster.changed.more_nodes import like_nodes, with_more
+from tracekit.cluster.changed.more_nodes import like_nodes, sizes_of, with_more
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
@@ -35,12 +36,21 @@ def enough_more(
     load, before = tried.load, broken
     if broken.limit.floors or too_busy(load, broken) or load.too_large().size:
         return None
+    candidates = _like(tried, (_TIMES[-1] - 1) * load.nodes)
+    if not len(candidates):
+        return None
     for times in _TIMES:
-        like = like_nodes(load, (times - 1) * load.nodes)
-        if not len(like):
-            return None
+        like = candidates[: (times - 1) * load.nodes]
         larger = with_more(load, like)
-        more = Trials(larger, tried.policy, tried.limits, asks(larger), tried.orders, tried.beside)
+        more = Trials(
+            larger,
+            tried.policy,
+            tried.limits,
+            asks(larger),
+            tried.orders,
+            tried.beside,
+            tried.survive,
+        )
         now = worst(more.on_all_nodes())
         if now is None:
             return replace(_fewest_more(more, policy, like), breaks=broken)
@@ -48,6 +58,17 @@ def enough_more(
             return None
         before = now
     return None
+
+
+def _like(tried: Trials, count: int) -> IntArray:
+    """Which nodes further ones are like, the first to come first; zones grow alike if any count."""
+    load, zone = tried.load, tried.zone
+    like = like_nodes(load, count)
+    if zone is None:
+        return like
+    every = np.concatenate([np.arange(load.nodes), like])
+    rank = (np.arange(len(every)) >= load.nodes).astype(np.int64)
+    return np.asarray(every[evened(zone[every], sizes_of(load)[every], rank)][load.nodes :])
 
 
 def _fewest_more(more: Trials, policy: Entrant, like: IntArray) -> Found:

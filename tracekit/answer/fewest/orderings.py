@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracekit.answer.fewest.zones import evened
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.cluster.changed.more_nodes import sizes_of
 from tracekit.cluster.workload import Workload
@@ -27,6 +28,8 @@ class Nodes:
         How full the node gets, as a share of the ceiling.
     rank : int64
         Those of a lower rank stay longer in every order.
+    zone : int64, optional
+        Where any one zone may be lost, so that as much of each stays.
     """
 
     asked: FloatArray
@@ -34,6 +37,7 @@ class Nodes:
     price: FloatArray
     fullness: FloatArray
     rank: IntArray
+    zone: IntArray | None = None
 
 
 Ordering = Callable[[Nodes], IntArray]
@@ -62,7 +66,10 @@ def fullest(nodes: Nodes) -> IntArray:
 def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
     """The order, with those of a lower rank in front, shape (nodes,)."""
     place = ordering(nodes)
-    return np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])
+    place = np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])
+    if nodes.zone is None:
+        return place
+    return np.asarray(place[evened(nodes.zone[place], nodes.size[place], nodes.rank[place])])
 
 
 def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
@@ -74,7 +81,13 @@ def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
     return rank
 
 
-def nodes_of(load: Workload, asked: FloatArray, fullest: FloatArray, rank: IntArray) -> Nodes:
+def nodes_of(
+    load: Workload,
+    asked: FloatArray,
+    fullest: FloatArray,
+    rank: IntArray,
+    zone: IntArray | None,
+) -> Nodes:
     """What orders go by, of nodes that are as ``fullest`` on all of them, shape (3, nodes)."""
     price = load.price_per_hour
     cpu, memory = load.ceiling.cpu_fraction, load.ceiling.memory_fraction
@@ -84,4 +97,5 @@ def nodes_of(load: Workload, asked: FloatArray, fullest: FloatArray, rank: IntAr
         price=np.zeros(load.nodes) if price is None else np.nan_to_num(price),
         fullness=np.maximum(fullest[0] / cpu, fullest[2] / memory),
         rank=rank,
+        zone=zone,
     )

@@ -17,6 +17,7 @@ from tracekit.answer.fewest.bound import least_cost, least_nodes
 from tracekit.answer.fewest.by_kind import lighter
 from tracekit.answer.fewest.found import COST, Found
 from tracekit.answer.fewest.limits import Margin
+from tracekit.answer.fewest.lost import lost_zones
 from tracekit.answer.fewest.orderings import (
     FREE,
     Ordering,
@@ -28,6 +29,7 @@ from tracekit.answer.fewest.orderings import (
 )
 from tracekit.answer.fewest.special import fixed_nodes, left_nodes, pools_of
 from tracekit.answer.fewest.trials import Trial, Trials
+from tracekit.answer.fewest.zones import least_beside_a_zone
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.entrant import Entrant
 
@@ -58,8 +60,11 @@ class Search:
         fixed, self.left = fixed_nodes(load), left_nodes(load)
         every = np.arange(load.nodes)
         rank = rank_of(load, fixed, self.left)
-        self.nodes = nodes_of(load, tried.asked(every), tried.fullest(every), rank)
+        zone = tried.zone
+        self.nodes = nodes_of(load, tried.asked(every), tried.fullest(every), rank, zone)
         self.bound = least_nodes(load, self.policy, tried.limits)
+        if self.bound is not None and zone is not None:
+            self.bound = least_beside_a_zone(self.bound, zone)
         self.low = max(self.bound or 1, int(fixed.sum()), 1)
 
     def over(self, orderings: Sequence[Ordering]) -> Found:
@@ -214,6 +219,7 @@ class Search:
             held=tuple(tried.each(lambda order: tried.trial(order, place[:joint]))),
             fewer=fewer,
             seen=tried.seen(place),
+            zones=lost_zones(tried, place[:joint]),
         )
 
     def grid(self, every: int) -> list[int]:

@@ -44,6 +44,7 @@ def fewest_nodes(
     beside: int = 1,
     may_wait: bool = False,
     further: bool = True,
+    survive: bool = False,
 ) -> Found:
     """Search for one policy.
 
@@ -58,6 +59,8 @@ def fewest_nodes(
         may on fewer, order by order.
     further : bool
         Whether more nodes are searched for where all there are are too few.
+    survive : bool
+        Whether the limits have to hold, too, once any one zone is lost.
 
     Raises
     ------
@@ -66,9 +69,9 @@ def fewest_nodes(
     TracekitError
         Where a limit on what fewer nodes bring down breaks on the fewest that the others allow.
     """
-    tried = Trials(load, str(policy), limits, asks(load), range(repeats), beside)
+    tried = Trials(load, str(policy), limits, asks(load), range(repeats), beside, survive)
     broken, waits = worst(tried.on_all_nodes()), None
-    if broken and may_wait and tried.limits.of_waiting(broken):
+    if broken and may_wait and not broken.lost and tried.limits.of_waiting(broken):
         waits = int(max(one.row[WAITING[0]] for one in tried.on_all_nodes()))
         tried.limits = limits.as_with_all(most_waiting(load), len(load.times_ms))
         broken = worst(tried.on_all_nodes())

@@ -4,19 +4,25 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
+from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest import few_nodes
 from tracekit.answer.fewest.cluster import Cluster, running_on
 from tracekit.answer.fewest.facts import facts_of
 from tracekit.answer.fewest.few_nodes import Ask, ByCrew, Here, Remembered, told_of
 from tracekit.answer.fewest.found import Found
 from tracekit.answer.fewest.limits import Limits, check_limits
+from tracekit.answer.fewest.lost import LostZone, lost_zones
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.answer.fewest.special import left_nodes, special_nodes, where_special_stay
+from tracekit.answer.fewest.trials import Trials
+from tracekit.answer.fewest.zones import zones_of
 from tracekit.base.crew.crew import Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Task
@@ -30,7 +36,7 @@ from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.measures import of_workload
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.thresholds import Threshold
+from tracekit.replay.runs.thresholds import Threshold, at_most
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,7 @@ class Asked:
     may_wait: bool
     may_remove: tuple[str, ...]
     subject: str
+    survive: bool = False
 
     def of(
         self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
@@ -62,6 +69,7 @@ class Asked:
             may_wait=self.may_wait,
             # beside another's answer it is enough that all nodes are too few
             further=self.subject in {"", str(policy)},
+            survive=self.survive,
         )
 
 
@@ -82,6 +90,41 @@ class _Search:
 
 
 @dataclass(frozen=True)
+class Today:
+    """What comes of the cluster as it is when a zone is lost.
+
+    Where production's placement is recorded, it holds up to then; the policy places anew what ran
+    in the zone. Who waits with nothing lost may wait.
+    """
+
+    asked: Asked
+    policy: str
+
+    def run(self, on_progress: OnProgress) -> tuple[LostZone, ...]:
+        """Each zone lost by itself. Raises TracekitError without two zones."""
+        load, policy, limits = (
+            _loaded(self.asked.source),
+            parse_entrant(self.policy),
+            self.asked.limits,
+        )
+        if load.recorded:
+            pinned = np.full(load.containers, -1) if load.pinned is None else load.pinned
+            at = np.where(load.recorded_node >= 0, load.recorded_node, pinned)
+            load = replace(load, pinned=at)
+        as_usual = replace(limits, waiting=tuple(at_most(one, "base") for one in WAITING))
+        tried = Trials(
+            load,
+            str(policy),
+            as_usual,
+            Here(load, policy, self.asked.seed),
+            range(self.asked.repeats),
+            survive=True,
+        )
+        on_progress(1, 0, 0)
+        return lost_zones(tried, np.arange(load.nodes))
+
+
+@dataclass(frozen=True)
 class Known:
     """What is known before any search: the cluster, and what production came to on it."""
 
@@ -91,13 +134,17 @@ class Known:
     may_remove: tuple[str, ...]
     limits: tuple[Threshold, ...]
     policies: tuple[str, ...]
+    survive: bool = False
 
     def run(self, on_progress: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
         """The nodes, facts about the workload, and production's row where it is recorded.
 
-        Raises TracekitError for limits that the workload cannot be held to.
+        Raises TracekitError for limits that the workload cannot be held to, and where a zone is to
+        be lost and there are not two.
         """
         load, given = _scaled(self.source, self.scale), _loaded(self.source)
+        if self.survive:
+            zones_of(load)
         names = tuple(of_workload(given))
         check_limits(self.limits, self.policies, measures=names, recorded=given.recorded)
         production = parse_entrant(OBSERVED)

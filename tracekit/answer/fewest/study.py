@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tracekit.answer.admissible import placed_all
 from tracekit.answer.fewest.cluster import Cluster
@@ -17,8 +18,10 @@ from tracekit.answer.fewest.facts import given_again, of_production, orders_of
 from tracekit.answer.fewest.found import COST, NODES, Found
 from tracekit.answer.fewest.frames import frames_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, check_limits, limits_at
-from tracekit.answer.fewest.searches import Asked, Known, begun, ended, forget
+from tracekit.answer.fewest.lost import TODAY, LostZone, frame_of
+from tracekit.answer.fewest.searches import Asked, Known, Today, begun, ended, forget
 from tracekit.answer.fewest.special import CLASSES
+from tracekit.answer.fewest.zones import ZONE
 from tracekit.base.crew.crew import Alone, Crew
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.base.progress import SILENT, Progress, Task
@@ -60,6 +63,9 @@ class Counts:
         on use.
     problems, problems_as_production : mapping of str to TracekitError
         Of policies without an answer; a ``TooFewError`` has the limit that breaks.
+    today : (str, tuple of LostZone), optional
+        What comes of the cluster as it is when a zone is lost, and under which policy. None where
+        that is not asked, or of other load.
     """
 
     cluster: Cluster
@@ -72,6 +78,7 @@ class Counts:
     problems_as_production: Mapping[str, TracekitError]
     repeats: int
     by: str
+    today: tuple[str, tuple[LostZone, ...]] | None = None
 
 
 def count_nodes(
@@ -87,6 +94,7 @@ def count_nodes(
     crew: Crew | None = None,
     kept: Path | None = None,
     subject: str = "",
+    survive: bool = False,
     progress: Progress = SILENT,
 ) -> Counts:
     """Search the fewest nodes of each policy; parameters as of ``shrink_cluster``."""
@@ -97,7 +105,9 @@ def count_nodes(
     with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
         # one search reads the workload here, and goes on with it
         reader = crew if kept is None and len(entrants) > 1 else Alone()
-        known = Known(source, scale, seed, tuple(may_remove), tuple(limits), tuple(entrants))
+        known = Known(
+            source, scale, seed, tuple(may_remove), tuple(limits), tuple(entrants), survive
+        )
         cluster, facts, observed = reader.submit(known, lambda *_: None).result()
         task.advance(1, "production" if observed else "the workload")
         within = limits_at(cluster.ceiling, limits, observed)
@@ -106,7 +116,14 @@ def count_nodes(
         # where production placed all, it is the policy that lets some wait, not the nodes
         may_wait = placed_all(observed) and scale == 1
         removable = tuple(may_remove)
-        asked = Asked(source, scale, within, seed, orders, by, may_wait, removable, subject)
+        asked = Asked(
+            source, scale, within, seed, orders, by, may_wait, removable, subject, survive
+        )
+        today = None
+        if survive and scale == 1:
+            usual = entrants.get(subject) or next(iter(entrants.values()))
+            lost = reader.submit(Today(asked, usual.address()), lambda *_: None).result()
+            today = str(usual), lost
         found, problems = ended(begun(asked, entrants, crew, kept, task), task)
         as_usual, none_as_usual = _as_production(asked, entrants, crew, kept, task)
     return Counts(
@@ -120,6 +137,7 @@ def count_nodes(
         problems_as_production=none_as_usual,
         repeats=orders,
         by=by,
+        today=today,
     )
 
 
@@ -196,6 +214,7 @@ def shrink_cluster(
     kept: Path | None = None,
     called: str | None = None,
     subject: str = "",
+    survive: bool = False,
     progress: Progress = SILENT,
 ) -> Study:
     """The fewest nodes for each policy, as a study.
@@ -229,6 +248,10 @@ def shrink_cluster(
     subject : str, optional
         The policy that the answer is about, others beside it; that with the fewest if not given.
         Of others it is not asked how many more nodes are enough where all are too few.
+    survive : bool
+        Whether all limits have to hold, too, once any one zone is lost. A zone is lost as the
+        judged time begins; what ran there is placed anew on the nodes that stay, and use that no
+        container explains goes on there.
 
     Returns
     -------
@@ -258,6 +281,9 @@ def shrink_cluster(
         there are budgets of disruption: those that allow no eviction from it; ``cordoned`` where
         some nodes take nothing new, which go before all others; ``running_containers`` where
         production's placement is recorded: how many it runs there at the end, without daemons.
+        ``zones``, where a loss has to be survived: case (``today``: the cluster as it is, with what
+        production placed; ``kept``: the nodes that stay), policy, zone, the nodes lost with it,
+        containers that find no node then, the fullest node, and the limit that breaks.
         Where production is above the ceiling, ``policies_as_production`` and so on have the same
         for nodes that are above it no more often than in production.
 
@@ -279,6 +305,7 @@ def shrink_cluster(
         crew=crew,
         kept=kept,
         subject=subject,
+        survive=survive,
         progress=progress,
     )
     within = counts.limits
@@ -288,6 +315,7 @@ def shrink_cluster(
             "policies": list(entrants),
             **files_noted(entrants.values()),
             **({"subject": subject} if subject else {}),
+            **({"survive": ZONE} if survive else {}),
             "limits": [one.text for one in within.on_use(entrants)],
             "limits_given": bool(limits),
             "ceiling": {
@@ -320,6 +348,9 @@ def _frames(counts: Counts) -> dict[str, Any]:
             counts.as_production, counts.problems_as_production, of, counts.cluster, by_cost=by_cost
         )
         frames |= {f"{name}_as_{AS_PRODUCTION}": one for name, one in usual.items()}
+    if counts.today is not None:
+        kept = [frames["zones"]] if "zones" in frames else []
+        frames["zones"] = pl.concat([frame_of(TODAY, *counts.today), *kept])
     return frames
 
 

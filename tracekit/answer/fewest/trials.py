@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tracekit.answer.fewest.few_nodes import Ask, Came
 from tracekit.answer.fewest.limits import Limits, Margin
+from tracekit.answer.fewest.zones import zones_among, zones_of
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
 
@@ -30,6 +31,8 @@ class Trial:
         The limits that it does not keep.
     tightest : Margin, optional
         The limit with the least room; None where none caps anything.
+
+    Where the loss of a zone has to be survived, limits are of the replays without one, too.
     """
 
     repeat: int
@@ -51,6 +54,8 @@ class Trials:
         The orders of arrival, in each of which the limits hold.
     beside : int
         How many replays may be under way at a time; what is found does not depend on it.
+    survive : bool
+        Whether all limits have to hold, too, once any one zone is lost.
     """
 
     load: Workload
@@ -59,16 +64,26 @@ class Trials:
     ask: Ask
     orders: Sequence[int]
     beside: int = 1
-    _came: dict[tuple[int, bytes], Came] = field(default_factory=dict)
+    survive: bool = False
+    _came: dict[tuple[int, bytes, str], Came] = field(default_factory=dict)
     _seen: dict[tuple[int, bytes], None] = field(default_factory=dict)
 
-    def came(self, order: int, kept: IntArray) -> Came:
-        """The replay on the nodes at these positions, in any order."""
+    @property
+    def zone(self) -> IntArray | None:
+        """The zone of each node, -1 for none, (nodes,); None where no loss has to be survived."""
+        return zones_of(self.load) if self.survive else None
+
+    def at_risk(self, kept: IntArray) -> list[str]:
+        """The zones of these nodes, one of which is lost at a time, that with most nodes first."""
+        return [] if not self.survive else [name for name, _ in zones_among(self.load, kept)]
+
+    def came(self, order: int, kept: IntArray, lost: str = "") -> Came:
+        """The replay on the nodes at these positions, in any order, of which a zone is lost."""
         stay = np.sort(kept)
-        key = order, stay.tobytes()
+        key = order, stay.tobytes(), lost
         if key not in self._came:
             every = len(stay) == self.load.nodes
-            self._came[key] = self.ask(order, None if every else stay)
+            self._came[key] = self.ask(order, None if every else stay, lost)
         return self._came[key]
 
     def replay(self, order: int, sets: Sequence[IntArray]) -> None:
@@ -77,12 +92,28 @@ class Trials:
 
     def trial(self, order: int, kept: IntArray) -> Trial:
         """The same, held to the limits, and among what was ``seen``."""
-        stay = np.sort(kept)
-        base, row = self.base(order), self.came(order, stay).row
-        self._seen[order, stay.tobytes()] = None
+        self._seen[order, np.sort(kept).tobytes()] = None
+        return self._judged(order, kept)
+
+    def after(self, order: int, kept: IntArray, lost: str = "") -> Trial:
+        """The replay of which a zone is lost, held to the limits by itself."""
+        base, row = self.base(order), self.came(order, kept, lost).row
         broken = tuple(self.limits.broken(self.policy, base, row))
         tightest = self.limits.tightest(self.policy, base, row)
+        if lost:
+            broken = tuple(replace(one, lost=lost) for one in broken)
+            tightest = tightest and replace(tightest, lost=lost)
         return Trial(order, len(kept), row, broken, tightest)
+
+    def _judged(self, order: int, kept: IntArray) -> Trial:
+        """The trial with nothing lost, and what breaks or is nearest once a zone is."""
+        found = self.after(order, kept)
+        for zone in self.at_risk(kept):
+            if found.broken:
+                break
+            lost = self.after(order, kept, zone)
+            found = replace(found, broken=lost.broken, tightest=nearest((found, lost)))
+        return found
 
     def holds(self, order: int, kept: IntArray) -> bool:
         """Whether all limits hold in this order of arrival."""
@@ -92,7 +123,7 @@ class Trials:
         """Whether all limits hold in every order of arrival."""
         for at in range(0, len(self.orders), self.beside):
             some = self.orders[at : at + self.beside]
-            self._at_once(lambda order: self.came(order, kept), some)
+            self._at_once(lambda order: self._judged(order, kept), some)
             if not all(self.holds(order, kept) for order in some):
                 return False
         return True
@@ -152,6 +183,12 @@ class Trials:
         stay = np.sort(kept)
         found[stay] = over([part(self.came(order, stay)) for order in self.orders], axis=0)
         return found
+
+
+def nearest(trials: Iterable[Trial]) -> Margin | None:
+    """The limit with the least room of several trials; None where none caps anything."""
+    every = (one.tightest for one in trials)
+    return min((one for one in every if one), key=lambda one: one.room or 0.0, default=None)
 
 
 def worst(trials: Iterable[Trial]) -> Margin | None:

@@ -32,7 +32,7 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
         stays,
         node_ids=node_ids or tuple(load.node_ids[at] for at in nodes.tolist()),
         capacity=load.capacity[nodes],
-        background=_all_background(load, nodes),
+        background=all_background(load, nodes),
         reserved=None if load.reserved is None else _all_reserved(load.reserved, load, nodes),
         doubt=None if load.doubt is None else load.doubt.on(nodes),
         stays=None if load.stays is None else load.stays[nodes],
@@ -51,7 +51,7 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
     )
 
 
-def _all_background(load: Workload, nodes: IntArray) -> Float32Array:
+def all_background(load: Workload, nodes: IntArray) -> Float32Array:
     """The background of all nodes on those that stay, shape (2, steps, kept)."""
     stays = load.background[:, :, nodes]
     gone = _gone(load, nodes)

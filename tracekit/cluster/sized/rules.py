@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
-from tracekit.base.constants import INSTANCE_TYPES
+from tracekit.base.constants import INSTANCE_TYPES, ZONES
 from tracekit.cluster.constraints.among import NEVER_EVICTED, NEVER_PREEMPTS
 from tracekit.cluster.constraints.build import constraints_of
 from tracekit.cluster.constraints.constraints import Constraints
@@ -95,7 +95,7 @@ def rules_of(
         daemon=daemon if daemon.any() else None,
         price_per_hour=prices_of(nodes),
         instance_types=None if labels is None else _instance_types(labels),
-        domains=None if labels is None else domains_of({one: labels.values(one) for one in KINDS}),
+        domains=None if labels is None else _domains(labels),
     )
 
 
@@ -216,6 +216,17 @@ def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
 
 def _instance_types(labels: Labels) -> tuple[str, ...] | None:
     """The instance type of each node by its labels, empty where it has none; None without any."""
-    today, formerly = map(labels.values, INSTANCE_TYPES)
-    found = tuple(one or older or "" for one, older in zip(today, formerly, strict=True))
+    found = tuple(one or "" for one in _first(labels, *INSTANCE_TYPES))
     return found if any(found) else None
+
+
+def _domains(labels: Labels) -> NodeDomains | None:
+    """Rack, domain and zone of each node; without a column zone the label of Kubernetes counts."""
+    named = {one: labels.values(one) for one in KINDS}
+    return domains_of({**named, "zone": _first(labels, "zone", *ZONES)})
+
+
+def _first(labels: Labels, *names: str) -> list[str | None]:
+    """The value at each node of the first of these labels that it has."""
+    each = zip(*map(labels.values, names), strict=True)
+    return [next((one for one in values if one), None) for values in each]

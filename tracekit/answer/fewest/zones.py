@@ -1,0 +1,73 @@
+"""The zones of nodes, where any one of them may be lost."""
+
+import numpy as np
+
+from tracekit.base.arrays import FloatArray, IntArray
+from tracekit.base.errors import TracekitError
+from tracekit.cluster.workload import Workload
+
+#: What ``--survive`` may name: the kind of domain that is lost.
+ZONE = "zone"
+
+
+def zones_of(load: Workload) -> IntArray:
+    """The zone of each node, -1 where it has none, shape (nodes,).
+
+    Raises
+    ------
+    TracekitError
+        Where no node has a zone, or all are in one.
+    """
+    found = None if load.domains is None else load.domains.by(ZONE)
+    if load.domains is None or found is None:
+        raise TracekitError(
+            f"no node of '{load.name}' has a zone, so none can be lost",
+            hint="the label topology.kubernetes.io/zone or the column zone of nodes says it",
+        )
+    if (found == found[0]).all():
+        raise TracekitError(
+            f"all {load.nodes:,} nodes of '{load.name}' are in zone"
+            f" '{load.domains.names[found[0]]}', so that nothing is left without it",
+            hint="--survive zone needs nodes in two zones or more",
+        )
+    return found
+
+
+def zones_among(load: Workload, kept: IntArray) -> list[tuple[str, int]]:
+    """The zones that these nodes are in, and how many in each; that with most nodes first."""
+    zone = zones_of(load)[kept]
+    each, many = np.unique(zone[zone >= 0], return_counts=True)
+    assert load.domains is not None  # noqa: S101 - as it has zones
+    names = load.domains.names
+    return [(names[each[at]], int(many[at])) for at in np.argsort(-many, kind="stable").tolist()]
+
+
+def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
+    """Nodes in another order, shape (nodes,), so that the zones of the first of them are alike.
+
+    The zone that is smallest so far goes on. The order is kept in each zone. Nodes without a zone
+    are in front, as they are never lost.
+
+    Parameters
+    ----------
+    zone, size, rank : shape (nodes,)
+        Of nodes in their order. Those of a lower rank are in front.
+    """
+    before = np.full(len(zone), -1.0)
+    for one in np.unique(zone[zone >= 0]):
+        mine = np.flatnonzero(zone == one)
+        before[mine] = size[mine].cumsum() - size[mine]
+    return np.lexsort((before, rank))
+
+
+def least_beside_a_zone(least: int, zone: IntArray) -> int:
+    """How many nodes are needed at least, that so many are left without any one zone.
+
+    Of the largest zone there are as many as of each other, or more. Nodes without a zone are never
+    lost, and count as kept.
+    """
+    zones, free = len(np.unique(zone[zone >= 0])), int((zone < 0).sum())
+    every = np.arange(1, len(zone) + 1)
+    left = every - np.ceil(np.maximum(every - free, 0) / zones)
+    enough = np.flatnonzero(left >= least)
+    return int(every[enough[0]]) if len(enough) else len(zone)
