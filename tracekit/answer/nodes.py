@@ -24,10 +24,10 @@ from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
 from tracekit.base.study import Study
 from tracekit.base.units import HOURS_PER_MONTH
-from tracekit.base.words import and_more
+from tracekit.base.words import and_more, words_of
 from tracekit.policy.entrant import USUAL
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import find_measure, words_of
+from tracekit.replay.measures import find_measure
 
 #: So many budgets are named, the others are counted.
 _BUDGETS = 3
