@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tracekit.verbs.connect import connect as connect
     from tracekit.verbs.estimate import estimate as estimate
     from tracekit.verbs.explain import explain as explain
+    from tracekit.verbs.export import export as export
     from tracekit.verbs.export_chains import export_chains as export_chains
     from tracekit.verbs.extender_bench import extender_bench as extender_bench
     from tracekit.verbs.fetch import fetch as fetch

@@ -237,5 +237,6 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "functions": _plain("policy.search.functions", "all_functions", "title", "formula", "bound"),
     "workloads": _workloads,
     "presets": _plain("synth.presets", "all_presets", "title"),
+    "formats": _plain("live.export", "all_formats", "title"),
     "models": _plain("interference.fit.models", "all_models", "title"),
 }

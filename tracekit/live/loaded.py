@@ -1,6 +1,7 @@
 """The state out of a record: the end of a store, or what kubectl printed into files."""
 
 import functools
+from collections.abc import Iterator
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.intake.fetch.kubernetes import unpacked
 from tracekit.intake.sources import Opened
 from tracekit.intake.sources.own._json_items import Cut
-from tracekit.intake.sources.own._kubernetes.objects import things
+from tracekit.intake.sources.own._kubernetes.objects import Thing, things
 from tracekit.live.feeds import apply
 from tracekit.live.objects import LivePod, Node, Sizes
 from tracekit.live.state import State
@@ -50,17 +51,21 @@ def load_store(state: State, store: Path, samples: int) -> float:
 
 def load_objects(state: State, given: Path) -> None:
     """Nodes and pods in what kubectl printed: a file, or a folder of them."""
-    files = sorted(given.glob("*.json*")) if given.is_dir() else [given]
-    for file in files:
-        plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
-        for one in things(unpacked(file) if file.suffix == ".gz" else plain):
-            if not isinstance(one, Cut):
-                apply(state, one.event or "ADDED", {"kind": one.kind, **one.value})
+    for one in objects_in(given):
+        apply(state, one.event or "ADDED", {"kind": one.kind, **one.value})
     if not state.nodes:
         raise TracekitError(
             f"no nodes in {given}",
             hint="give a store, or what 'kubectl get nodes,pods -A -o json' prints",
         )
+
+
+def objects_in(given: Path) -> Iterator[Thing]:
+    """The objects in what kubectl printed: a file, or a folder of them."""
+    for file in sorted(given.glob("*.json*")) if given.is_dir() else [given]:
+        plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
+        found = things(unpacked(file) if file.suffix == ".gz" else plain)
+        yield from (one for one in found if not isinstance(one, Cut))
 
 
 def _stream(file: Path) -> BufferedIOBase:

@@ -1,6 +1,5 @@
 """How a report is made again: commands, parameters, sources and programs."""
 
-import dataclasses
 from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
@@ -8,13 +7,10 @@ from typing import Any
 import polars as pl
 
 from tracekit.base.facts import Followup, Scalar
-from tracekit.cluster.assumptions import Assumptions
-from tracekit.cluster.circumstances import NAMES
-from tracekit.cluster.loaders import all_loaders, spelled
-from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.intake.sources import all_sources
 from tracekit.policy.own_files import FILES, by_name
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.run_folder import assumed_of
 from tracekit.report.data import Data
 from tracekit.report.sentences import command
 
@@ -44,7 +40,7 @@ def _replay(data: Data, run: Mapping[str, Any]) -> dict[str, Scalar | list[str]]
     return {
         **(replayed or {"STORE": data.paths.store}),
         "policy": _names(data, run["policies"]),
-        "assume": _assumed(load),
+        "assume": assumed_of(load),
         "gang": load.get("admitted") == "gangs",
         "seed": run.get("seed") or None,
         "repeat": looks[0],
@@ -56,25 +52,6 @@ def _replay(data: Data, run: Mapping[str, Any]) -> dict[str, Scalar | list[str]]
 
 def _names(data: Data, policies: list[Mapping[str, Any]]) -> list[str]:
     return [data.paths.policy(one["policy"]) for one in policies if one["policy"] != OBSERVED]
-
-
-def _assumed(load: Mapping[str, Any]) -> list[str]:
-    """What was assumed other than by default, and is not said with the workload already."""
-    defaults = {one.name: one.default for one in dataclasses.fields(_assumptions_of(load))}
-    _, given, _ = spelled(str(load.get("loader") or ""))
-    return [
-        f"{name}={value}"
-        for name, value in load.get("assumptions", {}).items()
-        if name not in given and (name in NAMES or (name in defaults and defaults[name] != value))
-    ]
-
-
-def _assumptions_of(load: Mapping[str, Any]) -> type[Any]:
-    """The class whose fields are what a workload may assume: a loader's, or a store's."""
-    kind = all_loaders().get(spelled(str(load.get("loader") or ""))[0])
-    if kind is not None:
-        return kind
-    return SizedAssumptions if "full_cpu_cores" in load.get("assumptions", {}) else Assumptions
 
 
 def assumptions(data: Data) -> pl.DataFrame:

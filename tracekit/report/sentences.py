@@ -26,6 +26,7 @@ _NOUNS = {
     "policies": "policy",
     "node_steps": "node-step",
     "events": "event",
+    "moves": "move",
 }
 #: Money by the time it is paid for.
 _PERIODS = {"per_hour": "an hour", "per_month": "a month"}

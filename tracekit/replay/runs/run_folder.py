@@ -1,7 +1,8 @@
 """The run folder: a manifest and Parquet files, written whole or not at all."""
 
+import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,19 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.base.files.places import named_from
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.places import found_from, named_from
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.units import duration
+from tracekit.cluster.assumptions import Assumptions
 from tracekit.cluster.changed.pinned import pinned_over_capacity
-from tracekit.cluster.loaders import respelled
+from tracekit.cluster.circumstances import NAMES
+from tracekit.cluster.loaders import all_loaders, respelled
+from tracekit.cluster.loaders import spelled as spelled_loader
 from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
+from tracekit.cluster.sized.assumptions import SizedAssumptions
+from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant, halves, spelled
 from tracekit.policy.own_files import noted as files_noted
@@ -80,6 +87,40 @@ def run_within(folder: Path) -> Path | None:
     """The run folder inside a folder that is none itself, as ``tracekit run`` leaves it."""
     inner = (folder / one for one in ("replay", "run"))
     return next((one for one in inner if RUN_FOLDER.holds(one)), None)
+
+
+def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
+    """The workload that a run replayed, to be read again; ``folder`` is the run's."""
+    load = manifest["workload"]
+    loader = load.get("loader")
+    if loader is None and load.get("store") is None:
+        raise TracekitError(f"{folder} does not say which store it replayed", hint="replay anew")
+    return source_of(
+        None if loader is not None else found_from(folder, load["store"]),
+        None if loader is None else respelled(str(loader), lambda path: str(folder / path)),
+        assume=assumed_of(load),
+        seed=manifest["seed"],
+        gangs=load.get("admitted") == "gangs",
+    )
+
+
+def assumed_of(load: Mapping[str, Any]) -> list[str]:
+    """What a run's workload assumes other than by default, and says with nothing else already."""
+    defaults = {one.name: one.default for one in dataclasses.fields(_assumptions_of(load))}
+    _, given, _ = spelled_loader(str(load.get("loader") or ""))
+    return [
+        f"{name}={value}"
+        for name, value in load.get("assumptions", {}).items()
+        if name not in given and (name in NAMES or (name in defaults and defaults[name] != value))
+    ]
+
+
+def _assumptions_of(load: Mapping[str, Any]) -> type[Any]:
+    """The class whose fields are what a workload may assume: a loader's, or a store's."""
+    kind = all_loaders().get(spelled_loader(str(load.get("loader") or ""))[0])
+    if kind is not None:
+        return kind
+    return SizedAssumptions if "full_cpu_cores" in load.get("assumptions", {}) else Assumptions
 
 
 def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:

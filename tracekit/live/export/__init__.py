@@ -1,0 +1,52 @@
+"""Out of a run: one file here for each format that it may leave in."""
+
+import functools
+import sys
+from pathlib import Path
+
+from tracekit.base import registry
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer, answer_of
+from tracekit.base.files.replacing import replaced_file
+from tracekit.live.export._format import Asked as Asked
+from tracekit.live.export._format import Format
+from tracekit.live.export._left import Left
+
+
+@functools.cache
+def all_formats() -> dict[str, Format]:
+    """Every format, by its name."""
+    found = registry.instances(sys.modules[__name__], Format)
+    return {one.name: one for one in found.values()}
+
+
+def export(run: Path, to: str, out: Path, asked: Asked) -> Answer:
+    """Write what a run left in a format; what is written, and what the format cannot carry.
+
+    Parameters
+    ----------
+    run : Path
+        The folder of ``run``, of ``replay``, or of a study of ``nodes`` or ``requests``.
+    to : str
+        The name of a format.
+    out : Path
+        A file, or the folder of a format of several; files of the same names are replaced.
+
+    Raises
+    ------
+    TracekitError
+        For an unknown format, a folder that is none of these, and where the run lacks something.
+    """
+    form = registry.pick(all_formats(), to, "format", listing="tracekit list formats")
+    if out.exists() and out.is_dir() != form.folder:
+        wanted, found = ("folder", "file") if form.folder else ("file", "folder")
+        raise TracekitError(
+            f"'{out}' is a {found}, and {to} is a {wanted}", hint="give another --out"
+        )
+    written = form.write(Left(run), asked)
+    if form.folder:
+        out.mkdir(parents=True, exist_ok=True)
+    for name, content in written.files.items():
+        with replaced_file(out / name, follow=False) as made:
+            made.write_bytes(content)
+    return answer_of(written.facts, written.next)

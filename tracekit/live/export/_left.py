@@ -1,0 +1,123 @@
+"""What a run left: its replay, its studies, and what they concluded."""
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracekit.answer.nodes import answer_of_nodes
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer, read_answer
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.study import BESIDE, STUDY_FOLDER, Study, read_study
+from tracekit.cluster.source import WorkloadSource, source_of
+from tracekit.cluster.workload import Workload
+from tracekit.policy.entrant import Entrant, parse_entrant
+from tracekit.policy.own_files import FILES, as_given, by_name
+from tracekit.replay.runs.run_folder import RUN_FOLDER, run_within, source_of_run
+from tracekit.store.folder import Store, open_store
+
+FEWEST, REQUESTS = "fewest_nodes", "requests_to_change"
+_RECOMMENDED = "fewest-recommended"
+
+
+class Left:
+    """The folder of ``run --out``, of a replay, or of a study.
+
+    Raises TracekitError for a folder that is none of these.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.replay = path if RUN_FOLDER.holds(path) else run_within(path)
+        own = [path] if STUDY_FOLDER.holds(path) else []
+        self._studies = own or sorted(one for one in (path / BESIDE).glob("*") if one.is_dir())
+        if self.replay is None and not own:
+            raise TracekitError(
+                f"'{path}' is neither a run nor a study",
+                hint="make one: tracekit run SRC --out RUN, tracekit requests STORE --out RUN",
+            )
+
+    @functools.cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """The manifest of the replay."""
+        return dict(RUN_FOLDER.sound(self._replay()))
+
+    @functools.cached_property
+    def load(self) -> Workload:
+        """The workload that was replayed."""
+        return source_of_run(self.manifest, self._replay()).load()
+
+    @property
+    def store(self) -> Store | None:
+        """The store that was replayed; None for another workload."""
+        found = source_of_run(self.manifest, self._replay()).store
+        return None if found is None else open_store(found)
+
+    @functools.cached_property
+    def answer(self) -> Answer | None:
+        """What was concluded; of a study of the fewest nodes alone what that says."""
+        found = read_answer(self.path)
+        if found is None and self.replay is not None:
+            found = read_answer(self.replay)
+        study = None if self.replay is not None else self.study(FEWEST)
+        return answer_of_nodes(study) if study is not None else found
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """A frame of the replay."""
+        return read_frame(self._replay() / f"{name}.parquet")
+
+    def study(self, name: str, case: str | None = None) -> Study | None:
+        """The study of a name; of counts with recommended requests where that is the case."""
+        for folder in self._studies:
+            apart = (folder.name == _RECOMMENDED) != (case == "recommended")
+            if case is not None and len(self._studies) > 1 and name == FEWEST and apart:
+                continue
+            study = read_study(folder)
+            if study.name == name:
+                return study
+        return None
+
+    def entrant(self, policy: str) -> Entrant:
+        """A policy of this spelling; '' for the one that won."""
+        text = policy or self._won()
+        rows = () if self.replay is None else self.manifest["policies"]
+        files = {
+            name: str(self._replay() / path)
+            for row in rows
+            for name, path in by_name(row.get(FILES, ())).items()
+        }
+        return parse_entrant(as_given(text, files))
+
+    def _won(self) -> str:
+        """The policy that won; raises TracekitError where nothing is recommended."""
+        fact = None if self.answer is None else self.answer.first("recommended_policy")
+        if fact is None and self.answer is not None and self.replay is None:
+            fact = self.answer.first("verdict")
+        if fact is None or not fact.subject:
+            raise TracekitError(
+                f"'{self.path}' recommends no policy", hint="name one: --policy least_allocated"
+            )
+        return fact.subject
+
+    def _replay(self) -> Path:
+        if self.replay is None:
+            raise TracekitError(
+                f"'{self.path}' is a study, and has no replay",
+                hint="give the folder of tracekit run, or of tracekit replay",
+            )
+        return self.replay
+
+
+def source_of_study(study: Study) -> WorkloadSource:
+    """The workload that a study is about."""
+    load = study.about["workload"]
+    return source_of(
+        load["store"] or None,
+        load["loader"] or None,
+        assume=load["assume"],
+        seed=study.about["seed"],
+        gangs=load["gangs"],
+    )

@@ -1,0 +1,237 @@
+"""Nodes and pods of a workload as objects of Kubernetes, with the rules that its store has."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tracekit.base.constants import HOSTNAME, ZONES
+from tracekit.base.units import MS_PER_S
+from tracekit.cluster.constraints.among import ports_of
+from tracekit.cluster.resources import CPU, MEMORY, PODS, UNLIMITED
+from tracekit.cluster.workload import Workload
+from tracekit.live.export._names import object_names, pod_names
+from tracekit.store.folder import Store
+from tracekit.store.query.database import Database
+
+Document = dict[str, Any]
+#: Names that Kubernetes has for resources that are called otherwise here.
+_NAMES = {
+    CPU: "cpu",
+    MEMORY: "memory",
+    "disk": "ephemeral-storage",
+    "gpu": "nvidia.com/gpu",
+    PODS: PODS,
+}
+#: The prefix of a resource that Kubernetes has no name for.
+_OURS = "tracekit.io/"
+#: A value of a label is no longer.
+LONGEST_LABEL = 63
+_DOMAINS = {"zone": ZONES[0], "rack": "topology.kubernetes.io/rack"}
+#: Labels of one pod among its like.
+_OF_ONE = (
+    *("pod-template-hash", "controller-revision-hash", "pod-template-generation"),
+    *("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"),
+)
+#: By this key requirements on nodes mean a node itself.
+_NODE_NAME = "metadata.name"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_COLUMNS = ("labels", "selector", "tolerations", "rules", "host_ports")
+#: The annotations that keep the names of the workload.
+CONTAINER, SERVICE = f"{_OURS}container", f"{_OURS}service"
+#: Whatever runs: KWOK runs nothing.
+_IMAGE = "registry.k8s.io/pause:3.10"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objects:
+    """A workload's objects.
+
+    Parameters
+    ----------
+    nodes, pods : sequence of documents
+        Pods in the order of the workload, without a node.
+    renamed : int
+        How many pods have another name than their container.
+    """
+
+    nodes: Sequence[Document]
+    pods: Sequence[Document]
+    renamed: int
+
+
+def objects_of(load: Workload, store: Store | None) -> Objects:
+    """The nodes and pods of a workload."""
+    places = pod_names(load.container_ids)
+    pods = [
+        _pod(load, at, place, template)
+        for at, (place, template) in enumerate(zip(places, templates_of(load, store), strict=True))
+    ]
+    alike = [
+        was in (name, f"{space}/{name}")
+        for (space, name), was in zip(places, load.container_ids, strict=True)
+    ]
+    return Objects(
+        nodes=list(_nodes(load, _stated(store, "node", ("labels", "taints")))),
+        pods=pods,
+        renamed=len(alike) - sum(alike),
+    )
+
+
+def templates_of(load: Workload, store: Store | None) -> Iterator[Document]:
+    """The template of each container's pod: its labels and its spec."""
+    stated = _stated(store, "container", _COLUMNS)
+    for at, container in enumerate(load.container_ids):
+        row = stated.get(container, {})
+        labels = json.loads(row.get("labels") or "{}")
+        kept = {name: one for name, one in labels.items() if name not in _OF_ONE}
+        yield {"metadata": {"labels": kept}, "spec": _spec(load, at, row)}
+
+
+def _stated(
+    store: Store | None, entity: str, columns: Sequence[str]
+) -> dict[str, Mapping[str, Any]]:
+    """What a store states of containers or nodes, by their names; of nodes what holds at last."""
+    if store is None or not store.table_files(entity):
+        return {}
+    known = ", ".join((entity, *columns))
+    with Database(store) as database:
+        rows = database.frame(f"SELECT {known} FROM {entity} ORDER BY time_ms")
+    return {row[entity]: row for row in rows.iter_rows(named=True)}
+
+
+def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[Document]:
+    created = moment(int(load.arrival_ms.min(initial=0)))
+    for at, name in enumerate(object_names(load.node_ids)):
+        row = stated.get(load.node_ids[at], {})
+        taints = json.loads(row.get("taints") or "[]")
+        amounts = _quantities(load, load.allocatable[at].tolist())
+        # without a number of pods Kubernetes takes none
+        amounts.setdefault(PODS, str(max(load.containers, 1)))
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "creationTimestamp": created,
+                "labels": {
+                    HOSTNAME: name[:LONGEST_LABEL],
+                    **_domains(load, at),
+                    **json.loads(row.get("labels") or "{}"),
+                },
+                "annotations": {"kwok.x-k8s.io/node": "fake"},
+            },
+            "spec": {"taints": taints} if taints else {},
+            "status": {"allocatable": amounts, "capacity": amounts},
+        }
+
+
+def _domains(load: Workload, node: int) -> dict[str, str]:
+    """The labels of a node that say where it stands, by numbers of zones and racks."""
+    found = {}
+    for kind, label in _DOMAINS.items():
+        of = None if load.domains is None else load.domains.by(kind)
+        if of is not None and of[node] >= 0:
+            found[label] = f"{kind}-{of[node]}"
+    return found
+
+
+def _pod(load: Workload, at: int, place: tuple[str, str], template: Document) -> Document:
+    about = {
+        "namespace": place[0],
+        "name": place[1],
+        "creationTimestamp": moment(int(load.arrival_ms[at])),
+        "annotations": {CONTAINER: load.container_ids[at], SERVICE: load.services[at]},
+    }
+    meta = {**about, **template["metadata"]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
+
+
+def _spec(load: Workload, at: int, row: Mapping[str, Any]) -> Document:
+    """The spec of a pod of one container."""
+    request = _quantities(load, load.request[at].tolist(), but=(PODS,))
+    limit = _quantities(load, load.limit[at].tolist(), but=(PODS,))
+    spec: Document = {
+        "containers": [
+            {
+                "name": "main",
+                "image": _IMAGE,
+                "resources": {"requests": request, **({"limits": limit} if limit else {})},
+            }
+        ],
+    }
+    if load.priority is not None:
+        spec["priority"] = int(load.priority[at])
+    if row.get("tolerations"):
+        spec["tolerations"] = json.loads(row["tolerations"])
+    if row.get("host_ports"):
+        spec["containers"][0]["ports"] = list(_ports(row["host_ports"]))
+    affinity = _affinity(json.loads(row.get("rules") or "[]"), row.get("selector"))
+    return {**spec, **affinity}
+
+
+def _affinity(rules: Sequence[Mapping[str, Any]], selector: str | None) -> Document:
+    """The affinity and the constraints on spread of a pod, out of the columns of its store."""
+    affinity: Document = {}
+    if selector:
+        terms = [_node_term(term) for term in json.loads(selector)]
+        affinity["nodeAffinity"] = {_REQUIRED: {"nodeSelectorTerms": terms}}
+    spread = []
+    for rule in rules:
+        asked = rule.get("selector")
+        chosen = {} if asked is None else {"labelSelector": {"matchExpressions": asked}}
+        more = {
+            name: one
+            for name, one in rule.items()
+            if name not in ("kind", "selector") and one != ["*"]
+        }
+        if rule["kind"] == "topologySpread":
+            spread.append({"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **more, **chosen})
+        elif rule["kind"] in ("podAffinity", "podAntiAffinity"):
+            every: Document = {"namespaceSelector": {}} if rule.get("namespaces") == ["*"] else {}
+            term = {**more, **chosen, **every}
+            affinity.setdefault(rule["kind"], {}).setdefault(_REQUIRED, []).append(term)
+    never = any(one["kind"] == "preemptionPolicy" for one in rules)
+    return {
+        **({"affinity": affinity} if affinity else {}),
+        **({"topologySpreadConstraints": spread} if spread else {}),
+        **({"preemptionPolicy": "Never"} if never else {}),
+    }
+
+
+def _node_term(asked: Sequence[Mapping[str, Any]]) -> Document:
+    by_name = [one for one in asked if one["key"] == _NODE_NAME]
+    labels = [one for one in asked if one["key"] != _NODE_NAME]
+    parts = {"matchExpressions": labels, "matchFields": by_name}
+    return {name: some for name, some in parts.items() if some}
+
+
+def _ports(text: str) -> Iterator[Document]:
+    """The ports of a host that ``80/TCP,10.0.0.1:53/UDP`` names."""
+    for port in ports_of(text):
+        address = {"hostIP": port.address} if port.address else {}
+        yield {
+            "containerPort": port.number,
+            "hostPort": port.number,
+            "protocol": port.protocol,
+            **address,
+        }
+
+
+def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> dict[str, str]:
+    """Amounts as Kubernetes writes them; what has no limit is as much as all request together."""
+    found = {}
+    for at, (name, amount) in enumerate(zip(load.resources, row, strict=True)):
+        if not amount or name in but:
+            continue
+        many = amount if amount < UNLIMITED else int(load.request[:, at].sum()) + load.containers
+        kept = "/" in name or name in _NAMES
+        called = _NAMES.get(name, name) if kept else f"{_OURS}{name}"
+        found[called] = f"{many}m" if name == CPU else str(many)
+    return found
+
+
+def moment(time_ms: int) -> str:
+    """A time as Kubernetes writes it, with what is left of a second."""
+    return datetime.fromtimestamp(time_ms / MS_PER_S, UTC).isoformat().replace("+00:00", "Z")

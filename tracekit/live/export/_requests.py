@@ -1,0 +1,177 @@
+"""Recommended requests of services, split over the containers of their pods."""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.intake.sources.own._kubernetes.requests import amount, is_sidecar
+from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
+from tracekit.live.export._format import Asked, left_out
+from tracekit.live.export._left import REQUESTS, Left
+from tracekit.live.export._names import is_name
+from tracekit.live.loaded import objects_in
+from tracekit.sizing.requests.rows import by_change, services
+
+#: Where each kind has the spec of its pods; other kinds cannot be changed, or make no pods again.
+TEMPLATES: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("spec", "template", "spec"),
+    "StatefulSet": ("spec", "template", "spec"),
+    "DaemonSet": ("spec", "template", "spec"),
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+}
+_UNITS = {"cpu": MILLI_PER_CORE, "memory": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sized:
+    """A workload object with the requests of each of its pods' containers.
+
+    Parameters
+    ----------
+    containers : mapping of str to mapping
+        By name, cpu in millicores and memory in bytes.
+    low, high : mapping, likewise
+        The bounds of the recommendation; the recommendation itself where it has none.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    containers: Mapping[str, Mapping[str, int]]
+    low: Mapping[str, Mapping[str, int]]
+    high: Mapping[str, Mapping[str, int]]
+
+
+def sized(left: Left, asked: Asked) -> tuple[list[Sized], list[Fact]]:
+    """The objects whose requests change, those that move most first, and what is left out.
+
+    Raises
+    ------
+    TracekitError
+        Where nothing was recommended, or it is not known which containers pods have.
+    """
+    study = left.study(REQUESTS)
+    if study is None:
+        raise TracekitError(
+            f"'{left.path}' recommends no requests",
+            hint="tracekit requests STORE --out RUN, or the folder of tracekit run",
+        )
+    if asked.objects is None:
+        raise TracekitError(
+            "requests are of containers, and a record knows pods: their containers are missing",
+            hint="kubectl get pods -A -o json > pods.json, then --objects pods.json",
+        )
+    rows = services(study, asked.policy)
+    if rows.is_empty():
+        known = study.frames["services"]["policy"].unique(maintain_order=True)
+        raise TracekitError(
+            f"'{asked.policy}' recommends nothing here", hint=f"one of: {', '.join(known)}"
+        )
+    changed = set(by_change(study)["service"]) if not asked.policy else set(rows["service"])
+    pods = _pods(asked.objects)
+    found, unknown, fixed, capped = [], 0, 0, 0
+    order = dict.fromkeys(by_change(study)["service"].to_list() + rows["service"].to_list())
+    for service in (one for one in order if one in changed):
+        owned = pods.get(service)
+        if owned is None:
+            unknown += 1
+            continue
+        kind, name, spec = owned
+        if kind not in TEMPLATES:
+            fixed += 1
+            continue
+        split = functools.partial(_split, spec, rows.filter(service=service).to_dicts())
+        made = split("recommended")
+        capped += made != split("recommended", capped=False)
+        found.append(
+            Sized(
+                kind=kind,
+                namespace=service.partition("/")[0],
+                name=name,
+                containers=made,
+                low=split("lower"),
+                high=split("upper"),
+            )
+        )
+    lost = {"unknown_pods": unknown, "no_template": fixed, "above_limit": capped}
+    facts = [left_out(name, count, "services") for name, count in lost.items() if count]
+    wrote = Fact(
+        kind="exported",
+        subject=asked.policy or str(study.about["subject"]),
+        value=len(found),
+        unit="services",
+        because="requests",
+        about={"of": len(changed)},
+    )
+    return found, [wrote, *facts]
+
+
+def _pods(path: Path) -> dict[str, tuple[str, str, Mapping[str, Any]]]:
+    """Kind and name of what makes the pods of each service, and the spec of the first of them."""
+    found: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
+    for thing in objects_in(path):
+        if thing.kind != "Pod":
+            continue
+        meta, spec = thing.value["metadata"], thing.value.get("spec") or {}
+        service = pod_service(meta, spec.get("nodeName"))
+        space, _, name = service.partition("/")
+        names = [space, name, *(str(one.get("name")) for one in spec.get("containers") or ())]
+        if all(map(is_name, names)):
+            found.setdefault(service, (_kind(meta, name), name, spec))
+    return found
+
+
+def _kind(meta: Mapping[str, Any], name: str) -> str:
+    """The kind of what a user applied: of a ReplicaSet with a Deployment's hash the Deployment."""
+    kind, own = owner_of(meta)
+    above = {"ReplicaSet": "Deployment", "Job": "CronJob"}
+    return above.get(kind, kind) if own != name else kind
+
+
+def _split(
+    spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], column: str, *, capped: bool = True
+) -> dict[str, dict[str, int]]:
+    """What each container is to request: parts as large as what it requests now.
+
+    What sidecars and the pod's overhead request stays, and comes off first.
+    """
+    containers = spec.get("containers") or []
+    found: dict[str, dict[str, int]] = {str(one["name"]): {} for one in containers}
+    for row in rows:
+        resource, wanted = row["resource"], row[column] or row["recommended"]
+        if wanted is None or row["freed"] == 0:
+            continue
+        kept = sum(_stated(spec, resource))
+        now = [_amount(one, "requests", resource) for one in containers]
+        parts = now if sum(now) else [1] * len(now)
+        whole = max(round(wanted * _UNITS[resource]) - kept, len(now))
+        for one, share in zip(containers, _shares(whole, parts), strict=True):
+            most = _amount(one, "limits", resource)
+            if share:
+                found[one["name"]][resource] = min(share, most) if most and capped else share
+    return {name: some for name, some in found.items() if some}
+
+
+def _stated(spec: Mapping[str, Any], resource: str) -> Iterator[int]:
+    """What sidecars request, and the overhead."""
+    yield round(amount(str((spec.get("overhead") or {}).get(resource, 0))) * _UNITS[resource])
+    for one in spec.get("initContainers") or ():
+        if is_sidecar(one):
+            yield _amount(one, "requests", resource)
+
+
+def _amount(container: Mapping[str, Any], of: str, resource: str) -> int:
+    stated = ((container.get("resources") or {}).get(of) or {}).get(resource, 0)
+    return round(amount(str(stated)) * _UNITS[resource])
+
+
+def _shares(whole: int, parts: Sequence[int]) -> list[int]:
+    """Whole numbers in proportion to parts, whose sum is the whole."""
+    ends = [whole * one // sum(parts) for one in accumulate(parts)]
+    return [end - start for start, end in pairwise([0, *ends])]

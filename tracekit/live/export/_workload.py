@@ -1,0 +1,104 @@
+"""What a workload has, for formats that carry part of it: times, amounts, and what is left out."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tracekit.base.arrays import BoolArray, IntArray
+from tracekit.base.facts import Fact
+from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.resources import BASE, PODS
+from tracekit.cluster.workload import UNKNOWN, Workload
+from tracekit.live.export._format import left_out
+
+
+def ends_ms(load: Workload) -> IntArray:
+    """When each container ends: at the end of the record where it departs later; (containers,)."""
+    end = int(load.times_ms[-1]) + load.step_ms
+    return np.maximum(np.minimum(load.departure_ms, end), load.arrival_ms + 1)
+
+
+def whole_cores(milli: IntArray) -> IntArray:
+    """Millicores in whole cores, rounded up, at least one."""
+    return np.maximum(-(-milli // MILLI_PER_CORE), 1)
+
+
+def carried(load: Workload, *, rounded: bool) -> Iterator[Fact]:
+    """The fact of what is written of a workload, and that of fractions of cores."""
+    yield Fact(
+        kind="exported",
+        value=load.containers,
+        unit="containers",
+        because="workload",
+        about={"of": load.nodes},
+    )
+    parts = int((load.request[:, 0] % MILLI_PER_CORE > 0).sum())
+    if rounded and parts:
+        yield left_out("parts_of_cores", parts, "containers")
+
+
+def lost(load: Workload, *names: str) -> Iterator[Fact]:
+    """Facts of what the workload has and a format cannot carry; ``names`` are keys of ``_HAVING``.
+
+    What the workload has not is not lost.
+    """
+    for name in names:
+        count = int(np.count_nonzero(_HAVING[name](load)))
+        if count:
+            yield left_out(name, count, "nodes" if name in _OF_NODES else "containers")
+
+
+def use_is_recorded(load: Workload) -> BoolArray:
+    """Whether the CPU use of each container is of a record, shape (containers,)."""
+    known = load.use_recorded
+    if known is None:
+        known = np.full(
+            (2, load.usage.shape[2]), load.quantities.get("use of containers") != "absent"
+        )
+    return np.asarray(known[0][load.columns_of(np.arange(load.containers))])
+
+
+def _stated(values: IntArray | None, least: int) -> BoolArray:
+    return np.zeros(0, np.bool_) if values is None else np.asarray(values >= least)
+
+
+def _ruled(load: Workload) -> BoolArray:
+    none = np.zeros(load.containers, np.bool_)
+    parts = () if load.constraints is None else load.constraints.parts
+    return np.asarray(np.any([none, *(part.about for part in parts)], axis=0))
+
+
+def _away(load: Workload) -> IntArray:
+    away = (load.losses, load.joins, load.leaves)
+    gone = [one.node for one in away if one is not None]
+    return np.bincount(np.concatenate(gone)) if gone else np.zeros(0, np.int64)
+
+
+_OF_NODES = {"background", "zones", "prices", "away", "unequal", "memory_of_nodes"}
+_HAVING: Mapping[str, Callable[[Workload], Any]] = {
+    "use": use_is_recorded,
+    "use_over_time": use_is_recorded,
+    "use_of_memory": use_is_recorded,
+    "placement": lambda load: load.recorded_node >= 0,
+    "limits": lambda load: (load.limit > 0).any(axis=1),
+    "priority": lambda load: np.zeros(0) if load.priority is None else load.priority != 0,
+    "gangs": lambda load: _stated(load.gang, 0),
+    "rules": _ruled,
+    "budgets": lambda load: np.zeros(0) if load.budgets is None else load.budgets.of[:, 0] >= 0,
+    "groups": lambda load: np.array([one != UNKNOWN for one in load.services]),
+    "departures": lambda load: load.departure_ms <= load.times_ms[-1],
+    "order_of_ends": lambda load: load.departure_ms <= load.times_ms[-1],
+    "further": lambda load: (load.request[:, _further(load)] > 0).any(axis=1),
+    "background": lambda load: load.background.any(axis=(0, 1)),
+    "zones": lambda load: np.zeros(0) if load.domains is None else np.ones(load.nodes),
+    "prices": lambda load: np.zeros(0) if load.price_per_hour is None else load.price_per_hour > 0,
+    "away": _away,
+    "unequal": lambda load: load.capacity[:, 0] != load.capacity[0, 0],
+    "memory_of_nodes": lambda load: load.capacity[:, 1] > 0,
+    "nodes": lambda load: np.ones(load.nodes),
+}
+
+
+def _further(load: Workload) -> list[int]:
+    return [at for at, one in enumerate(load.resources) if one not in (*BASE, PODS)]

@@ -1,0 +1,144 @@
+"""The configuration of kube-scheduler for the policy that won.
+
+A policy that is a plugin of kube-scheduler is enabled as one; any other is an extender, which
+``tracekit serve`` answers. Filters stay as they are by default.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Fact, Followup
+from tracekit.base.opened import read_bytes
+from tracekit.live.export._format import Asked, Format, Written, left_out
+from tracekit.live.export._left import Left
+from tracekit.live.export._plugins import SCORING, not_carried
+from tracekit.live.export._text import yaml_text
+from tracekit.live.extender import check_served
+from tracekit.policy.entrant import halves
+from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement.default_scheduler import DefaultScheduler, plugins
+from tracekit.policy.profile import Part, Profile
+
+_URL = "http://127.0.0.1:8080/v1"
+_DEFAULT = {name: SCORING[name] for name in ("least_allocated", "balanced_allocation")}
+#: Weights are whole numbers; fractions are taken to this denominator.
+_FINEST = 1000
+
+
+def _write(left: Left, asked: Asked) -> Written:
+    policy, rebalance = halves(left.entrant(asked.policy))
+    facts = [Fact(kind="exported", subject=str(policy), because="kube_scheduler")]
+    if rebalance is not None:
+        facts.append(left_out("rebalancer", name=rebalance.name()))
+    if isinstance(policy, Profile) and policy.document is not None:
+        return Written(files={"": read_bytes(Path(policy.document))}, facts=tuple(facts))
+    parts = _parts(policy)
+    weights = _whole([part.weight for part in parts])
+    served = [part.policy for part in parts if part.policy.name() not in SCORING]
+    for one in served:
+        check_served(one)
+        facts.append(Fact(kind="left_out", subject=one.name(), because="tenths"))
+    plugged: list[dict[str, Any]] = []
+    extenders: list[dict[str, Any]] = []
+    for part, weight in zip(parts, weights, strict=True):
+        if part.policy in served:
+            extenders.append(_extender(part.policy, weight))
+            continue
+        name, of = SCORING[part.policy.name()]
+        args = of(part.policy)
+        plugged.append({"name": name, "weight": weight, "args": args})
+        facts += not_carried(part.policy, name, args, ("tie",))
+    _refuse_twice([one["name"] for one in plugged])
+    facts += _of_ties(policy)
+    text = yaml_text(_document(policy, plugged, extenders))
+    steps = [
+        Followup(question="serve", command="serve", arguments={"policy": str(one)})
+        for one in served
+    ]
+    return Written(files={"": text.encode()}, facts=tuple(facts), next=tuple(steps[:1]))
+
+
+def _parts(policy: PlacementPolicy) -> Sequence[Part]:
+    if isinstance(policy, Profile):
+        return policy.parts
+    if isinstance(policy, DefaultScheduler):
+        weights = (policy.least_allocated_weight, policy.balanced_allocation_weight)
+        scored = zip(weights, plugins(policy.balanced_allocation_form), strict=True)
+        return [Part(float(weight), one) for weight, one in scored if weight]
+    return [Part(1.0, policy)]
+
+
+def _whole(weights: Sequence[float]) -> list[int]:
+    """Whole numbers in the same proportion."""
+    parts = [Fraction(one).limit_denominator(_FINEST) or Fraction(1, _FINEST) for one in weights]
+    common = math.lcm(*(one.denominator for one in parts))
+    whole = [int(one * common) for one in parts]
+    return [one // math.gcd(*whole) for one in whole]
+
+
+def _extender(policy: PlacementPolicy, weight: int) -> dict[str, Any]:
+    return {
+        "urlPrefix": _URL,
+        "prioritizeVerb": policy.name(),
+        "weight": weight,
+        "nodeCacheCapable": True,
+        "ignorable": True,
+        "httpTimeout": "1s",
+    }
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise TracekitError(
+            f"two parts of the policy are the plugin {twice[0]}, and a profile has it once",
+            hint="write two profiles, or serve the policy: tracekit serve",
+        )
+
+
+def _of_ties(policy: PlacementPolicy) -> Iterator[Fact]:
+    """That kube-scheduler draws among the best, where the replay took the first."""
+    if policy.tie != "reservoir":
+        yield left_out("tie", tie=policy.tie)
+    if isinstance(policy, DefaultScheduler):
+        yield left_out("defaults")
+
+
+def _document(
+    policy: PlacementPolicy, plugged: Sequence[dict[str, Any]], extenders: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The configuration; of the default scheduler what differs from the default."""
+    configured = [{"name": one["name"], "args": one["args"]} for one in plugged]
+    enabled = [{"name": one["name"], "weight": one["weight"]} for one in plugged]
+    off, percentage = [{"name": "*"}], 100  # a policy of its own looks at all nodes
+    if isinstance(policy, DefaultScheduler):
+        there = {one["name"] for one in plugged}
+        off = [{"name": name} for name, _ in _DEFAULT.values() if name not in there]
+        enabled = [one for one in enabled if one["weight"] != 1]
+        configured, percentage = [], policy.percentage_of_nodes_to_score
+    scored = {name: some for name, some in (("enabled", enabled), ("disabled", off)) if some}
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        **({"percentageOfNodesToScore": percentage} if percentage else {}),
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                **({"plugins": {"score": scored}} if scored else {}),
+                **({"pluginConfig": configured} if configured else {}),
+            }
+        ],
+        **({"extenders": list(extenders)} if extenders else {}),
+    }
+
+
+FORMAT = Format(
+    name="kube-scheduler",
+    title="the KubeSchedulerConfiguration of the policy that won",
+    write=_write,
+)

@@ -1,0 +1,80 @@
+"""A trace for SimKube: Deployments of equal pods, and how many replicas they have over time."""
+
+import json
+from collections import Counter, defaultdict
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.units import MS_PER_S
+from tracekit.cluster.workload import Workload
+from tracekit.live.export._format import Asked, Format, Written
+from tracekit.live.export._left import Left
+from tracekit.live.export._names import pod_names
+from tracekit.live.export._objects import LONGEST_LABEL, SERVICE, Document, templates_of
+from tracekit.live.export._workload import carried, ends_ms, lost
+from tracekit.store.folder import Store
+
+_KIND = "apps/v1.Deployment"
+
+
+def _write(left: Left, asked: Asked) -> Written:  # noqa: ARG001 - a trace has no nodes
+    try:
+        import msgpack  # type: ignore[import-untyped,unused-ignore] # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise TracekitError(
+            "traces of SimKube need the package msgpack", hint="pip install 'tracekit[simkube]'"
+        ) from None
+    load = left.load
+    trace = {
+        "version": 2,
+        "config": {"trackedObjects": {_KIND: {"podSpecTemplatePaths": ["/spec/template"]}}},
+        "events": _events(load, left.store),
+        "index": {},
+        "pod_lifecycles": {},
+    }
+    facts = (
+        *carried(load, rounded=False),
+        *lost(load, "nodes", "placement", "use", "order_of_ends", "gangs", "budgets"),
+    )
+    return Written(files={"": msgpack.packb(trace)}, facts=facts)
+
+
+def _events(load: Workload, store: Store | None) -> list[Document]:
+    """A Deployment at each second in which its number of replicas changes."""
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, one in enumerate(templates_of(load, store)):
+        groups[load.services[at], json.dumps(one)].append(at)
+    names = pod_names(service for service, _ in groups)
+    begins_s, ends_s = load.arrival_ms // MS_PER_S, -(-ends_ms(load) // MS_PER_S)
+    end_s = int(load.times_ms[-1]) // MS_PER_S
+    applied: dict[int, list[Document]] = defaultdict(list)
+    for (space, name), ((service, template), some) in zip(names, groups.items(), strict=True):
+        changes = Counter(begins_s[some].tolist())
+        changes.subtract(ends_s[some].tolist())
+        replicas = 0
+        for second in sorted(changes):
+            replicas += changes[second]
+            if changes[second] and second <= end_s:
+                made = _deployment(space, name, service, json.loads(template), replicas)
+                applied[second].append(made)
+    return [
+        {"ts": second, "applied_objs": applied[second], "deleted_objs": []}
+        for second in sorted(applied)
+    ]
+
+
+def _deployment(space: str, name: str, service: str, template: Document, many: int) -> Document:
+    selected = {"app.kubernetes.io/instance": name[:LONGEST_LABEL]}
+    template["metadata"]["labels"] |= selected
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": space, "annotations": {SERVICE: service}},
+        "spec": {"replicas": many, "selector": {"matchLabels": selected}, "template": template},
+    }
+
+
+FORMAT = Format(
+    name="simkube",
+    title="a trace for SimKube: Deployments and their replicas over time",
+    write=_write,
+)
