@@ -63,11 +63,10 @@ def set_down(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path
 def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
     """Each of these tables that has rows, as a Parquet file with ids as texts, set aside.
 
-    A row knows its file, and whether it is of another source. Of a node of another source there is
-    one row, with each field as it was last stated.
+    A row knows its file, and whether it is of another source.
     """
     return tuple(
-        (table, _set_aside(store, table, _rows_of(store, table)))
+        (table, _set_aside(store, table, rows_of(store, table)))
         for table in STATED
         if _files(store, table)
     )
@@ -77,7 +76,11 @@ def _files(store: Store, table: str) -> tuple[SourceEntry, ...]:
     return tuple(store.manifest.stated(table))
 
 
-def _rows_of(store: Store, table: str) -> pl.DataFrame:
+def rows_of(store: Store, table: str) -> pl.DataFrame:
+    """The rows of a table that sources state, with ids as texts, ``FILE`` and ``FOREIGN``.
+
+    Of a node of another source there is one row, with each field as it was last stated.
+    """
     entries = _files(store, table)
     rows = read(Store(store.path, replace(store.manifest, sources=entries)), table)
     files = [pl.repeat(one.file, one.rows, dtype=pl.String, eager=True) for one in entries]

@@ -25,9 +25,11 @@ from tracekit.intake.ingest.dimensions import Dimension, committed, extend
 from tracekit.intake.ingest.sort import Written
 from tracekit.intake.ingest.stage import SortTask, StageTask
 from tracekit.intake.ingest.staged import Staged
+from tracekit.intake.ingest.statements import without_contradictions
 from tracekit.intake.read.discover import TraceFile
-from tracekit.store.folder import STAGING, dimension_path, part_path, rejects_path
+from tracekit.store.folder import STAGING, Store, dimension_path, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.stored_rows import OWN, STATED
 from tracekit.store.tables import all_tables
 
 
@@ -119,6 +121,7 @@ class _Flight:
     file: TraceFile
     staging: Future[tuple[Staged, ...]]
     folder: Path
+    staged: tuple[Staged, ...] = ()
     #: New ids: their entity, where they lie, the key of the first, how many there are with them.
     longer: list[tuple[str, Path, int, int]] = field(default_factory=list)
     sorting: list[Future[Written]] = field(default_factory=list)
@@ -238,6 +241,9 @@ class Coordinator:
             self._events.failed(flight.file.name, error)
             return
         content = staged[0].content
+        if content not in self._contents:
+            staged = self._sound(flight.file, staged)
+        flight.staged = staged
         if content in self._contents:
             self._events.known(flight.file.name, self._contents[content])
             shutil.rmtree(flight.folder)
@@ -257,6 +263,22 @@ class Coordinator:
             flight.sorting.append(self._crew.submit(task, lambda *_: None))
         self._sorting.append(flight)
 
+    def _sound(self, file: TraceFile, staged: tuple[Staged, ...]) -> tuple[Staged, ...]:
+        """What a file gave, without what contradicts the files before it."""
+        states = any(one.rows and one.table in STATED for one in staged)
+        if file.match.source.name != OWN or not states:
+            return staged
+        self._finish_sorting()
+        self._name()
+        # of a store on an object store only what came in just now is at hand
+        here = tuple(
+            one
+            for one in self._manifest.sources
+            if (self._folder / part_path(one.table, one.part)).exists()
+        )
+        before = Store(self._folder, replace(self._manifest, sources=here))
+        return without_contradictions(staged, file, before)
+
     def _extend(self, flight: _Flight, staged: Staged, entity: str) -> int:
         """Keys for the file's ids of an entity; returns how many the store knows now."""
         before = self._dimensions.get(entity) or committed(self._folder, entity, self._manifest)
@@ -275,7 +297,7 @@ class Coordinator:
 
     def _commit(self, flight: _Flight) -> None:
         """Have all that the file gave put into place and named, now or with the next files."""
-        staged = flight.staging.result()
+        staged = flight.staged
         written = [one.result() for one in flight.sorting]
         parts = [self._next_part(one.table) for one in staged]
         moves = [self._moves(one, part) for one, part in zip(staged, parts, strict=True)]

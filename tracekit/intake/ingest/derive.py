@@ -22,8 +22,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import shares
 from tracekit.intake.ingest.coordinate import Coordinator, Events
-from tracekit.intake.ingest.repeated.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
-from tracekit.intake.ingest.repeated.outranked import is_outranked, without_outranked
+from tracekit.intake.ingest.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
 from tracekit.intake.ingest.stage import derived_file
 from tracekit.intake.ingest.use_gaps import one_of_two, silent_use, strangers
 from tracekit.store.checksums import damaged_parts
@@ -123,8 +122,6 @@ def _once(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> Manifest:
     """The manifest of a store in which no row stands in two files, nor in those of two sources."""
-    if is_outranked(manifest):
-        manifest = _committed(folder, without_outranked(folder, manifest), commit)
     if not may_repeat(manifest):
         return manifest
     aside = folder / STAGING / "once"

@@ -32,6 +32,8 @@ SCHEMA = pa.schema(
         ("text", pa.string()),
     ]
 )
+#: How the reason of a row begins that says otherwise than what holds.
+CONTRADICTS = "contradicts"
 _GROUP_ROWS = 1 << 17
 #: Of a reason, which may quote what a file holds.
 _EXAMPLE_CHARS = 240
@@ -106,6 +108,7 @@ _BEGINNINGS = {
     WATCH_ENDED: WATCH_DEFECT,
     PARTIAL_ANSWER: PARTIAL_DEFECT,
     UNREAD: UNREAD_DEFECT,
+    CONTRADICTS: "contradiction",
 }
 
 

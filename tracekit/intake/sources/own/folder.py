@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import polars as pl
@@ -20,13 +20,11 @@ from tracekit.intake.sources._cluster import (
 from tracekit.intake.sources._columns import named_frames, spelled
 from tracekit.intake.sources._rows import refuse
 from tracekit.intake.sources.own._folder import rows
-from tracekit.intake.sources.own._folder.checks import Known, unknown
+from tracekit.intake.sources.own._folder.checks import unknown
 from tracekit.intake.sources.own._folder.containers import known_containers
 from tracekit.intake.sources.own._folder.documents import in_form
 from tracekit.intake.sources.own._folder.measured import Measured
 from tracekit.intake.sources.own._folder.nodes import kept_nodes, listed_places, timed
-from tracekit.intake.sources.own._folder.repeats import Earlier, Repeats
-from tracekit.intake.sources.own._folder.stored import Stored
 from tracekit.intake.sources.own._folder.units import check_steps
 from tracekit.store.tables import Table, all_tables
 
@@ -58,64 +56,32 @@ _ASKED = ("container_resource", "fixed_request")
 
 
 def read_table(table: Table, needed: Sequence[str], opened: Opened) -> Read:
-    """The rows of a table; of nodes and containers, those that nothing before states otherwise."""
-    stated = _Stated(table, opened) if table.entity and table.key and not table.step else None
-    repeats = Repeats(table.name, () if table.step else table.key)
+    """The rows of a table that have its form and name known containers, in the store's units."""
+    states = table.entity and table.key and not table.step
     measured = Measured(opened, table.name)
+    listed = known_containers(opened) if table.name in _ASKED else None
     places = listed_places(opened) if table.name == "container_usage" else None
     columns = {column.name for column in table.columns}
     for frame, broken in named_frames(opened, table.name, needed=needed):
         yield from broken
         if table.step and table.entity:
             check_steps(opened.name, frame, table.entity)
-        stood = frame
-        for step in (stated.formed if stated else measured.apart, repeats.apart):
-            stood, wrong = step(stood)
-            yield from wrong
-        rows = stood if places is None else places.of(stood)
-        kept = [name for name in rows.columns if name in columns or name == "line"]
-        batch = Batch(table=table.name, rows=rows.select(kept), stood=stood)
-        yield from [batch] if stated is None else stated.apart(batch)
-
-
-class _Stated:
-    """What is looked at of a table of nodes or containers."""
-
-    def __init__(self, table: Table, opened: Opened) -> None:
-        self._table = table
-        self._measured = Measured(opened, table.name)
-        self._earlier = Earlier(
-            opened, table.name, table.key, table.name, lambda frame: self._in_form(frame)[0]
-        )
-        self._stored = Stored(opened)
-        self._listed: Known | None = known_containers(opened) if table.name in _ASKED else None
-
-    def formed(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-        """The rows that have the form of the table and name known containers, and the rejects."""
-        rows, wrong = self._in_form(frame)
-        rows, strange = refuse(rows, unknown(rows, "container", self._listed), self._table.name)
-        return rows, [*wrong, *strange]
-
-    def apart(self, batch: Batch) -> Iterator[Batch | Broken]:
-        """The rows that neither a file before nor the store states otherwise, and the rejects."""
-        assert batch.stood is not None  # noqa: S101 - as it is made
-        stood, wrong = self._earlier.apart(batch.stood)
+        rows, wrong = _in_form(frame, table) if states else (frame, [])
         yield from wrong
-        rows = batch.rows
-        if wrong:
-            rows = rows.filter(pl.col("line").is_in(stood["line"].implode()))
-        rows = timed(rows) if self._table.entity == "node" else rows
-        yield from self._stored.apart(
-            stood, [Batch(table=self._table.name, rows=rows, stood=stood)]
-        )
+        rows, wrong = measured.apart(rows)
+        yield from wrong
+        rows, wrong = refuse(rows, unknown(rows, "container", listed), table.name)
+        yield from wrong
+        rows = rows if places is None else places.of(rows)
+        rows = timed(rows) if states and table.entity == "node" else rows
+        kept = [name for name in rows.columns if name in columns or name == "line"]
+        yield Batch(table=table.name, rows=rows.select(kept), stood=rows)
 
-    def _in_form(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-        if self._table.entity == "node":
-            rows, wrong = kept_nodes(frame, self._table.name)
-        else:
-            rows, wrong = refuse(frame, in_form(frame, self._table.name), self._table.name)
-        rows, other = self._measured.apart(rows)
-        return rows, [*wrong, *other]
+
+def _in_form(frame: pl.DataFrame, table: Table) -> tuple[pl.DataFrame, list[Broken]]:
+    if table.entity == "node":
+        return kept_nodes(frame, table.name)
+    return refuse(frame, in_form(frame, table.name), table.name)
 
 
 def _table_file(table: Table) -> ClusterFile:

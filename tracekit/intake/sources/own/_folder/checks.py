@@ -12,7 +12,6 @@ from tracekit.intake.sources._rows import Rule, emptied, numbers
 
 #: A million cores, and an EiB: more is a slip of the pen, and would be all that a figure shows.
 _MOST_OF_A_MACHINE = {"_milli": 10**9, "_bytes": 2**60}
-_PRICE = "price_per_hour"
 #: What samples are given of their container, while they are looked at; no column of a file.
 LIVES = ("its arrival\0", "its departure\0")
 #: No container is sampled ten years away from its life: the times of one of both begin elsewhere.
@@ -163,13 +162,3 @@ def with_amounts(
 ) -> tuple[pl.DataFrame, list[Broken]]:
     """The frame without values that are no amounts, and a reject for each line of such values."""
     return emptied(frame, [*no_numbers(frame, columns), *no_amounts(columns)], table)
-
-
-def priced_twice(frame: pl.DataFrame) -> list[Rule]:
-    """The rule that a node has one price at a time: another one is no second row of the first."""
-    if _PRICE not in frame.columns:
-        return []
-    price = pl.col(_PRICE).cast(pl.Float64, strict=False)
-    times = [pl.col("time_ms").cast(pl.String)] if "time_ms" in frame.columns else []
-    first = price.drop_nulls().first().over("node", *times)
-    return [Rule(column=_PRICE, broken=price != first, expected="the price that was said before")]

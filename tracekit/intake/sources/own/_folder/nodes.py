@@ -9,7 +9,7 @@ from tracekit.intake.sources._columns import named_frames
 from tracekit.intake.sources._places import Places
 from tracekit.intake.sources._rows import refuse
 from tracekit.intake.sources._times import undated
-from tracekit.intake.sources.own._folder.checks import Known, priced_twice, unknown, with_stored
+from tracekit.intake.sources.own._folder.checks import Known, unknown, with_stored
 from tracekit.intake.sources.own._folder.documents import in_form, without_wrong_numbers
 
 #: The base table whose form the rows of each kind of file have.
@@ -22,7 +22,7 @@ def kept_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Brok
     A price that is none says nothing of what the node has: it is a reject, and the node stays.
     """
     numbered, every = without_wrong_numbers(frame, table)
-    rules = [*undated(numbered, ("time_ms",)), *priced_twice(numbered), *in_form(numbered, table)]
+    rules = [*undated(numbered, ("time_ms",)), *in_form(numbered, table)]
     kept, wrong = refuse(numbered, rules, table)
     return kept, sorted([*every, *wrong], key=lambda one: one.line)
 

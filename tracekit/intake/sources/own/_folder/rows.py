@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 
 import polars as pl
 
@@ -21,8 +20,6 @@ from tracekit.intake.sources.own._folder.columns import LABEL, LIMIT, Measure, c
 from tracekit.intake.sources.own._folder.containers import kept_containers, known_containers
 from tracekit.intake.sources.own._folder.measured import check_units
 from tracekit.intake.sources.own._folder.nodes import kept_nodes, known_nodes, listed_places, timed
-from tracekit.intake.sources.own._folder.repeats import Earlier, Repeats
-from tracekit.intake.sources.own._folder.stored import Stored
 from tracekit.intake.sources.own._folder.units import (
     check_arrivals,
     check_node_sizes,
@@ -44,10 +41,6 @@ _KEYS = ("time_ms", "line")
 def read_nodes(opened: Opened) -> Read:
     """Nodes and what they have; further columns of texts are labels."""
     columns = columns_of("node")
-    keys = ("node", "time_ms")
-    repeats = Repeats("node", keys)
-    earlier = Earlier(opened, "node", keys, "nodes", lambda frame: kept_nodes(frame, "node")[0])
-    stored = Stored(opened)
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
         check_node_sizes(opened.name, frame)
@@ -57,38 +50,26 @@ def read_nodes(opened: Opened) -> Read:
         check_units(opened, measures)
         kept, wrong = with_amounts(kept, _columns(measures), "node_resource")
         yield from wrong
-        for one in (repeats, earlier):
-            kept, wrong = one.apart(kept)
-            yield from wrong
         at = timed(kept)
         rows = at.select(*(one for one in at.columns if one in columns), *labels, "line")
         whole = _with_labels(rows, labels) if labels else rows
         sized = _long(at, ("node", *_KEYS), measures)
-        named = Batch(table="node", rows=whole, stood=frame)
-        sizes = Batch(table="node_resource", rows=sized, stood=frame)
-        yield from stored.apart(kept, [named, sizes], measures)
+        yield Batch(table="node", rows=whole, stood=frame)
+        yield Batch(table="node_resource", rows=sized, stood=frame)
 
 
 def read_containers(opened: Opened) -> Read:
     """Containers in the order of the file, and what they ask for."""
     columns = columns_of("container") | {"arrival_ms"}
     check_requests(opened)
-    refused = partial(kept_containers, nodes=known_nodes(opened))
-    repeats = Repeats("container", ("container",))
-    earlier = Earlier(
-        opened, "container", ("container",), "containers", lambda frame: refused(frame)[0]
-    )
-    stored = Stored(opened)
+    nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
         check_arrivals(opened.name, frame)
         check_units(opened, further(frame, columns)[0])
-        kept, wrong = refused(frame)
+        kept, wrong = kept_containers(frame, nodes)
         yield from wrong
-        for one in (repeats, earlier):
-            kept, wrong = one.apart(kept)
-            yield from wrong
-        yield from stored.apart(kept, _batches(kept, columns), further(kept, columns)[0])
+        yield from _batches(kept, columns)
 
 
 def _batches(kept: pl.DataFrame, columns: set[str]) -> list[Batch]:
@@ -119,7 +100,6 @@ def read_usage(opened: Opened) -> Read:
 
 
 def _usage(opened: Opened) -> Read:
-    repeats = Repeats("container_amount", ("container", "time_ms"), everywhere=False)
     containers = known_containers(opened)
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
@@ -134,8 +114,6 @@ def _usage(opened: Opened) -> Read:
         check_units(opened, measures)
         kept, wrong = with_amounts(kept, _columns(measures), "container_amount")
         yield from wrong
-        kept, wrong = repeats.apart(kept)
-        yield from wrong
         rows = _long(kept, ("container", *_KEYS), measures)
         # a line without any amount is a line that was read
         yield Batch(table="container_amount", rows=rows, lines=kept["line"], stood=frame)
@@ -143,7 +121,6 @@ def _usage(opened: Opened) -> Read:
 
 def read_background(opened: Opened) -> Read:
     """What runs beside the containers: resources of their own names, on the node."""
-    repeats = Repeats("node_amount", ("node", "time_ms"), everywhere=False)
     nodes = known_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
@@ -153,8 +130,6 @@ def read_background(opened: Opened) -> Read:
         yield from wrong
         measures, _ = further(kept, {"node", "time_ms"})
         kept, wrong = with_amounts(kept, _columns(measures), "node_amount")
-        yield from wrong
-        kept, wrong = repeats.apart(kept)
         yield from wrong
         rows = _long(kept, ("node", *_KEYS), measures)
         named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")

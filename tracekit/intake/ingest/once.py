@@ -2,7 +2,8 @@
 
 Of samples the first counts, whatever the others say. Of what somebody's own tables state of nodes
 and containers a row goes that says nothing else than the first; what says otherwise was refused as
-it was read, and what says more stays.
+it was taken in, and what says more stays. What another source states holds at all times: what
+somebody's own tables stated of the same before that source came goes, whatever it says.
 
 The first is the one that was taken in first, which of the files of one folder is the first by name.
 A part that holds such rows is written again without them, under a number of its own, so that
@@ -44,14 +45,20 @@ STATED_TWICE = "row_in_two_files"
 LEFT_OUT = "left out: the first file's count"
 #: Where they are looked for: amounts of any source, fractions of whoever wrote the tables himself.
 _AMOUNTS = ("container_amount", "node_amount")
-_NAMES = (*_AMOUNTS, "container_usage", "node_usage", *STATED)
+_SAMPLED = (*_AMOUNTS, "container_usage", "node_usage")
+_NAMES = (*_SAMPLED, *STATED)
+#: What rows of a table are about that another source states at all times.
+_ABOUT: Mapping[str, Sequence[str]] = {
+    "container": ("container_key",),
+    "container_resource": ("container_key", "resource", "unit"),
+    "node_resource": ("node_key", "resource", "cell", "unit"),
+}
 #: Where a row stands in its file is nothing that it states.
 _PLACE = "position"
 
 #: What has times in one file that reach into those in another; only there rows are held against
 #: one another.
 _SHARED = """
-CREATE OR REPLACE TEMP TABLE shared AS
 WITH span AS (
     SELECT {series}, min(time_ms) AS first_ms, max(time_ms) AS last_ms
     FROM read_parquet([{files}], filename = true)
@@ -62,28 +69,31 @@ WITH span AS (
     ) AS before_ms
     FROM span
 )
-SELECT DISTINCT {series} FROM apart WHERE before_ms >= first_ms
+SELECT DISTINCT {series} FROM apart WHERE {reaches}
 """
 _TWICE = """
-CREATE OR REPLACE TEMP TABLE twice AS
 SELECT {keys} FROM read_parquet([{files}]) AS one SEMI JOIN shared ON {in_shared}
 GROUP BY {keys} HAVING count(*) > 1
 """
 #: Their rows, each with the first of its key.
 _AGAIN = """
-CREATE OR REPLACE TEMP TABLE again AS
 WITH row_of AS (
     SELECT *, list_position([{files}], filename) AS nth
     FROM read_parquet([{files}], filename = true, file_row_number = true) AS one
     SEMI JOIN twice ON {in_twice}
 ), ranked AS (
-    SELECT {keys}, {values}, nth, file_row_number AS nth_row, {firsts},
+    SELECT {keys}, {values}, {also} nth, file_row_number AS nth_row, {firsts},
            row_number() OVER of_one AS nth_of_one, first_value(nth) OVER of_one AS first_nth
     FROM row_of
-    WINDOW of_one AS (PARTITION BY {keys} ORDER BY nth, file_row_number)
+    WINDOW of_one AS (PARTITION BY {keys} ORDER BY {holds}, nth, file_row_number)
 )
 SELECT *, nth_of_one > 1 AND {goes} AS later FROM ranked
 """
+#: Whether the first row is of another source, and this one is not; of such the last one holds.
+_GOES_FOREIGN = "first_nth <= {0} AND nth > {0}"
+_LAST_OF_FOREIGN = "nth > {0}, CASE WHEN nth <= {0} THEN -time_ms END"
+#: The id that a key stands for.
+_NAME = "(SELECT {0} FROM {0}_id AS id WHERE id.{0}_key = again.{1})"
 #: Whether a value is another one than that of the first row.
 _OTHER = '"{0}" IS DISTINCT FROM first_{0}'
 
@@ -95,7 +105,7 @@ FROM again WHERE later GROUP BY nth ORDER BY nth
 _EXAMPLE = """
 SELECT (
     SELECT {entity} FROM {entity}_id AS id WHERE id.{entity}_key = again.{entity}_key
-) AS name, time_ms, first_nth, {what} AS what, {values}, {firsts}
+) AS name, time_ms, first_nth, {what} AS what, {shown}
 FROM again
 WHERE later AND nth = {nth} ORDER BY {other} DESC, time_ms, name, {keys} LIMIT 1
 """
@@ -117,22 +127,67 @@ def counted_once(con: DuckDBPyConnection, folder: Path, manifest: Manifest) -> W
     con : connection
         On the views of the store.
     """
-    changed: dict[int, SourceEntry] = {}
-    for name in _NAMES:
-        entries = _entries(manifest, name)
-        if len(entries) < 2:
-            continue
-        for nth, defect in _found(con, all_tables()[name], folder, entries):
-            entry = entries[nth]
-            last = max(one.part for one in (*manifest.parts(name), *changed.values()))
+    gone: list[str] = []
+    for planned in _comparisons(manifest):
+        changed: dict[int, SourceEntry] = {}
+        # a comparison before may have written some of its parts again
+        now = {_identity(one): one for one in manifest.sources}
+        compared = replace(planned, entries=[now[_identity(one)] for one in planned.entries])
+        for nth, defect in _found(con, folder, compared):
+            entry = compared.entries[nth]
+            last = max(one.part for one in (*manifest.parts(entry.table), *changed.values()))
             at = con.sql(f"SELECT nth_row FROM again WHERE later AND nth = {nth + 1}").fetchnumpy()[
                 "nth_row"
             ]
-            changed[id(entry)] = without_rows(folder, entry, np.asarray(at), last + 1, defect)
-    return written(manifest, changed)
+            changed[id(entry)] = _without_rows(folder, entry, np.asarray(at), last + 1, defect)
+        again = _written(manifest, changed)
+        manifest = again.manifest
+        gone += again.gone
+    return Written(manifest, tuple(gone))
 
 
-def written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
+def _identity(entry: SourceEntry) -> tuple[str, str, str]:
+    return entry.file, entry.table, entry.content
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Parts of a table that are held against one another, those that count before others first.
+
+    Parameters
+    ----------
+    about : sequence of str
+        The columns by which rows are of one thing.
+    foreign : int
+        How many of the parts are of other sources; of those no row goes. 0: all are of one kind.
+    """
+
+    table: Table
+    entries: Sequence[SourceEntry]
+    about: Sequence[str]
+    foreign: int = 0
+
+
+def _comparisons(manifest: Manifest) -> Iterator[_Comparison]:
+    """What is held against one another: other sources and own tables, then files of one kind."""
+    for name in _ABOUT:
+        stated = manifest.stated(name)
+        others = [one for one in stated if one.release != OWN]
+        own = [one for one in stated if one.release == OWN]
+        if own and others:
+            table = all_tables()[name]
+            yield _Comparison(table, [*others, *own], _ABOUT[name], len(others))
+    for name in _NAMES:
+        entries = manifest.stated(name)
+        if name not in _AMOUNTS:
+            entries = [one for one in entries if one.release == OWN]
+        if len(entries) > 1:
+            table = all_tables()[name]
+            keys = [one.stored_name for one in table.columns if one.name in table.key]
+            yield _Comparison(table, entries, keys)
+
+
+def _written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
     """The manifest with entries of parts that were written again, by ``id`` of those before."""
     sources = tuple(changed.get(id(one), one) for one in manifest.sources)
     gone = [
@@ -146,23 +201,20 @@ def written(manifest: Manifest, changed: Mapping[int, SourceEntry]) -> Written:
 
 def may_repeat(manifest: Manifest) -> bool:
     """Whether rows of a kind stand in several files."""
-    return any(len(_entries(manifest, name)) > 1 for name in _NAMES)
-
-
-def _entries(manifest: Manifest, table: str) -> list[SourceEntry]:
-    """The parts of a table that are held against one another."""
-    return [one for one in manifest.stated(table) if table in _AMOUNTS or one.release == OWN]
+    return any(True for _ in _comparisons(manifest))
 
 
 def _found(
-    con: DuckDBPyConnection, table: Table, folder: Path, entries: Sequence[SourceEntry]
+    con: DuckDBPyConnection, folder: Path, compared: _Comparison
 ) -> Iterator[tuple[int, Defect]]:
     """The numbers of the parts that state rows again, each with what is told of it."""
+    table, entries, keys = compared.table, compared.entries, compared.about
     files = ", ".join(f"'{quoted(folder / part_path(one.table, one.part))}'" for one in entries)
-    keys = [one.stored_name for one in table.columns if one.name in table.key]
     stated = table.name in STATED
-    others_of = {*table.key, _PLACE} if stated else set(table.key)
-    values = [one.stored_name for one in table.columns if one.name not in others_of]
+    # how long the size of another source holds is nothing that an own table says otherwise
+    timed = () if table.name == "container" else ("time_ms",)
+    others_of = {*keys, *timed, _PLACE} if stated else set(keys)
+    values = [one.stored_name for one in table.columns if one.stored_name not in others_of]
     series = [one for one in keys if one != "time_ms"]
     firsts = ", ".join(f'first_value("{one}") OVER of_one AS first_{one}' for one in values)
     # what is not stated of a node or a container says nothing else
@@ -173,22 +225,34 @@ def _found(
         "keys": ", ".join(keys),
         # limit is a word of SQL
         "values": ", ".join(f'"{one}"' for one in values),
-        "goes": f"NOT ({other})" if stated else "true",
+        "goes": _GOES_FOREIGN.format(compared.foreign)
+        if compared.foreign
+        else f"NOT ({other})"
+        if stated
+        else "true",
+        "also": "" if "time_ms" in {*keys, *values} else "time_ms,",
+        "holds": _LAST_OF_FOREIGN.format(compared.foreign) if compared.foreign else "1",
+        "reaches": "true" if stated else "before_ms >= first_ms",
         "in_shared": _same(series, "shared"),
         "in_twice": _same(keys, "twice"),
     }
     for statement, made in ((_SHARED, "shared"), (_TWICE, "twice"), (_AGAIN, "again")):
         sql = statement.format(**named, files=files, series=", ".join(series), firsts=firsts)
-        con.execute(sql)
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {made} AS {sql}")
         if not con.sql(f"SELECT count(*) FROM {made}").fetchall()[0][0]:
             return
     counts = con.sql(_COUNTS.format(entity=table.entity, other=f"WHERE {other}")).fetchall()
     named["what"] = "resource" if "resource" in keys else "NULL"
-    named["firsts"] = ", ".join(f"first_{one}" for one in values)
-    for nth, samples, entities, others in counts:
+    entities = {one.stored_name: one.entity for one in table.columns if one.entity}
+    named["shown"] = ", ".join(
+        _NAME.format(entities[one], f"{end}{one}") if one in entities else f'"{end}{one}"'
+        for end in ("", "first_")
+        for one in values
+    )
+    for nth, samples, count, others in counts:
         example = con.sql(_EXAMPLE.format(**named, nth=nth, other=f"({other})")).fetchall()[0]
         files_of_two = entries[nth - 1].file, entries[example[2] - 1].file
-        stand = stand_in(samples, entities, table, *files_of_two)
+        stand = _stand_in(samples, count, table, *files_of_two)
         yield (
             nth - 1,
             Defect(
@@ -201,7 +265,7 @@ def _found(
         )
 
 
-def stand_in(rows: int, entities: int, table: Table, file: str, other: str) -> str:
+def _stand_in(rows: int, entities: int, table: Table, file: str, other: str) -> str:
     """How many rows, of how many entities, of a file stand in another one, too."""
     return agreeing(
         rows,
@@ -221,7 +285,9 @@ def _otherwise(others: int, values: Sequence[str], example: tuple[object, ...]) 
         return "with the same values"
     entity, time_ms, _, what, *amounts = example
     pairs = list(zip(values, amounts, amounts[len(values) :], strict=False))
-    shown = [(name, now, was) for name, now, was in pairs if now != was]
+    shown = [
+        (name.removesuffix("_key"), now, was) for name, now, was in pairs if now not in (was, None)
+    ]
     now = ", ".join(f"{what or name} {_shown(one)}" for name, one, _ in shown)
     was = ", ".join(_shown(one) for _, _, one in shown)
     return (
@@ -234,7 +300,7 @@ def _shown(value: object) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
-def without_rows(
+def _without_rows(
     folder: Path, entry: SourceEntry, rows: IntArray, part: int, defect: Defect
 ) -> SourceEntry:
     """The entry of a part that is written again without some rows."""

@@ -1,1 +1,0 @@
-"""Rows that stand in several files, or with several sources: which of them count."""
