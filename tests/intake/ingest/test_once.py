@@ -13,7 +13,7 @@ from facts_support import causes, the
 from kubernetes_support import answer, listed, node, pod, series, written
 
 from tracekit.intake.ingest import ingest
-from tracekit.intake.ingest.once import TWICE
+from tracekit.intake.ingest.repeated.once import TWICE
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import OTHERWISE, doubts
 from tracekit.store.folder import Store, open_store

@@ -12,7 +12,7 @@ from cluster_support import written as folder_of
 from kubernetes_support import CREATED, listed, node, pod, written
 
 from tracekit.intake.ingest import ingest
-from tracekit.intake.ingest.once import STATED_TWICE
+from tracekit.intake.ingest.repeated.once import STATED_TWICE
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import OTHERWISE, doubts
 from tracekit.store.folder import Store, open_store

@@ -22,10 +22,10 @@ from tracekit.base.files.checksums import checksum
 from tracekit.base.files.durable import put
 from tracekit.base.words import counted
 from tracekit.intake.ingest.dimensions import Dimension, committed, extend
+from tracekit.intake.ingest.repeated.statements import without_contradictions
 from tracekit.intake.ingest.sort import Written
 from tracekit.intake.ingest.stage import SortTask, StageTask
 from tracekit.intake.ingest.staged import Staged
-from tracekit.intake.ingest.statements import without_contradictions
 from tracekit.intake.read.discover import TraceFile
 from tracekit.store.folder import STAGING, Store, dimension_path, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry

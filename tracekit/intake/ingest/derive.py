@@ -22,7 +22,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.intake.ingest import shares
 from tracekit.intake.ingest.coordinate import Coordinator, Events
-from tracekit.intake.ingest.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
+from tracekit.intake.ingest.repeated.once import LEFT_OUT, TWICE, Written, counted_once, may_repeat
 from tracekit.intake.ingest.stage import derived_file
 from tracekit.intake.ingest.use_gaps import one_of_two, silent_use, strangers
 from tracekit.store.checksums import damaged_parts

@@ -10,7 +10,7 @@ import pytest
 from cluster_support import store_of, workload
 from facts_support import causes
 
-from tracekit.intake.ingest.once import STATED_TWICE
+from tracekit.intake.ingest.repeated.once import STATED_TWICE
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.folder import Store
 from tracekit.store.query import Database, run

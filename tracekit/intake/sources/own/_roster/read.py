@@ -220,16 +220,7 @@ def _bad_sizes(thing: Thing) -> Iterable[Broken]:
 def _pod(thing: Thing, known: Roster) -> Rows:
     pod, line = thing.value, thing.number
     meta, spec = pod["metadata"], pod["spec"]
-    arrival, departure = place_ms(pod), end_ms(thing, known)
-    left = known.together.left_ms.get(thing.key)
-    if departure is None and left is not None:
-        departure = max(left, arrival)
-    if departure is not None and departure < arrival:
-        raise _PodError(
-            "container",
-            "departure_ms",
-            f"is {departure}, before the arrival at {arrival}",
-        )
+    arrival, departure = _life(thing, known)
     node = spec.get("nodeName") or None
     if node is not None and not known.knows_node(node):
         raise _PodError("container", "node", f"is '{node}', which no file describes")
@@ -271,6 +262,18 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "container_resource": [{**common, **one} for one in sizes.asked],
         "fixed_request": [{**common, **one} for one in sizes.fixed],
     }
+
+
+def _life(thing: Thing, known: Roster) -> tuple[int, int | None]:
+    """When a pod took its place and gave it back; raises _PodError where these cannot be."""
+    arrival, departure = place_ms(thing.value), end_ms(thing, known)
+    left = known.together.left_ms.get(thing.key)
+    if departure is None and left is not None:
+        departure = max(left, arrival)
+    if departure is not None and departure < arrival:
+        said = f"is {departure}, before the arrival at {arrival}"
+        raise _PodError("container", "departure_ms", said)
+    return arrival, departure
 
 
 def _for_eviction(

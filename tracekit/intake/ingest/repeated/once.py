@@ -107,7 +107,7 @@ SELECT (
     SELECT {entity} FROM {entity}_id AS id WHERE id.{entity}_key = again.{entity}_key
 ) AS name, time_ms, first_nth, {what} AS what, {shown}
 FROM again
-WHERE later AND nth = {nth} ORDER BY {other} DESC, time_ms, name, {keys} LIMIT 1
+WHERE later AND nth = {nth} ORDER BY ({other}) DESC, time_ms, name, {keys} LIMIT 1
 """
 
 
@@ -208,61 +208,69 @@ def _found(
     con: DuckDBPyConnection, folder: Path, compared: _Comparison
 ) -> Iterator[tuple[int, Defect]]:
     """The numbers of the parts that state rows again, each with what is told of it."""
-    table, entries, keys = compared.table, compared.entries, compared.about
-    files = ", ".join(f"'{quoted(folder / part_path(one.table, one.part))}'" for one in entries)
-    stated = table.name in STATED
-    # how long the size of another source holds is nothing that an own table says otherwise
-    timed = () if table.name == "container" else ("time_ms",)
-    others_of = {*keys, *timed, _PLACE} if stated else set(keys)
-    values = [one.stored_name for one in table.columns if one.stored_name not in others_of]
-    series = [one for one in keys if one != "time_ms"]
-    firsts = ", ".join(f'first_value("{one}") OVER of_one AS first_{one}' for one in values)
-    # what is not stated of a node or a container says nothing else
-    says = '"{0}" IS NOT NULL AND "{0}" IS DISTINCT FROM first_{0}' if stated else _OTHER
-    other = " OR ".join(f"({says.format(one)})" for one in values)
-    named = {
-        "entity": table.entity or "",
-        "keys": ", ".join(keys),
-        # limit is a word of SQL
-        "values": ", ".join(f'"{one}"' for one in values),
-        "goes": _GOES_FOREIGN.format(compared.foreign)
-        if compared.foreign
-        else f"NOT ({other})"
-        if stated
-        else "true",
-        "also": "" if "time_ms" in {*keys, *values} else "time_ms,",
-        "holds": _LAST_OF_FOREIGN.format(compared.foreign) if compared.foreign else "1",
-        "reaches": "true" if stated else "before_ms >= first_ms",
-        "in_shared": _same(series, "shared"),
-        "in_twice": _same(keys, "twice"),
-    }
+    table, entries = compared.table, compared.entries
+    values, named = _in_words(compared, folder)
+    other = named["other"]
     for statement, made in ((_SHARED, "shared"), (_TWICE, "twice"), (_AGAIN, "again")):
-        sql = statement.format(**named, files=files, series=", ".join(series), firsts=firsts)
-        con.execute(f"CREATE OR REPLACE TEMP TABLE {made} AS {sql}")
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {made} AS {statement.format(**named)}")
         if not con.sql(f"SELECT count(*) FROM {made}").fetchall()[0][0]:
             return
     counts = con.sql(_COUNTS.format(entity=table.entity, other=f"WHERE {other}")).fetchall()
-    named["what"] = "resource" if "resource" in keys else "NULL"
-    entities = {one.stored_name: one.entity for one in table.columns if one.entity}
-    named["shown"] = ", ".join(
-        _NAME.format(entities[one], f"{end}{one}") if one in entities else f'"{end}{one}"'
-        for end in ("", "first_")
-        for one in values
-    )
     for nth, samples, count, others in counts:
-        example = con.sql(_EXAMPLE.format(**named, nth=nth, other=f"({other})")).fetchall()[0]
+        example = con.sql(_EXAMPLE.format(**named, nth=nth)).fetchall()[0]
         files_of_two = entries[nth - 1].file, entries[example[2] - 1].file
         stand = _stand_in(samples, count, table, *files_of_two)
         yield (
             nth - 1,
             Defect(
-                defect=OTHERWISE if others else STATED_TWICE if stated else TWICE,
+                defect=OTHERWISE if others else STATED_TWICE if table.name in STATED else TWICE,
                 column="time_ms",
                 rows=samples,
                 action=LEFT_OUT,
                 example=f"{stand}, {_otherwise(others, values, example)}",
             ),
         )
+
+
+def _in_words(compared: _Comparison, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The columns that hold what is stated, and what stands in the statements of SQL."""
+    table, keys = compared.table, compared.about
+    stated = table.name in STATED
+    # how long the size of another source holds is nothing that an own table says otherwise
+    timed = () if table.name == "container" else ("time_ms",)
+    others_of = {*keys, *timed, _PLACE} if stated else set(keys)
+    values = [one.stored_name for one in table.columns if one.stored_name not in others_of]
+    series = [one for one in keys if one != "time_ms"]
+    # what is not stated of a node or a container says nothing else
+    says = '"{0}" IS NOT NULL AND "{0}" IS DISTINCT FROM first_{0}' if stated else _OTHER
+    other = " OR ".join(f"({says.format(one)})" for one in values)
+    goes, holds = f"NOT ({other})" if stated else "true", "1"
+    if compared.foreign:
+        goes, holds = (one.format(compared.foreign) for one in (_GOES_FOREIGN, _LAST_OF_FOREIGN))
+    paths = (folder / part_path(one.table, one.part) for one in compared.entries)
+    entities = {one.stored_name: one.entity for one in table.columns if one.entity}
+    return values, {
+        "files": ", ".join(f"'{quoted(path)}'" for path in paths),
+        "entity": table.entity or "",
+        "keys": ", ".join(keys),
+        "series": ", ".join(series),
+        # limit is a word of SQL
+        "values": ", ".join(f'"{one}"' for one in values),
+        "firsts": ", ".join(f'first_value("{one}") OVER of_one AS first_{one}' for one in values),
+        "other": other,
+        "goes": goes,
+        "holds": holds,
+        "also": "" if "time_ms" in {*keys, *values} else "time_ms,",
+        "reaches": "true" if stated else "before_ms >= first_ms",
+        "in_shared": _same(series, "shared"),
+        "in_twice": _same(keys, "twice"),
+        "what": "resource" if "resource" in keys else "NULL",
+        "shown": ", ".join(
+            _NAME.format(entities[one], f"{end}{one}") if one in entities else f'"{end}{one}"'
+            for end in ("", "first_")
+            for one in values
+        ),
+    }
 
 
 def _stand_in(rows: int, entities: int, table: Table, file: str, other: str) -> str:
