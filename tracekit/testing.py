@@ -29,7 +29,7 @@ __all__ = ["MeasureContract", "PolicyContract", "SourceContract"]
 
 #: Units that the end of a measure's name states, and those of plain counts.
 _UNITS = {"_ms": "ms", "_per_hour": "1/h", "_fraction": "0..1", "_share": "0..1"}
-_COUNTS = {"nodes", "containers", "moves", "node-steps", "container-steps"}
+_COUNTS = {"nodes", "containers", "moves", "decisions", "node-steps", "container-steps"}
 
 
 class PolicyContract:

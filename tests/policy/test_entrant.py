@@ -8,7 +8,7 @@ from replay_support import workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.policy.entrant import (
-    Rebalanced,
+    Accompanied,
     halves,
     parse_entrant,
     parse_rebalancer,
@@ -72,7 +72,7 @@ def test_each_policy_is_there_alone_and_with_each_rebalancer() -> None:
 @pytest.mark.parametrize("name", all_rebalancers())
 def test_a_run_has_a_row_with_moves_and_what_they_cost(name: str) -> None:
     entrant = parse_entrant(f"first_fit+{name}[interval_ms=1000]")
-    assert isinstance(entrant, Rebalanced)
+    assert isinstance(entrant, Accompanied)
     run = replay(LOAD, [entrant], seed=0)
     row = run.summary.row(0, named=True)
     assert row["policy"] == f"first_fit+{name}[interval_ms=1000]"

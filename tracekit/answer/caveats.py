@@ -8,7 +8,9 @@ import polars as pl
 from tracekit.base.facts import Fact, fact_of, kinds
 from tracekit.base.words import words_of
 from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, LOST
+from tracekit.policy.entrant import parse_entrant, schedulers_of
 from tracekit.replay.chance.material import MATERIAL
+from tracekit.replay.measures import CONFLICTS
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 
@@ -50,10 +52,31 @@ def caveats(results: Results) -> Iterator[Fact]:
     yield from (one for one in _remarks(results) if one.kind != "use_assumed")
     yield from counted(counts)
     yield from _displaced(results.summary)
+    yield from _conflicts(results.summary)
     for policy in results.manifest.get("policies", ()):
         yield from _waiting(policy)
         for note in policy.get("notes", ()):
             yield Fact(kind="note", subject=policy["policy"], about={"text": note})
+
+
+def _conflicts(summary: pl.DataFrame) -> Iterator[Fact]:
+    """Decisions of several schedulers that were made again; one scheduler makes none twice."""
+    if CONFLICTS not in summary.columns:
+        return
+    for row in summary.filter(pl.col("policy") != BOUND).iter_rows(named=True):
+        several = schedulers_of(parse_entrant(row["policy"]))
+        if several is not None:
+            yield Fact(
+                kind="conflicts",
+                subject=row["policy"],
+                value=row[CONFLICTS],
+                unit="decisions",
+                about={
+                    "placed": row["placed"],
+                    "schedulers": several.number,
+                    "cache_age_ms": several.cache_age_ms,
+                },
+            )
 
 
 #: How the names of counts by rule begin, and the cause of their fact.

@@ -1,7 +1,7 @@
-"""An entrant of a replay: a placement policy, alone or with a rebalancer behind it.
+"""An entrant of a replay: a placement policy, alone or with others behind it.
 
-Spelled ``NAME[param=value,...]``, or ``NAME[...]+REBALANCER[...]``; in place of ``NAME`` a profile,
-``0.7*NAME+0.3*NAME``.
+Spelled ``NAME[param=value,...]``, ``NAME[...]+REBALANCER[...]`` or ``NAME[...]+schedulers[...]``;
+in place of ``NAME`` a profile, ``0.7*NAME+0.3*NAME``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,6 +20,7 @@ from tracekit.policy.placement import PlacementPolicy, Reads, UsedBy
 from tracekit.policy.placement.interference import BESIDE, Interference
 from tracekit.policy.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
 from tracekit.policy.rebalance._descheduler_file import descheduler
+from tracekit.policy.schedulers import Schedulers
 
 #: What clusters run already: to keep it costs nobody anything.
 USUAL = "default_scheduler"
@@ -37,11 +38,20 @@ def parse_rebalancer(text: str) -> RebalancePolicy:
 
 
 @dataclass(frozen=True)
-class Rebalanced:
-    """A placement policy, and who evicts once per interval; what is evicted it places again."""
+class Accompanied:
+    """A placement policy with what is behind it.
+
+    Parameters
+    ----------
+    rebalance : RebalancePolicy, optional
+        Who evicts once per interval; what is evicted the policy places again.
+    schedulers : Schedulers, optional
+        Several that place by the policy, each on a view of its own; None for one.
+    """
 
     placement: PlacementPolicy
-    rebalance: RebalancePolicy
+    rebalance: RebalancePolicy | None = None
+    schedulers: Schedulers | None = None
 
     @property
     def reads(self) -> frozenset[Reads]:
@@ -60,41 +70,51 @@ class Rebalanced:
 
     @property
     def source(self) -> str:
-        """The sources of both."""
-        return f"{self.placement.source}; {self.rebalance.source}"
+        """The sources of all parts."""
+        return "; ".join(one.source for one in self.parts)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for a reader of its results."""
-        return (*self.placement.notes, *self.rebalance.notes)
+        return tuple(note for one in self.parts for note in one.notes)
 
     @property
     def used_by(self) -> UsedBy:
-        """Who runs the placement policy."""
-        return self.placement.used_by
+        """Who runs the placement policy; several schedulers only serve to compare."""
+        return self.placement.used_by if self.schedulers is None else "yardstick"
 
     @property
     def file(self) -> str | None:
         """The file of a user's own placement policy."""
         return self.placement.file
 
+    @property
+    def behind(self) -> tuple[RebalancePolicy | Schedulers, ...]:
+        """What is behind the placement policy."""
+        return tuple(one for one in (self.rebalance, self.schedulers) if one is not None)
+
+    @property
+    def parts(self) -> tuple[PlacementPolicy | RebalancePolicy | Schedulers, ...]:
+        """The placement policy, and what is behind it."""
+        return (self.placement, *self.behind)
+
     def written_in(self) -> tuple[str, ...]:
-        """The files that say what both do, where these are a user's own."""
-        return (*self.placement.written_in(), *self.rebalance.written_in())
+        """The files that say what all do, where these are a user's own."""
+        return tuple(file for one in self.parts for file in one.written_in())
 
     def name(self) -> str:
-        """Both names."""
-        return f"{self.placement.name()}+{self.rebalance.name()}"
+        """All names."""
+        return "+".join(one.name() for one in self.parts)
 
     def address(self) -> str:
-        """Both as ``parse_entrant`` reads them in any process."""
-        return f"{self.placement.address()}+{self.rebalance.address()}"
+        """All as ``parse_entrant`` reads them in any process."""
+        return "+".join(one.address() for one in self.parts)
 
     def __str__(self) -> str:
-        return f"{self.placement}+{self.rebalance}"
+        return "+".join(map(str, self.parts))
 
 
-Entrant = PlacementPolicy | Rebalanced
+Entrant = PlacementPolicy | Accompanied
 
 
 def parse_entrant(text: str) -> Entrant:
@@ -103,9 +123,12 @@ def parse_entrant(text: str) -> Entrant:
     Raises TracekitError for an unknown name or parameter, or for production with a rebalancer.
     """
     placement, behind = cut(text)
-    policy = parse_policy(placement)
     if behind is None:
-        return policy
+        return parse_policy(placement)
+    name, given = parameters.split(behind)
+    if name == Schedulers.name():
+        return with_schedulers(parse_entrant(placement), parameters.build(Schedulers, name, given))
+    policy = parse_policy(placement)
     try:
         return rebalanced(policy, parse_rebalancer(behind))
     except TracekitError as error:
@@ -158,37 +181,60 @@ def _two_policies(first: str, second: str) -> TracekitError | None:
     )
 
 
-def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Rebalanced:
+def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Accompanied:
     """The policy with a rebalancer behind it."""
     if "recorded" in policy.reads:
         raise TracekitError(
             f"'{policy}' is what production did: nothing can be moved in it",
             hint="rebalance behind a placement policy, for example least_allocated+load_spread",
         )
-    return Rebalanced(policy, rebalance)
+    return Accompanied(policy, rebalance)
+
+
+def why_one_scheduler(entrant: Entrant) -> str:
+    """Why several schedulers cannot place by a policy; empty where they can."""
+    policy = halves(entrant)[0]
+    if "recorded" in policy.reads:
+        return "is what production did"
+    if policy.batched:
+        return "decides for a batch at once"
+    return "" if policy.filtered else "places where there is no room"
+
+
+def with_schedulers(entrant: Entrant, schedulers: Schedulers) -> Accompanied:
+    """The entrant with several schedulers that place by it; raises TracekitError where none can."""
+    why = why_one_scheduler(entrant)
+    if why:
+        raise TracekitError(
+            f"'{entrant}' {why}: several schedulers cannot place by it",
+            hint=f"for example {USUAL}+{schedulers}",
+        )
+    return Accompanied(*halves(entrant), schedulers)
 
 
 def halves(entrant: Entrant) -> tuple[PlacementPolicy, RebalancePolicy | None]:
     """The placement policy, and the rebalancer if there is one."""
-    if isinstance(entrant, Rebalanced):
+    if isinstance(entrant, Accompanied):
         return entrant.placement, entrant.rebalance
     return entrant, None
 
 
+def schedulers_of(entrant: Entrant) -> Schedulers | None:
+    """The several schedulers that place by it; None for one."""
+    return entrant.schedulers if isinstance(entrant, Accompanied) else None
+
+
 def spelled(entrant: Entrant) -> Mapping[str, Any]:
-    """Every parameter with its value as text; a rebalancer's under its name, a dot between."""
-    placement, rebalance = halves(entrant)
-    own = placement.spelled()
-    if rebalance is None:
-        return own
-    return {**own, **{f"{rebalance.name()}.{name}": v for name, v in rebalance.spelled().items()}}
+    """Every parameter with its value as text; those behind the policy under a name, with a dot."""
+    own = halves(entrant)[0].spelled()
+    behind = entrant.behind if isinstance(entrant, Accompanied) else ()
+    return {**own, **{f"{p.name()}.{name}": v for p in behind for name, v in p.spelled().items()}}
 
 
 def spelled_out(entrant: Entrant) -> str:
     """All parameters in one text, as the summary has them."""
-    placement, rebalance = halves(entrant)
-    own = placement.spelled_out()
-    return own if rebalance is None else f"{own}+{rebalance.spelled_out()}"
+    parts = entrant.parts if isinstance(entrant, Accompanied) else (entrant,)
+    return "+".join(one.spelled_out() for one in parts)
 
 
 def draws(seed: int, policy: PlacementPolicy) -> np.random.Generator:

@@ -33,6 +33,7 @@ from tracekit.policy.entrant import (
 from tracekit.policy.nearness import PARAMETER
 from tracekit.policy.parse import policies_of
 from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.schedulers import Schedulers
 from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.kept import Kept, forget, kept_folder
 from tracekit.replay.runs.replayer import Replayer
@@ -54,6 +55,7 @@ def replay_by(
     assume: Sequence[str] = (),
     workload: Path | str | None = None,
     rebalance: Sequence[str] = (),
+    schedulers: Schedulers | None = None,
     gangs: bool = False,
     repeats: int | None = None,
     repeat_policies: Sequence[str] = (),
@@ -67,6 +69,8 @@ def replay_by(
 
     Parameters
     ----------
+    schedulers : Schedulers, optional
+        Several schedulers by whom each policy is replayed, too.
     follow : bool
         Whether the best of those that are not in ``repeat_policies`` meet every order too.
     fit : path, optional
@@ -87,8 +91,8 @@ def replay_by(
     )
     check_feasible(load)
     behind = [parse_rebalancer(text) for text in rebalance]
-    chosen = _fitted(choose_policies(policies, load, behind), store, fit)
-    repeated = _repeated(asked.policies, chosen, load, behind)
+    chosen = _fitted(choose_policies(policies, load, behind, schedulers), store, fit)
+    repeated = _repeated(asked.policies, chosen, load, behind, schedulers)
     alone = asked.default and not varying(load)
     if alone:
         asked = asked._replace(repeats=1)
@@ -219,11 +223,12 @@ def _repeated(
     chosen: Sequence[Entrant],
     load: Workload,
     rebalance: Sequence[RebalancePolicy],
+    schedulers: Schedulers | None,
 ) -> Sequence[Entrant]:
     """The chosen policies that meet every order of arrival; production among them."""
     if not names:
         return chosen
-    wanted = choose_policies(names, load, rebalance)
+    wanted = choose_policies(names, load, rebalance, schedulers)
     strange = [text for text in names if policies_of(text) == [text] and not _in(text, chosen)]
     if strange:
         raise TracekitError(

@@ -60,6 +60,17 @@ def replay(
             completes="rebalancers",
         ),
     ] = (),
+    schedulers: Annotated[
+        int | None,
+        Option(
+            "Replay each policy by so many schedulers, too, each of which places on a view of its"
+            " own of the cluster. Decisions whose node was filled meanwhile are counted and made"
+            " again. Not for policies that decide in batches; it takes no compiled code.",
+        ),
+    ] = None,
+    cache_age: Annotated[
+        str, Option("How old the view of a scheduler gets, with --schedulers.", metavar="SPAN")
+    ] = "10s",
     gangs: Gangs = False,
     repeats: Annotated[
         Repeats,
@@ -106,9 +117,16 @@ def replay(
         than a run folder.
     """
     from tracekit.base.crew.crew import Workers
+    from tracekit.base.units import MS_PER_S
+    from tracekit.intake.fetch.spans import span_s
+    from tracekit.policy.schedulers import Schedulers
     from tracekit.store.spark import crew_of
     from tracekit.verbs._replaying import replay_by
 
+    several = None
+    if schedulers not in {None, 1}:
+        age_ms = MS_PER_S * span_s(cache_age, "--cache-age")
+        several = Schedulers(number=schedulers or 0, cache_age_ms=age_ms)
     crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
     try:
         return replay_by(
@@ -120,6 +138,7 @@ def replay(
             assume=priced(starting(assume, start), prices, price_table, currency),
             workload=workload,
             rebalance=rebalance,
+            schedulers=several,
             gangs=gangs,
             repeats=repeats,
             repeat_policies=repeat_policies,

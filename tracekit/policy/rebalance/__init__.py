@@ -61,22 +61,6 @@ class RebalancePolicy(Parametrised):
         """
         raise NotImplementedError
 
-    def spelled_out(self) -> str:
-        """Name and all parameters in one text."""
-        return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
-
-    def written_in(self) -> tuple[str, ...]:
-        """The files that say what it does, where these are a user's own."""
-        return ()
-
-    def address(self) -> str:
-        """As ``parse_rebalancer`` reads it in any process."""
-        return str(self)
-
-    def __str__(self) -> str:
-        given = parameters.spell_all(self, defaults=False)
-        return f"{self.name()}[{given}]" if given else self.name()
-
 
 @functools.cache
 def all_rebalancers() -> dict[str, type[RebalancePolicy]]:

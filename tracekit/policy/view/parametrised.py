@@ -1,4 +1,4 @@
-"""Base of every policy of a replay, whether it places or moves: a name and parameters."""
+"""Base of whatever takes part in a replay, whether it places or moves: a name and parameters."""
 
 from collections.abc import Mapping
 
@@ -25,3 +25,19 @@ class Parametrised:
     def spelled(self) -> Mapping[str, str]:
         """Every parameter with its value as text."""
         return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
+
+    def spelled_out(self) -> str:
+        """Name and all parameters in one text."""
+        return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
+
+    def written_in(self) -> tuple[str, ...]:
+        """The files that say what it does, where these are a user's own."""
+        return ()
+
+    def address(self) -> str:
+        """As ``parse_entrant`` reads it in any process."""
+        return str(self)
+
+    def __str__(self) -> str:
+        given = parameters.spell_all(self, defaults=False)
+        return f"{self.name()}[{given}]" if given else self.name()

@@ -90,6 +90,7 @@ class Engine:
             latencies_s=self._placer.latencies_s,
             way=self._placer.way,
             over_time=self.state.samples.sampler.over_time.result(),
+            conflicts=self.state.conflicts,
         )
 
     def _events_until(self, last_ms: int) -> None:

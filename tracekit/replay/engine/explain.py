@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.base.arrays import BoolArray
 from tracekit.base.errors import TracekitError, nearest
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, draws, halves
+from tracekit.policy.entrant import Entrant, draws, halves, schedulers_of
 from tracekit.policy.view.choice import lacking
 from tracekit.policy.view.snapshot import Container, Snapshot
 from tracekit.replay.engine.decision import WindowStart, scored_nodes
@@ -66,6 +66,11 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
         container = known[0]
     target = load.container_ids.index(container)
     policy, rebalance = halves(entrant)
+    if schedulers_of(entrant) is not None:
+        raise TracekitError(
+            f"'{entrant}': decisions of several schedulers are not taken apart",
+            hint=f"explain that of one: --policy {policy}",
+        )
 
     def placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
         return _Explainer(state, rng, clock, target, str(entrant))

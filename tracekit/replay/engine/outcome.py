@@ -27,6 +27,8 @@ class Outcome:
         How the placer decided.
     over_time : OverTime
         How full each node was.
+    conflicts : int
+        Decisions whose node another scheduler had filled meanwhile.
     """
 
     node: IntArray
@@ -37,3 +39,4 @@ class Outcome:
     way: str
     taken_off: TakenOff
     over_time: OverTime
+    conflicts: int = 0

@@ -29,10 +29,21 @@ class ReplayState:
         What was measured.
     moves : Moves
         What the rebalancer evicted.
+    conflicts : int
+        Decisions whose node another scheduler had filled meanwhile.
+
+    Parameters
+    ----------
+    samples : Samples, optional
+        Those of another state, whose measurements are seen here.
     """
 
     def __init__(
-        self, workload: Workload, policy: PlacementPolicy, rebalance: RebalancePolicy | None = None
+        self,
+        workload: Workload,
+        policy: PlacementPolicy,
+        rebalance: RebalancePolicy | None = None,
+        samples: Samples | None = None,
     ) -> None:
         self.workload = workload
         self.policy = policy
@@ -60,7 +71,8 @@ class ReplayState:
         self._residents: Residents | None = None
         looks = "peers" in policy.reads or (rebalance is not None and "peers" in rebalance.reads)
         self._peers = Peers(workload.services, workload.nodes) if looks else None
-        self.samples = Samples(workload, _readers(policy, rebalance))
+        self.samples = samples or Samples(workload, _readers(policy, rebalance))
+        self.conflicts = 0
         self.moves = Moves(workload.containers)
         written = workload.written if rebalance is not None else None
         self._pods = None if written is None else pods_of(written, workload.node_ids)
@@ -254,15 +266,16 @@ class ReplayState:
 
     def finish(self) -> pl.DataFrame:
         """Take the last samples: a row of measures for each step."""
-        self._measure()
+        self.measure()
         return self.samples.frame()
 
     def _before_moves(self) -> None:
         """The steps that have passed are measured as things were."""
-        self._measure()
+        self.measure()
         self._moved = True
 
-    def _measure(self) -> None:
+    def measure(self) -> None:
+        """Take the samples of the steps that have passed, as things are."""
         using = self.running if self.holding is None else self.running & ~self.holding
         self.samples.take(using, self.node)
 
@@ -275,7 +288,7 @@ class ReplayState:
         """A reader's view of all running containers, or of some of them."""
         reads = reader.reads
         if "usage" in reads:
-            self._measure()
+            self.measure()
         return self.cluster.snapshot(
             now,
             usage=self.samples.history.usage(now, reader) if "usage" in reads else None,

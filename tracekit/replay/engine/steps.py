@@ -57,7 +57,7 @@ def measure_steps(
     further = sampled.further
     for _, one in declared_measures():
         step = one.step
-        if step is None or (one.needs and getattr(sampled.load, one.needs) is None):
+        if step is None or (one.needs and getattr(sampled.load, one.needs, None) is None):
             continue
         if one.per_resource:
             values = _of_resources(step, sampled, further, known)

@@ -30,6 +30,7 @@ from tracekit.replay.measures._measure import (
 )
 
 __all__ = [
+    "CONFLICTS",
     "COST_PER_HOUR",
     "ENDS",
     "FIRST",
@@ -61,6 +62,7 @@ __all__ = [
 _HEADS = {"memory": "mem", "network": "net"}
 #: Measures that answers ask for by their name.
 OVERLOAD, COST_PER_HOUR = "overloaded_node_steps", "cost_per_hour"
+CONFLICTS = "conflicts"
 NODES, NODES_MOST, NODES_AT_END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
 #: How full the fullest node gets, and how often one needed more than it has.
 FULLEST = ("cpu_max_fraction", "memory_max_fraction", OVERLOAD)
@@ -104,13 +106,16 @@ def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Mea
     }
 
 
-def of_workload(load: Workload) -> dict[str, Measure]:
-    """The measures that a workload has: of its resources, and as far as it knows what they need."""
+def of_workload(load: Workload, *known: str) -> dict[str, Measure]:
+    """The measures that a workload has: of its resources, and as far as it knows what they need.
+
+    ``known`` is what is known besides.
+    """
     every = all_measures(measured_names(load))
     return {
         name: one
         for name, one in every.items()
-        if not one.needs or getattr(load, one.needs) is not None
+        if not one.needs or one.needs in known or getattr(load, one.needs, None) is not None
     }
 
 

@@ -32,6 +32,8 @@ class Finished:
         What one move costs.
     over_time : OverTime
         How full each node was.
+    conflicts : int, optional
+        Decisions of several schedulers that were made again; None for one.
     """
 
     load: Workload
@@ -40,6 +42,7 @@ class Finished:
     move_downtime_ms: int
     taken_off: TakenOff
     over_time: OverTime
+    conflicts: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +107,8 @@ class Measure:
     of_run : function(Finished) -> number or None, optional
         How it is taken where it is no measure of steps.
     needs : str
-        What the workload must know, or there is no such column: ``calls``, ``prices``.
+        What the workload must know, or there is no such column: ``calls``, ``prices``; or the
+        replay, ``schedulers``.
     bound : {'any', 'requests', None}
         For which placements ``tracekit.replay.bounds.measures`` proves a bound to which the gap is
         told: of all containers anyhow, or where requests are respected. None: no gap is told.

@@ -53,6 +53,23 @@ move_downtime_ms = Measure(
     compared=False,
 )
 
+#: Decisions of several schedulers that were made again.
+conflicts = Measure(
+    title="Conflicts of schedulers",
+    meaning="decisions whose node had no room any more when they were committed, as another"
+    " scheduler had filled it; they were made again",
+    formula="count of decisions on a node that the true state of the cluster closes by then",
+    group="detail",
+    unit="decisions",
+    better="low",
+    because="each is a decision that has to be made twice",
+    order=51,
+    short="conflicts",
+    of_run=lambda run: run.conflicts,
+    needs="schedulers",
+    compared=False,
+)
+
 #: Evictions of containers by others of higher priority.
 evictions = Measure(
     title="Evictions",

@@ -19,12 +19,20 @@ from tracekit.base.seeds import stream
 from tracekit.cluster.arrivals import rearranged
 from tracekit.cluster.source import Source
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, draws, halves, parse_entrant, spelled_out
+from tracekit.policy.entrant import (
+    Entrant,
+    draws,
+    halves,
+    parse_entrant,
+    schedulers_of,
+    spelled_out,
+)
 from tracekit.policy.view.over_time import OverTime
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.moves import SCHEMA as MOVES
 from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer
+from tracekit.replay.engine.stale import StalePlacer
 from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload
@@ -148,11 +156,12 @@ def _replayed(
     placer: MakePlacer,
 ) -> tuple[Replayed, OverTime]:
     policy, rebalance = halves(entrant)
+    several = schedulers_of(entrant)
     engine = Engine(
         load,
         policy,
         draws(seed, policy),
-        placer=placer,
+        placer=placer if several is None else functools.partial(StalePlacer, schedulers=several),
         rebalance=rebalance,
     )
     outcome = engine.run(each_step)
@@ -170,6 +179,7 @@ def _replayed(
             move_downtime_ms=0 if rebalance is None else rebalance.move_downtime_ms,
             taken_off=outcome.taken_off,
             over_time=outcome.over_time,
+            conflicts=None if several is None else outcome.conflicts,
         )
     )
     replayed = Replayed(
@@ -198,7 +208,8 @@ def digest_of(parts: Iterable[bytes]) -> str:
 
 def _of_run(run: Finished) -> dict[str, Any]:
     """The measures that are not of steps, as far as the workload knows what they need."""
-    return {name: one.of_run(run) for name, one in of_workload(run.load).items() if one.of_run}
+    known = of_workload(run.load, *([] if run.conflicts is None else ["schedulers"]))
+    return {name: one.of_run(run) for name, one in known.items() if one.of_run}
 
 
 def layout() -> dict[str, Any]:

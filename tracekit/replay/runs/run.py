@@ -11,12 +11,22 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
 from tracekit.cluster.changed.pinned import requests_respected
 from tracekit.cluster.workload import Workload
-from tracekit.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
+from tracekit.policy.entrant import (
+    Accompanied,
+    Entrant,
+    halves,
+    parse_entrant,
+    rebalanced,
+    schedulers_of,
+    why_one_scheduler,
+    with_schedulers,
+)
 from tracekit.policy.parse import parse_policy, policies_of
 from tracekit.policy.rebalance import RebalancePolicy
+from tracekit.policy.schedulers import Schedulers
 from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
-from tracekit.replay.measures import all_measures, measures_in, resources_in
+from tracekit.replay.measures import CONFLICTS, all_measures, measures_in, resources_in
 from tracekit.replay.runs.node_use import node_use
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name, moves_by_name
@@ -32,7 +42,7 @@ class Run(Shown):
 
     Parameters
     ----------
-    policies : tuple of PlacementPolicy or Rebalanced
+    policies : tuple of Entrant
         In the order of the rows; ``observed`` first where the workload knows it.
     summary : DataFrame
         A row for each policy in the first order of arrival alone: means are over ``repeats``.
@@ -78,13 +88,17 @@ class Run(Shown):
 
 
 def choose_policies(
-    names: Iterable[str], workload: Workload, rebalance: Sequence[RebalancePolicy] = ()
+    names: Iterable[str],
+    workload: Workload,
+    rebalance: Sequence[RebalancePolicy] = (),
+    schedulers: Schedulers | None = None,
 ) -> tuple[Entrant, ...]:
     """The policies that texts spell; ``all`` and ``common`` are many, with their defaults.
 
     ``observed`` comes first and is always there, unless the workload has no recorded placement:
     then it is left out of ``all``, and asking for it is an error. With rebalancers each policy is
-    there alone, and once more with each of them behind it.
+    there alone, and once more with each of them behind it. With several schedulers each of these is
+    there once more, placed by them, as far as a policy can be theirs.
     """
     chosen: dict[str, Entrant] = {}
     if workload.recorded:
@@ -100,13 +114,23 @@ def choose_policies(
                     f" policy '{policy.name()}' needs them",
                     hint="leave the policy out",
                 )
-            for one in (policy, *_with(policy, rebalance)):
+            for one in _several([policy, *_with(policy, rebalance)], schedulers):
                 chosen.setdefault(str(one), one)
+    if schedulers is not None and all(schedulers_of(one) is None for one in chosen.values()):
+        with_schedulers(next(reversed(chosen.values())), schedulers)  # raises, and says why
     return tuple(chosen.values())
 
 
+def _several(entrants: Sequence[Entrant], schedulers: Schedulers | None) -> list[Entrant]:
+    """The entrants, then those of them by which several schedulers may place, placed by these."""
+    if schedulers is None:
+        return list(entrants)
+    those = [one for one in entrants if schedulers_of(one) is None and not why_one_scheduler(one)]
+    return [*entrants, *(with_schedulers(one, schedulers) for one in those)]
+
+
 def _with(policy: Entrant, rebalance: Sequence[RebalancePolicy]) -> list[Entrant]:
-    if isinstance(policy, Rebalanced) or "recorded" in policy.reads:
+    if isinstance(policy, Accompanied) or "recorded" in policy.reads:
         return []
     return [rebalanced(policy, one) for one in rebalance]
 
@@ -133,7 +157,7 @@ def assembled(
     workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
 ) -> Run:
     """The run that replays of its policies, in their order, make beside the lower bound."""
-    proven = bounds_of(workload, rebalanced=any(isinstance(one, Rebalanced) for one in policies))
+    proven = bounds_of(workload, rebalanced=any(halves(one)[1] for one in policies))
     bound = bound_frame(proven.rows, step_schema(workload))
     bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}
     respected = requests_respected(workload)
@@ -147,6 +171,8 @@ def assembled(
         {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered and respected)}
         for policy, one in zip(policies, done, strict=True)
     ]
+    if any(CONFLICTS in row for row in rows):
+        rows = [{**row, CONFLICTS: row.get(CONFLICTS, 0)} for row in rows]
     rows.append(_bound_summary(workload, bound_row, rows))
     placed = [(str(one), found.placements) for one, found in zip(policies, done, strict=True)]
     return Run(
