@@ -28,6 +28,7 @@ from tracekit.verbs._options import (
 )
 
 if TYPE_CHECKING:
+    from tracekit.policy.schedulers import Schedulers
     from tracekit.replay.runs.run import Run
 
 
@@ -66,11 +67,13 @@ def replay(
             "Replay each policy by so many schedulers, too, each of which places on a view of its"
             " own of the cluster. Decisions whose node was filled meanwhile are counted and made"
             " again. Not for policies that decide in batches; it takes no compiled code.",
+            metavar="SCHEDULERS",
         ),
     ] = None,
     cache_age: Annotated[
-        str, Option("How old the view of a scheduler gets, with --schedulers.", metavar="SPAN")
-    ] = "10s",
+        str | None,
+        Option("How old the view of each of --schedulers gets; without it 10s.", metavar="SPAN"),
+    ] = None,
     gangs: Gangs = False,
     repeats: Annotated[
         Repeats,
@@ -117,16 +120,9 @@ def replay(
         than a run folder.
     """
     from tracekit.base.crew.crew import Workers
-    from tracekit.base.units import MS_PER_S
-    from tracekit.intake.fetch.spans import span_s
-    from tracekit.policy.schedulers import Schedulers
     from tracekit.store.spark import crew_of
     from tracekit.verbs._replaying import replay_by
 
-    several = None
-    if schedulers not in {None, 1}:
-        age_ms = MS_PER_S * span_s(cache_age, "--cache-age")
-        several = Schedulers(number=schedulers or 0, cache_age_ms=age_ms)
     crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
     try:
         return replay_by(
@@ -138,7 +134,7 @@ def replay(
             assume=priced(starting(assume, start), prices, price_table, currency),
             workload=workload,
             rebalance=rebalance,
-            schedulers=several,
+            schedulers=_schedulers(schedulers, cache_age),
             gangs=gangs,
             repeats=repeats,
             repeat_policies=repeat_policies,
@@ -148,3 +144,24 @@ def replay(
     finally:
         if crew is not None:
             crew.close()
+
+
+def _schedulers(number: int | None, cache_age: str | None) -> Schedulers | None:
+    """The several schedulers that are asked for; None for one."""
+    from tracekit.base.errors import TracekitError
+    from tracekit.base.units import MS_PER_S
+    from tracekit.intake.fetch.spans import span_s
+    from tracekit.policy.schedulers import Schedulers
+
+    if number is not None and number < 1:
+        raise TracekitError(f"--schedulers is {number}, expected at least 1")
+    if number in {None, 1}:
+        if cache_age is not None:
+            raise TracekitError(
+                "--cache-age is how old the views of several schedulers get, and one places alone",
+                hint="for example --schedulers 2",
+            )
+        return None
+    if cache_age is None:
+        return Schedulers(number=number or 0)
+    return Schedulers(number=number or 0, cache_age_ms=MS_PER_S * span_s(cache_age, "--cache-age"))
