@@ -21,10 +21,14 @@ from tracekit.intake.sources._columns import named_frames, spelled
 from tracekit.intake.sources._rows import refuse
 from tracekit.intake.sources.own._folder import rows
 from tracekit.intake.sources.own._folder.checks import unknown
-from tracekit.intake.sources.own._folder.containers import known_containers
 from tracekit.intake.sources.own._folder.documents import in_form
+from tracekit.intake.sources.own._folder.listed import (
+    kept_nodes,
+    known_containers,
+    listed_places,
+    timed,
+)
 from tracekit.intake.sources.own._folder.measured import Measured
-from tracekit.intake.sources.own._folder.nodes import kept_nodes, listed_places, timed
 from tracekit.intake.sources.own._folder.units import check_steps
 from tracekit.store.tables import Table, all_tables
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import Broken, ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.intake.sources.own._documents import line_values
-from tracekit.intake.sources.own._json_items import Cut, first_members
+from tracekit.intake.sources.own._json_items import Cut, first_members, line_values
 from tracekit.intake.sources.own._kubernetes.objects import Thing, time_ms
 from tracekit.intake.sources.own._roster.read import rows_of_things
 from tracekit.intake.sources.own._roster.roster import Roster, note_things

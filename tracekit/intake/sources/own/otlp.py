@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracekit.intake.sources._cluster import Broken, Head, Opened
-from tracekit.intake.sources.own._documents import line_values
-from tracekit.intake.sources.own._span_source import span_source
+from tracekit.intake.sources.own._json_items import line_values
+from tracekit.intake.sources.own._span_calls import span_source
 from tracekit.intake.sources.own._spans import (
     CALLED,
     CALLING,

@@ -13,7 +13,7 @@ from tracekit.intake.sources._cluster import (
     Opened,
     Read,
 )
-from tracekit.intake.sources.own._documents import line_values
+from tracekit.intake.sources.own._json_items import line_values
 
 _TABLE = "shadow_choice"
 _BEGINS = re.compile(rb'\s*\{"shadow": ?1, ')

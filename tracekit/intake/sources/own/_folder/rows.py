@@ -17,9 +17,15 @@ from tracekit.intake.sources.own._folder.checks import (
     with_lives,
 )
 from tracekit.intake.sources.own._folder.columns import LABEL, LIMIT, Measure, columns_of, further
-from tracekit.intake.sources.own._folder.containers import kept_containers, known_containers
+from tracekit.intake.sources.own._folder.listed import (
+    kept_containers,
+    kept_nodes,
+    known_containers,
+    known_nodes,
+    listed_places,
+    timed,
+)
 from tracekit.intake.sources.own._folder.measured import check_units
-from tracekit.intake.sources.own._folder.nodes import kept_nodes, known_nodes, listed_places, timed
 from tracekit.intake.sources.own._folder.units import (
     check_arrivals,
     check_node_sizes,

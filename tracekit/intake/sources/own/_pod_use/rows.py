@@ -9,17 +9,17 @@ from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import Broken, Opened, Read
 from tracekit.intake.sources.own._impossible_use import possible
 from tracekit.intake.sources.own._kubernetes.shape import batches
-from tracekit.intake.sources.own._pod_use.around import Outer, of_whole_pod
 from tracekit.intake.sources.own._pod_use.parts import (
     NO_CONTAINER,
+    Outer,
     ends_beside,
     is_idle,
     node_of,
+    of_whole_pod,
     pod_of,
 )
 from tracekit.intake.sources.own._pod_use.seen import astray, described
 from tracekit.intake.sources.own._pod_use.sums import Sums
-from tracekit.intake.sources.own._prometheus.clusters import check_one_cluster, clusters_of
 from tracekit.intake.sources.own._prometheus.counters import (
     Before,
     Ends,
@@ -32,6 +32,8 @@ from tracekit.intake.sources.own._prometheus.nobody import (
     IDLE,
     ON_HOST,
     Unused,
+    check_one_cluster,
+    clusters_of,
     nobody,
     not_read,
     unknown_node,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._cluster import Broken
 from tracekit.intake.sources.own._prometheus.metrics import STATES, USES
 from tracekit.intake.sources.own._prometheus.series import Series
@@ -106,3 +107,28 @@ def unknown_node(series: Series, node: str) -> Broken:
         reason=f"is '{node}', which no file describes, neither by its name nor by an address",
         text=f"{series.name}{dict(series.labels)}"[:200],
     )
+
+
+# Refuses series of several clusters: a name of a pod or node may mean another one in each.
+
+#: Labels by which those who store series of several clusters tell them apart.
+_LABELS = ("cluster", "cluster_name", "k8s_cluster", "k8s_cluster_name", "kubernetes_cluster")
+_NAMED = 5
+
+
+def clusters_of(series: Series) -> set[str]:
+    """What the labels of a series call its cluster; empty where they do not."""
+    named = (series.labels.get(label) for label in _LABELS)
+    return {next(filter(None, named), "")} - {""}
+
+
+def check_one_cluster(name: str, clusters: Collection[str]) -> None:
+    """Raise TracekitError where what is read is of more than one cluster."""
+    if len(clusters) > 1:
+        known = sorted(clusters)
+        shown = ", ".join(known[:_NAMED]) + ", ..." * (len(known) > _NAMED)
+        raise TracekitError(
+            f"{name}: what is read together is of {len(known)} clusters, expected one: {shown}",
+            hint=f'ask for one of them, as {{cluster="{known[0]}"}} in a query, or with: tracekit'
+            f" fetch prometheus URL FOLDER --label cluster={known[0]}",
+        )

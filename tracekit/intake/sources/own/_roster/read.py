@@ -8,8 +8,7 @@ from typing import Any
 from tracekit.intake.sources._cluster import Broken, Opened, Read
 from tracekit.intake.sources.own._json_items import Cut
 from tracekit.intake.sources.own._kubernetes import rules
-from tracekit.intake.sources.own._kubernetes.eviction import said_of
-from tracekit.intake.sources.own._kubernetes.node_changes import changed, dated, over_lists
+from tracekit.intake.sources.own._kubernetes.listings import changed, dated, over_lists
 from tracekit.intake.sources.own._kubernetes.objects import (
     Key,
     Thing,
@@ -34,9 +33,13 @@ from tracekit.intake.sources.own._kubernetes.shape import (
     pod_service,
     taints_of,
 )
-from tracekit.intake.sources.own._kubernetes.template import Template, sorted_json, template_of
-from tracekit.intake.sources.own._roster.lives import end_ms, place_ms
-from tracekit.intake.sources.own._roster.roster import Roster, roster
+from tracekit.intake.sources.own._kubernetes.template import (
+    Template,
+    said_of,
+    sorted_json,
+    template_of,
+)
+from tracekit.intake.sources.own._roster.roster import Roster, end_ms, place_ms, roster
 
 _BATCH = 1 << 17
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from tracekit.intake.sources._cluster import Broken, Opened
 from tracekit.intake.sources.own._kubernetes.requests import resource
-from tracekit.intake.sources.own._prometheus.clusters import clusters_of
 from tracekit.intake.sources.own._prometheus.metrics import STATES
+from tracekit.intake.sources.own._prometheus.nobody import clusters_of
 from tracekit.intake.sources.own._prometheus.series import Series, read_series
 
 #: What ended so shortly before the last sample of all may as well go on.
