@@ -23,10 +23,9 @@ _LONG_MODULES: dict[str, tuple[int, str]] = {}
 #: Modules that a folder may have loose in it; a registry has as many as it has things.
 _FOLDER_MODULES = 22
 _REGISTRIES = {
-    "cli": "subcommands",
+    "commands": "subcommands",
     "policy/placement": "policies",
     "intake/sources/released": "sources",
-    "verbs": "verbs",
 }
 #: So many equal lines in a row stand in one place only. Lines are compared without what is around
 #: them, empty ones too.

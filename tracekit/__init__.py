@@ -9,7 +9,7 @@ The library's front door: the same verbs as the command line, returning polars f
     tracekit.replay("mystore", ["first_fit", "least_allocated"], out="run")
     tracekit.report("run", out="report.html")
 
-Every file of ``tracekit.verbs`` is a verb. Nothing heavy is imported until one is called for, so
+Every file of ``tracekit.commands`` is a verb. Nothing heavy is imported until one is called for, so
 that ``tracekit --help`` answers at once.
 """
 
@@ -20,41 +20,40 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from tracekit import verbs
-from tracekit.base import registry
+from tracekit import commands
 
 if TYPE_CHECKING:
     # what type checkers and editors see; a test holds it to the files there are
-    from tracekit.verbs.analyze import analyze as analyze
-    from tracekit.verbs.bind import bind as bind
-    from tracekit.verbs.callgraph import callgraph as callgraph
-    from tracekit.verbs.check import check as check
-    from tracekit.verbs.claims import claims as claims
-    from tracekit.verbs.compare import compare as compare
-    from tracekit.verbs.connect import connect as connect
-    from tracekit.verbs.estimate import estimate as estimate
-    from tracekit.verbs.explain import explain as explain
-    from tracekit.verbs.export import export as export
-    from tracekit.verbs.export_chains import export_chains as export_chains
-    from tracekit.verbs.extender_bench import extender_bench as extender_bench
-    from tracekit.verbs.fetch import fetch as fetch
-    from tracekit.verbs.fetch_kubernetes import fetch_kubernetes as fetch_kubernetes
-    from tracekit.verbs.fetch_prometheus import fetch_prometheus as fetch_prometheus
-    from tracekit.verbs.fit import fit as fit
-    from tracekit.verbs.info import info as info
-    from tracekit.verbs.ingest import ingest as ingest
-    from tracekit.verbs.listing import listing as listing
-    from tracekit.verbs.nodes import nodes as nodes
-    from tracekit.verbs.optimize_bench import optimize_bench as optimize_bench
-    from tracekit.verbs.placement_bench import placement_bench as placement_bench
-    from tracekit.verbs.query import query as query
-    from tracekit.verbs.replay import replay as replay
-    from tracekit.verbs.report import report as report
-    from tracekit.verbs.requests import requests as requests
-    from tracekit.verbs.run import run as run
-    from tracekit.verbs.sensitivity import sensitivity as sensitivity
-    from tracekit.verbs.serve import serve as serve
-    from tracekit.verbs.synth import synth as synth
+    from tracekit.commands.analyze import analyze as analyze
+    from tracekit.commands.bind import bind as bind
+    from tracekit.commands.callgraph import callgraph as callgraph
+    from tracekit.commands.check import check as check
+    from tracekit.commands.claims import claims as claims
+    from tracekit.commands.compare import compare as compare
+    from tracekit.commands.connect import connect as connect
+    from tracekit.commands.estimate import estimate as estimate
+    from tracekit.commands.explain import explain as explain
+    from tracekit.commands.export import export as export
+    from tracekit.commands.export_chains import export_chains as export_chains
+    from tracekit.commands.extender_bench import extender_bench as extender_bench
+    from tracekit.commands.fetch import fetch as fetch
+    from tracekit.commands.fetch_kubernetes import fetch_kubernetes as fetch_kubernetes
+    from tracekit.commands.fetch_prometheus import fetch_prometheus as fetch_prometheus
+    from tracekit.commands.fit import fit as fit
+    from tracekit.commands.info import info as info
+    from tracekit.commands.ingest import ingest as ingest
+    from tracekit.commands.listing import listing as listing
+    from tracekit.commands.nodes import nodes as nodes
+    from tracekit.commands.optimize_bench import optimize_bench as optimize_bench
+    from tracekit.commands.placement_bench import placement_bench as placement_bench
+    from tracekit.commands.query import query as query
+    from tracekit.commands.replay import replay as replay
+    from tracekit.commands.report import report as report
+    from tracekit.commands.requests import requests as requests
+    from tracekit.commands.run import run as run
+    from tracekit.commands.sensitivity import sensitivity as sensitivity
+    from tracekit.commands.serve import serve as serve
+    from tracekit.commands.synth import synth as synth
 
     plan = estimate
     score = explain
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     size = requests
     vary = sensitivity
 
-_VERBS = frozenset(registry.module_names(verbs))
+_VERBS = frozenset(commands.function_names())
 
 
 class _FrontDoor(types.ModuleType):
@@ -79,11 +78,11 @@ sys.modules[__name__].__class__ = _FrontDoor
 if not TYPE_CHECKING:  # a type checker that saw this would take any name for a verb
 
     def __getattr__(name: str) -> object:
-        name = verbs.FORMERLY.get(name, name)
+        name = commands.FORMERLY.get(name, name)
         if name not in _VERBS:
             raise AttributeError(f"module 'tracekit' has no attribute '{name}'")
-        sound = importlib.import_module("tracekit.verbs._sound").sound
-        return sound(getattr(importlib.import_module(f"tracekit.verbs.{name}"), name))
+        sound = importlib.import_module("tracekit.commands._sound").sound
+        return sound(getattr(importlib.import_module(f"tracekit.commands.{name}"), name))
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ from tracekit.base.isolation import leave_current_folder
 
 leave_current_folder()
 
-from tracekit.cli import main  # noqa: E402 - nothing of the current folder is imported from here on
+from tracekit.commands.shell import main  # noqa: E402 - nothing of the current folder is imported from here on
 
 if __name__ == "__main__":
     main()

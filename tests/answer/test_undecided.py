@@ -13,10 +13,10 @@ from replay_support import workload
 from tracekit.answer.repeat import repeat_replay, undecided
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
+from tracekit.commands._replaying import replay_by
 from tracekit.replay.chance.student import compare
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies
-from tracekit.verbs._replaying import replay_by
 
 ROWS = [(at * 100, 9000, 5 + at % 7, 3 + at % 5, at % 3) for at in range(20)]
 FREE = dataclasses.replace(

@@ -16,8 +16,8 @@ from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.recorded import Bindings, recorded_bindings, recorded_chooser
+from tracekit.commands.bind import bind
 from tracekit.store.folder import open_store
-from tracekit.verbs.bind import bind
 
 #: Two containers of two cores, one of three, all there at once.
 ROWS: list[Row] = [(0, 9000, 2000, 1), (0, 9000, 2000, 1), (0, 9000, 3000, 1)]

@@ -12,10 +12,10 @@ from facts_support import the
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import fact_of
-from tracekit.cli import run
 from tracekit.cluster.parquet.workload import workload_from_parquet
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 
 STEP_MS = 30_000

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests_support import TraceFolder, hex_id
 
-from tracekit.cli import run
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
 from tracekit.cluster.source import source_of
 from tracekit.cluster.trace.amounts import call_rates, with_network_and_disk
+from tracekit.commands.shell import run
 from tracekit.store.folder import open_store
 
 GIB = 2**30

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from docs_support import DOCS, blocks, commands, file_of
+from docs_support import DOCS, blocks, file_of, typed_commands
 from store_support import tiny_store
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 
 
 @pytest.mark.slow
@@ -27,7 +27,7 @@ def test_the_recipe_runs_and_fails_where_it_should(
         elif named:
             Path(named[0]).write_text(named[1])
         elif language == "sh":
-            assert [run(words) for words in commands(text)] == [0]
+            assert [run(words) for words in typed_commands(text)] == [0]
     steps = yaml.safe_load(recipe)["jobs"]["compare"]["steps"]
     lines = [step["run"] for step in steps if step.get("run", "").startswith("tracekit ")]
     assert len(lines) == 2

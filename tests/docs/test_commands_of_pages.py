@@ -19,7 +19,7 @@ from click import Context
 from docs_support import DOCS
 
 from tracekit.answer.claims.table import all_claims
-from tracekit.cli import build_app
+from tracekit.commands.shell import build_app
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import policies_of
 from tracekit.report.sentences import command

@@ -7,10 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs_support import CLAIM_PAGES, DOCS, blocks, commands, file_of, pages, reference, with_claims
+from docs_support import (
+    CLAIM_PAGES,
+    DOCS,
+    blocks,
+    file_of,
+    pages,
+    reference,
+    typed_commands,
+    with_claims,
+)
 from store_support import tiny_store
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 
 PAGES = pages()
 ROOT = DOCS.parent
@@ -59,7 +68,7 @@ def test_what_the_page_says_runs(
         elif language == "python":
             exec(compile(text, str(page), "exec"), cell_names)  # noqa: S102 - the page's own cells
         elif language == "sh":
-            for arguments in commands(text):
+            for arguments in typed_commands(text):
                 assert run(arguments) == 0, arguments
 
 

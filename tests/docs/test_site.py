@@ -14,9 +14,8 @@ import pytest
 import yaml
 from docs_support import DOCS
 
-from tracekit import verbs
+from tracekit import commands
 from tracekit._version import VERSION
-from tracekit.base import registry
 
 ROOT = DOCS.parent
 #: What ``make docs`` puts beside the pages once they are built.
@@ -77,9 +76,9 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 
 def test_the_api_is_made_from_docstrings(site: Path) -> None:
     text = (site / "reference" / "api.html").read_text(encoding="utf-8")
-    for name in registry.module_names(verbs):
+    for name in commands.function_names():
         if name != "listing":
-            assert f"tracekit.verbs.{name}.{name}" in text
+            assert f"tracekit.commands.{name}.{name}" in text
     assert "Processes that replay side by side" in text
 
 

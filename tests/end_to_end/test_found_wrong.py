@@ -10,7 +10,7 @@ import pytest
 from replay_support import workload
 from workload_support import OPENB, written
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.replay.runs.run import choose_policies, replay
 
 #: What a replay says of each resource that a workload has.

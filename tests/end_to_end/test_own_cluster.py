@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from prometheus_support import START_S, STEP_S, cluster, prometheus, recorded
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
@@ -23,7 +23,7 @@ GIB_KB = 1 << 20
 #: The peak is that of the program itself: ``ru_maxrss`` has that of the process it was forked from.
 _RUN = """
 import sys
-from tracekit.cli import run
+from tracekit.commands.shell import run
 code = run(sys.argv[1:])
 with open("/proc/self/status") as status:
     print(next(line.split()[1] for line in status if line.startswith("VmHWM:")))

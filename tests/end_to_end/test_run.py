@@ -13,9 +13,9 @@ from store_support import tree
 
 import tracekit
 from tracekit.base.facts import read_answer, write_document
-from tracekit.cli import run as command_line
-from tracekit.verbs import _whole
-from tracekit.verbs._whole import RunSummary
+from tracekit.commands import _whole
+from tracekit.commands._whole import RunSummary
+from tracekit.commands.shell import run as command_line
 
 pytestmark = pytest.mark.slow
 

@@ -32,7 +32,7 @@ POLICIES = ("first_fit", "best_fit", "random")
 def run(source: str, folder: Path) -> subprocess.Popen[str]:
     """Start a run into ``folder/all``, in a process group of its own."""
     folder.mkdir(exist_ok=True)
-    code = "import sys; from tracekit.cli import main; main()"
+    code = "import sys; from tracekit.commands.shell import main; main()"
     chosen = [word for name in POLICIES for word in ("--policy", name)]
     return subprocess.Popen(
         [sys.executable, "-c", code, "run", source, "--out", "all", *chosen],

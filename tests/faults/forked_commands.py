@@ -154,7 +154,7 @@ def _run(request: dict[str, Any], calls: ctypes.CDLL | None) -> None:
             os.dup2(file, number)
         if request.get("memory_bytes"):
             resource.setrlimit(resource.RLIMIT_AS, (request["memory_bytes"],) * 2)
-        from tracekit.cli import run
+        from tracekit.commands.shell import run
 
         if calls is not None and request.get("fault"):
             fault = request["fault"]

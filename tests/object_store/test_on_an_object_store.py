@@ -21,7 +21,7 @@ from tracekit.analysis.needs import needs_a_choice
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import LOCK
 from tracekit.base.files.places import PIECE_BYTES, filesystem, place, within
-from tracekit.cli import run as run_command
+from tracekit.commands.shell import run as run_command
 from tracekit.intake.ingest.remote.lease import LAPSES_S, Lease
 from tracekit.intake.ingest.remote.put import OvertakenError, get_file, put_file, put_over
 from tracekit.store.folder import CATALOG, open_store

@@ -14,7 +14,7 @@ import pytest
 from own_policy_support import OWN
 from tests_support import TraceFolder
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.own_files import as_given, by_name, files_of

@@ -14,9 +14,9 @@ from report_runs_support import HOSTILE
 from report_support import made_up
 from tests_support import NODE_HEADER, TraceFolder
 
+from tracekit.commands.replay import replay
 from tracekit.intake.ingest import ingest
 from tracekit.report.render import render_data
-from tracekit.verbs.replay import replay
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit.verbs.run import run
+from tracekit.commands.run import run
 
 
 @pytest.fixture(scope="module")

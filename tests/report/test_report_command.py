@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from sizing_support import written_set
 import tracekit
 from tracekit.answer.chains import answer_of_chains
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.report.render import render
 from tracekit.sizing.inputs import shipped_model
 from tracekit.sizing.measures import MEASURES

@@ -12,7 +12,7 @@ import pytest
 from sizing_support import random_set, set_of
 
 from tracekit.base.arrays import FloatArray
-from tracekit.cli._progress import Lines
+from tracekit.commands.shell.progress import Lines
 from tracekit.sizing.agent.network import act, layers_of, make_network
 from tracekit.sizing.agent.session import (
     Outlook,

@@ -17,7 +17,7 @@ from store_support import tiny_store
 
 import tracekit
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.store.catalog import mend_catalog
 from tracekit.store.folder import Store, open_store
 

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from store_support import tiny_store, tree
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store import catalog, catalog_checked
 from tracekit.store.catalog_checked import checked_catalog

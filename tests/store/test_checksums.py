@@ -11,13 +11,13 @@ from tests_support import NODE_HEADER, RESOURCE_HEADER, TraceFolder, node_lines,
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.checksums import checksum
-from tracekit.cli import run
+from tracekit.commands.check import check
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.checksums import damaged_parts, damaged_quality, stale_quality
 from tracekit.store.folder import open_store
 from tracekit.store.manifest import FORMAT_VERSION
 from tracekit.store.quality import QUALITY
-from tracekit.verbs.check import check
 
 #: One byte in so many of a small file is tried.
 _EVERY = 41

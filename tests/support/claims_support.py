@@ -13,7 +13,7 @@ from tracekit.answer.claims.every import RECORDED, claim_facts
 from tracekit.answer.claims.table import TRACE, all_claims
 from tracekit.base.assets import asset_dir
 from tracekit.base.facts import Followup
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.report.data import opened
 from tracekit.report.sentences import command
 

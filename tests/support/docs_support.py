@@ -12,12 +12,12 @@ from typing import Any
 import typer.main
 from click import Context
 
-from tracekit import catalogue, verbs
+from tracekit import commands
 from tracekit.answer.claims.every import with_all
 from tracekit.answer.claims.table import TRACE, all_claims
-from tracekit.base import registry
 from tracekit.base.units import percent
-from tracekit.cli import build_app
+from tracekit.commands import listing as catalogue
+from tracekit.commands.shell import build_app
 from tracekit.intake.sources import all_sources
 from tracekit.report import sentences, tables
 
@@ -52,7 +52,7 @@ def file_of(text: str) -> tuple[str, str] | None:
     return (named[1], text[named.end() :]) if named else None
 
 
-def commands(text: str) -> list[list[str]]:
+def typed_commands(text: str) -> list[list[str]]:
     """Arguments of every ``tracekit`` line of a block; raises for another program."""
     lines = [shlex.split(line, comments=True) for line in text.splitlines()]
     for line in lines:
@@ -91,8 +91,8 @@ def _api() -> str:
     """A page that the site fills from docstrings, a section for each verb."""
     parts = ["# The verbs in Python\n", _NOTE]
     parts += [
-        f"::: tracekit.verbs.{name}.{name}\n"
-        for name in registry.module_names(verbs)
+        f"::: tracekit.commands.{name}.{name}\n"
+        for name in commands.function_names()
         if name != "listing"
     ]
     parts.append("::: tracekit.base.errors.TracekitError\n")

@@ -29,7 +29,7 @@ def tracekit_command(
     *arguments: object, privileged: bool = True, before: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run tracekit in its own process, after the Python statements ``before``."""
-    code = f"{before}\nimport sys; from tracekit.cli import main; main()"
+    code = f"{before}\nimport sys; from tracekit.commands.shell import main; main()"
     first: tuple[str, ...] = ()
     if not privileged and os.geteuid() == 0:
         if shutil.which(_UNPRIVILEGED[0]) is None:

@@ -15,9 +15,9 @@ from typing import Any
 from kubernetes_support import answer, series
 from prometheus_support import START_S, STEP_S
 
+from tracekit.commands.fetch_prometheus import fetch_prometheus
 from tracekit.intake.fetch.prometheus import PrometheusSummary
 from tracekit.intake.fetch.retry import Retries
-from tracekit.verbs.fetch_prometheus import fetch_prometheus
 
 AT_ONCE = Retries(tries=3, sleep=lambda _: None)
 #: The span that is fetched: so many samples.

@@ -19,7 +19,7 @@ from kubernetes_support import listed, node, pod, written
 from own_policy_support import OWN
 from plain_requests import made_cluster
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 
 FOLDER = DOCS / "reference" / "schemas"
 #: Keys whose value is a mapping by names that come from the data or from what was asked.

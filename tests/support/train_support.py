@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.sizing.inputs import SHIPPED, read_model
 from tracekit.sizing.network.weights import save_model
 from tracekit.sizing.world.settings import Settings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.synth.presets import all_presets
 
 

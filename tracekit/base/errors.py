@@ -1,4 +1,4 @@
-"""Errors that the user can mend; printed once, by ``tracekit.cli.main``."""
+"""Errors that the user can mend; printed once, by ``tracekit.commands.main``."""
 
 import difflib
 import re

@@ -10,7 +10,7 @@ import pytest
 from tests_support import CALL_HEADER, TraceFolder, call_lines, csv_text
 
 from tracekit.analysis.callgraph.pieces import Folder
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 
 FILES = ["calls", "traces", "ledger", "edges", "services", "shapes"]

@@ -16,7 +16,7 @@ from tracekit.analysis.callgraph.export import export
 from tracekit.analysis.callgraph.frames import calls_frame
 from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
 from tracekit.synth import write

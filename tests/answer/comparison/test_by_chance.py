@@ -10,8 +10,8 @@ import pytest
 from answer_support import resealed
 
 from tracekit.answer.comparison.run_compare import compare_runs
-from tracekit.cli import run
-from tracekit.verbs.replay import replay
+from tracekit.commands.replay import replay
+from tracekit.commands.shell import run
 
 SMALL = "paper000[containers=60,nodes=4]"
 #: Imbalance of the new run by order, where that of the base is 0.10 to 0.15.

@@ -12,8 +12,8 @@ from answer_support import resealed
 
 from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs
-from tracekit.cli import run
-from tracekit.verbs.replay import replay
+from tracekit.commands.replay import replay
+from tracekit.commands.shell import run
 
 SMALL = "paper000[containers=60,nodes=4]"
 GATE = "lra: cpu_max_fraction > 9 * base"

@@ -14,12 +14,12 @@ from tracekit.answer.comparison.facts import facts_of_comparison
 from tracekit.answer.comparison.run_compare import compare_runs
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import answer_of
-from tracekit.cli import run
+from tracekit.commands.replay import replay
+from tracekit.commands.shell import run
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.report.sentences import short
 from tracekit.report.terminal import summary
-from tracekit.verbs.replay import replay
 
 SMALL = "paper000[containers=60,nodes=4]"
 FULLER = "paper000[containers=60,nodes=4,target_alloc_fraction=0.85]"

@@ -24,10 +24,10 @@ from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import order_seed
-from tracekit.cli import run
 from tracekit.cluster.domains import domains_of
 from tracekit.cluster.losses import losing_zone
 from tracekit.cluster.workload import Workload
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order

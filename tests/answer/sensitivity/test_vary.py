@@ -18,8 +18,8 @@ from tracekit.answer.sensitivity.answers import BASE, stands
 from tracekit.answer.sensitivity.study import answer_of_sensitivity, vary_assumptions
 from tracekit.answer.sensitivity.tried import SIZED_CHANGES
 from tracekit.base.errors import TracekitError
+from tracekit.commands.replay import replay
 from tracekit.replay.runs.results import results
-from tracekit.verbs.replay import replay
 
 
 @pytest.fixture(scope="module")

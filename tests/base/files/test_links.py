@@ -14,7 +14,7 @@ from store_support import tiny_store
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.replacing import replaced_file
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.fetch.kubernetes import packing
 from tracekit.intake.fetch.slices import NAME
 from tracekit.store.manifest import _sealed, read_manifest

@@ -12,7 +12,7 @@ import pytest
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.checksums import checksum
 from tracekit.base.files.result_folder import ResultFolder, check_sound, is_sealed
-from tracekit.verbs._verify import Subset, verified
+from tracekit.commands._verify import Subset, verified
 
 KIND = ResultFolder(what="harvest", schema="tests/harvest/1")
 DOCUMENT = {"schema": "tests/harvest/1", "pears": 3}

@@ -13,12 +13,12 @@ from cluster_support import stored, workload
 
 from tracekit.base.constants import INSTANCE_TYPES
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
 from tracekit.cluster.changed.more_nodes import with_more
 from tracekit.cluster.changed.on_nodes import on_nodes
 from tracekit.cluster.changed.prices import money_of, read_prices
 from tracekit.cluster.shared import shared
 from tracekit.cluster.workload import Workload
+from tracekit.commands.shell import run
 from tracekit.replay.runs.kept import fingerprint
 from tracekit.store.folder import open_store
 

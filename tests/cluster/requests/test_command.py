@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.synth import write
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from fetch_support import NODE, Mirror, Take, archive_bytes, serving
 
+from tracekit.commands.fetch import fetch
 from tracekit.intake.fetch import FetchSummary, Retries
-from tracekit.verbs.fetch import fetch
 
 
 @pytest.fixture

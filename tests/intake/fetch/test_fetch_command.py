@@ -12,7 +12,7 @@ import pytest
 from fetch_support import NODE, Mirror, serving, stall
 from tests_support import NODE_HEADER, csv_text, node_lines, tar_gz
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 
 
 def test_json_and_table(

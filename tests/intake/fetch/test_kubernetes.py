@@ -15,8 +15,8 @@ from kubernetes_support import listed, node, pod
 from reading_support import read
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
-from tracekit.verbs.fetch_kubernetes import fetch_kubernetes
+from tracekit.commands.fetch_kubernetes import fetch_kubernetes
+from tracekit.commands.shell import run
 
 METRICS = {
     "kind": "NodeMetricsList",

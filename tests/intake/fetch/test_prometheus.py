@@ -16,7 +16,7 @@ from reading_support import read
 
 import tracekit
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.fetch import prometheus_query as fetching
 from tracekit.intake.sources.own._prometheus.metrics import QUERIES
 from tracekit.store.folder import open_store

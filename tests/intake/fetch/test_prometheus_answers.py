@@ -13,7 +13,7 @@ from made_prometheus_support import END_S, Made, Reply, fetched, serving, some
 from prometheus_support import START_S, STEP_S
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.fetch import prometheus_query as fetching
 from tracekit.intake.fetch.retry import Retries
 from tracekit.intake.fetch.server import Server, address

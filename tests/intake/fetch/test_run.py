@@ -13,10 +13,10 @@ from fetch_support import Mirror, Take, archive_bytes, serving, short_body
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.lock import held
+from tracekit.commands.fetch import fetch
 from tracekit.intake.fetch import FetchSummary, Retries
 from tracekit.intake.fetch.download import LOCK
 from tracekit.intake.fetch.part import Part
-from tracekit.verbs.fetch import fetch
 
 
 def archives(parts: Iterable[int], count_bytes: int) -> dict[str, bytes]:

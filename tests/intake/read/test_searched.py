@@ -10,7 +10,7 @@ import pytest
 from tests_support import NODE_HEADER, TraceFolder, node_lines
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.read.discover import discover
 
 

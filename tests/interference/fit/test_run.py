@@ -11,12 +11,12 @@ import pytest
 
 import tracekit
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.bind import bind
+from tracekit.commands.shell import run
 from tracekit.interference.fit.folder import FRAMES, write_fit
 from tracekit.interference.fit.run import Fit
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
-from tracekit.verbs.bind import bind
 
 
 @pytest.fixture(scope="module")

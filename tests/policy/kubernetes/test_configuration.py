@@ -16,7 +16,7 @@ from replay_support import workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import read_answer
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.profile import Profile

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.cases.scoring import score_file
 

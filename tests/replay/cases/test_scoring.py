@@ -10,7 +10,7 @@ import pytest
 from tests_support import SHARED
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.cases.scoring import differences, score_file
 

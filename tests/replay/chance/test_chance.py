@@ -16,9 +16,9 @@ from scipy import stats
 from tracekit.analysis.metrics import LEVEL
 from tracekit.answer.repeat import repeat_replay
 from tracekit.base.arrays import FloatArray
-from tracekit.cli import run
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
+from tracekit.commands.shell import run
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.chance.student import Compared, apart, compare, means
 from tracekit.replay.runs.one import in_order, replay_one

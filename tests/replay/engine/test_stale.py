@@ -15,8 +15,8 @@ from hypothesis import strategies as some
 from replay_support import Row, workload
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
 from tracekit.cluster.workload import Workload
+from tracekit.commands.shell import run
 from tracekit.policy.entrant import parse_entrant, spelled
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.schedulers import Schedulers

@@ -13,7 +13,7 @@ from docs_support import reference
 from replay_support import workload
 
 from tracekit.answer.comparison.run_compare import compare_runs
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.replay import measures
 from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.fast.sampling import CompiledSampler

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from real_scheduler import as_workload, recorded_runs
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 
 
 @pytest.mark.slow

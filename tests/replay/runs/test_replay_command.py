@@ -10,7 +10,7 @@ import pytest
 from tests_support import TraceFolder
 
 from tracekit.base.facts import read_answer
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.policy.placement import all_policies
 
 

@@ -17,14 +17,14 @@ from workload_support import parquet_folder
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Silent
+from tracekit.commands import _replaying as verb
+from tracekit.commands.replay import replay
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.runs import one
 from tracekit.replay.runs import replayer as replayers
 from tracekit.replay.runs.kept import DamagedReplayError, Kept
 from tracekit.replay.runs.one import Replayed, layout, replay_one
-from tracekit.verbs import _replaying as verb
-from tracekit.verbs.replay import replay
 
 POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
 FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")

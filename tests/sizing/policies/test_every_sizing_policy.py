@@ -10,7 +10,7 @@ from sizing_support import random_set
 
 from tracekit.base import parameters
 from tracekit.base.errors import TracekitError
-from tracekit.catalogue import listing
+from tracekit.commands.listing import listing
 from tracekit.sizing.network.weights import Model, layer_shapes
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.simulate import simulate

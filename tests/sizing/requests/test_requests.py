@@ -25,8 +25,8 @@ from tracekit import ingest
 from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import read_study
-from tracekit.cli import run
 from tracekit.cluster.source import source_of
+from tracekit.commands.shell import run
 from tracekit.sizing.policies import parse_sizing_policy
 from tracekit.sizing.policy import Advice
 from tracekit.sizing.requests.frames import services_of

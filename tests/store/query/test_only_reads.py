@@ -12,7 +12,7 @@ from store_support import tiny_store
 
 import tracekit
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.store.query.reads import check_only_reads

@@ -9,7 +9,7 @@ import pytest
 from tests_support import TraceFolder
 
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
 from tracekit.store.query.plan import WORTH_A_CLUSTER_S, EnginePlan, _advice, plan

@@ -11,7 +11,7 @@ from store_support import tiny_store
 
 import tracekit
 from tracekit.base.errors import TracekitError
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.store.sqlfiles import get_query
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tracekit.catalogue import listing
+from tracekit.commands.listing import listing
 from tracekit.report.figures import all_figures
 
 #: Two things are called so; letters of correlation zones (zone C) are no riddle beside the name.

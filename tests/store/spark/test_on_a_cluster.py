@@ -14,7 +14,7 @@ from spark_support import ON_EXECUTOR, SparkCluster, why_not
 from store_support import tree_but_lock
 
 import tracekit
-from tracekit.cli import run as run_command
+from tracekit.commands.shell import run as run_command
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 from tracekit.store.spark import SparkDatabase, open_session

@@ -12,9 +12,9 @@ from reading_support import Reading, opened, read
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import stream
 from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.commands.info import info
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
-from tracekit.verbs.info import info
 
 START = 1_767_225_600
 CPU, MEMORY = "container_cpu_in_use", "container_memory_in_use"

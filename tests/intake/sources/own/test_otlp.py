@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from reading_support import opened, read, recognised
 
+from tracekit.commands.callgraph import callgraph
 from tracekit.intake.ingest import ingest
 from tracekit.intake.sources.own import _spans
 from tracekit.store.folder import open_store
 from tracekit.store.query import Database
-from tracekit.verbs.callgraph import callgraph
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}

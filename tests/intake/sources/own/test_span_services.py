@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kubernetes_support import CREATED_MS, answer, listed, node, owned, pod, series
 
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 from tracekit.intake.sources.own._spans import service_in
 from tracekit.store.folder import open_store

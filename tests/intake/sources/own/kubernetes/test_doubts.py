@@ -25,10 +25,10 @@ from tracekit.base.facts import Fact
 from tracekit.base.seeds import stream
 from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.workload import Workload
+from tracekit.commands.check import check
+from tracekit.commands.info import info
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import open_store
-from tracekit.verbs.check import check
-from tracekit.verbs.info import info
 
 
 def _loaded(tmp_path: Path, *objects: Object) -> tuple[Workload, tuple[Fact, ...]]:

@@ -9,7 +9,7 @@ from kubernetes_support import container, listed, node, owned, pod, written
 from series_support import Made, as_range, at_times, of_pod
 
 import tracekit
-from tracekit.cli import run
+from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 
 USE = {"CPU": ("container_cpu_in_use", 0.25), "memory": ("container_memory_in_use", 2.0**28)}

@@ -1,0 +1,61 @@
+"""``tracekit list``: kinds, a kind, one of a kind."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tracekit.base.errors import nearest
+from tracekit.commands.listing import KINDS
+from tracekit.commands.shell import run
+
+
+def test_without_a_kind_it_counts_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["list", "--json"]) == 0
+    counts = {one["name"]: one["count"] for one in json.loads(capsys.readouterr().out)["entries"]}
+    assert set(counts) == set(KINDS)
+    assert min(counts.values()) > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_one_of_a_kind_can_be_explained(
+    kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["list", kind, "--json"]) == 0
+    for entry in json.loads(capsys.readouterr().out)["entries"]:
+        assert run(["list", kind, entry["name"]]) == 0
+        shown = capsys.readouterr().out
+        assert f"name: {entry['name']}" in shown
+        assert " ".join(entry["title"].split())[:40] in " ".join(shown.split())
+
+
+def test_a_near_name_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["list", "queries", "usage/zone_sumary"]) == 2
+    assert "did you mean 'usage/zone_summary'?" in capsys.readouterr().err
+
+
+def test_a_default_that_differs_by_workload_is_told_with_what_it_is_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["list", "assumptions", "reserved"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "default: background:memory of a trace without sizes; none of a store with sizes" in said
+
+
+def test_a_meaning_that_differs_by_workload_is_told_with_what_it_is_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["list", "assumptions", "background"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a trace without sizes: keep: " in said
+    assert "a store with sizes: keep: node use that no container explains stays on" in said
+    assert run(["list", "assumptions", "limit_factor"]) == 0
+    assert "a store with sizes:" not in capsys.readouterr().out
+
+
+def test_the_beginning_of_a_name_is_more_than_letters_in_another() -> None:
+    known = ["lra", "least_allocated", "least_requested", "most_allocated"]
+    assert nearest("lea", known) == "least_allocated"
+    assert nearest("least_req", known) == "least_requested"
+    assert nearest("ls", known) is None

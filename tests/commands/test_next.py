@@ -1,0 +1,134 @@
+"""``tracekit`` alone: what lies here, and how to go on from it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tracekit.commands.shell import run
+from tracekit.commands.shell.following import Found, advice, kind_of, look_around
+
+STORE = {"format_version": 1, "sources": []}
+RUN = {"schema": "tracekit/replay/1"}
+
+
+def manifest(folder: Path, content: object) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps(content))
+    return folder
+
+
+def archive(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"")
+    return path
+
+
+def test_an_empty_folder_offers_the_demo() -> None:
+    told = advice(Found(traces=(), stores=(), runs=(), pages=()))
+    assert told[0][1] == "tracekit run synth:small --out demo"
+
+
+def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
+    manifest(tmp_path / "out" / "store", STORE)
+    manifest(tmp_path / "out" / "replay", RUN)
+    (tmp_path / "notes.html").write_text("")
+    found = look_around(tmp_path)
+    assert found == Found(
+        traces=(), stores=("out/store",), runs=("out/replay",), pages=("notes.html",)
+    )
+    commands = [command for _, command in advice(found)]
+    assert "tracekit report out/replay --out out-replay.html" in commands
+    assert "tracekit nodes out/store" in commands
+
+
+@pytest.mark.slow
+def test_every_command_on_a_result_is_one_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a run leaves, made for real: what is proposed for each folder is no error."""
+    monkeypatch.chdir(tmp_path)
+    few = ["--policy", "first_fit", "--repeat", "1"]
+    assert run(["run", "synth:tiny", "--out", "demo", *few]) == 0
+    (tmp_path / "demo" / "report.html").unlink()
+    found = look_around(tmp_path)
+    assert {"bind", "fit"} & {kind for _, kind in found.others}
+    proposed = [
+        shlex.split(command)[1:]
+        for _, command in advice(found)
+        if command.startswith("tracekit report")
+    ]
+    assert len(proposed) > 1
+    for words in proposed:
+        assert run(words) == 0, (words, capsys.readouterr().err)
+
+
+def test_no_two_commands_write_to_one_place_and_none_over_what_is_there(tmp_path: Path) -> None:
+    for name in ("a", "b", "a-b"):
+        manifest(tmp_path / name, RUN)
+    for name in ("one", "two"):
+        manifest(tmp_path / name / "store", STORE)
+        manifest(tmp_path / name / "fit", {"schema": "tracekit/fit/1"})
+    (tmp_path / "b.html").write_text("")
+    manifest(tmp_path / "one-store-run", RUN)
+    told = dict(advice(look_around(tmp_path)))
+    assert told["b is a replay; its report is b.html"] == ""
+    assert told["what changed between two of them"] == "tracekit compare a a-b"
+    assert "tracekit run one/store --out one-store-run-2" in told.values()
+    outs = [command.rpartition(" ")[2] for command in told.values() if "--out" in command]
+    assert len(outs) >= 6
+    assert len(set(outs)) == len(outs)
+    assert not [out for out in outs if (tmp_path / out).exists()]
+
+
+def test_what_a_whole_run_leaves_is_known_to_belong_together(tmp_path: Path) -> None:
+    manifest(tmp_path / "out" / "store", STORE)
+    manifest(tmp_path / "out" / "replay", RUN)
+    manifest(tmp_path / "out" / "analysis", {"schema": "tracekit/analysis/1"})
+    manifest(tmp_path / "out" / "calls", {"schema": "tracekit/calls/1"})
+    (tmp_path / "out" / "report.html").write_text("")
+    told = [sentence for sentence, _ in advice(look_around(tmp_path))]
+    assert told[:2] == [
+        "out/report.html is a page: open it in a browser",
+        "out/replay is a replay; its report is out/report.html",
+    ]
+    assert "out/analysis holds the analytics of a store; a report shows them" in told
+    assert "out/calls holds call graphs; a report shows them" in told
+
+
+def test_what_is_made_of_this_folder_goes_beside_it(tmp_path: Path) -> None:
+    told = dict(advice(look_around(manifest(tmp_path / "s", STORE))))
+    assert told["this folder is a store"] == "tracekit run . --out ../run"
+
+
+def test_inside_a_store_it_is_named_by_a_dot(tmp_path: Path) -> None:
+    assert look_around(manifest(tmp_path / "s", STORE)).stores == (".",)
+
+
+def test_traces_in_one_folder_and_in_several(tmp_path: Path) -> None:
+    archive(tmp_path / "one" / "Node_0.tar.gz")
+    assert look_around(tmp_path).traces == ("one",)
+    archive(tmp_path / "two" / "MSResource" / "MSResource_0.tar.gz")
+    assert look_around(tmp_path).traces == (".",)
+    assert ("this folder holds trace files", "tracekit run . --out out") in advice(
+        look_around(tmp_path)
+    )
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"schema": 1}'])
+def test_a_foreign_manifest_is_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    assert kind_of(tmp_path) is None
+
+
+def test_the_command_alone_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run([]) == 0
+    shown = capsys.readouterr().out
+    assert "tracekit run synth:small --out demo" in shown
+    assert "tracekit --help" in shown

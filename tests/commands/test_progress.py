@@ -1,0 +1,171 @@
+"""What long work says on the way: lines where nobody watches, a bar too on a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests_support import TraceFolder
+
+from tracekit.commands.shell import run
+from tracekit.commands.shell.progress import Lines
+
+
+class Clock:
+    """A clock that is set."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_line_says_when_what_how_much_and_what_is_next() -> None:
+    said: list[str] = []
+    clock = Clock()
+    lines = Lines(said.append, clock)
+    lines.stage("ingest", then="replay")
+    clock.now += 2.5
+    with lines.task("read", 3_000_000, "bytes") as task:
+        clock.now += 9
+        task.advance(1_000_000, "b.csv")
+        clock.now += 18
+        task.advance(2_000_000)
+    lines.told("1,234 rows of 2 files")
+    clock.now += 4000
+    lines.stage("replay")
+    assert said == [
+        "    0.0 s  ingest; next: replay",
+        "     12 s    read: 33% of 3.0 MB, after b.csv, about 18 s left",
+        "     30 s    read: 3.0 MB in 27 s",
+        "     30 s    1,234 rows of 2 files",
+        "1 h 07 min  replay",
+    ]
+
+
+def test_a_task_is_told_less_often_the_longer_it_takes() -> None:
+    said: list[str] = []
+    clock = Clock()
+    with Lines(said.append, clock).task("steps", 3600, "steps") as task:
+        for _ in range(3600):
+            clock.now += 1
+            task.advance(1)
+    assert 15 <= len(said) <= 25
+
+
+def test_a_task_that_fails_or_has_nothing_to_do_is_not_said_to_be_done() -> None:
+    said: list[str] = []
+    lines = Lines(said.append)
+
+    def failing() -> None:
+        with lines.task("a", 1, "steps") as task:
+            task.advance(1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    with lines.task("b", 0, "steps"):
+        pass
+    assert said == []
+
+
+def test_few_parts_foretell_nothing() -> None:
+    said: list[str] = []
+    clock = Clock()
+    with Lines(said.append, clock).task("fewest nodes", 3, "searches") as task:
+        clock.now += 6
+        task.advance(1, "production")
+        clock.now += 6
+        task.advance(0, "replay 7 of best_fit")
+    assert said == [
+        "    6.0 s    fewest nodes: 33% of 3 searches, after production",
+        "     12 s    fewest nodes: 33% of 3 searches, after replay 7 of best_fit",
+        "     12 s    fewest nodes: 1 search in 12 s",
+    ]
+
+
+def test_a_size_nobody_knows_has_no_estimate() -> None:
+    said: list[str] = []
+    clock = Clock()
+    with Lines(said.append, clock).task("export", None, "pieces") as task:
+        clock.now += 6
+        task.advance(1)
+    assert said == ["    6.0 s    export: 1 piece so far", "    6.0 s    export: 1 piece in 6.0 s"]
+
+
+def test_piped_verbs_say_what_they_do(
+    traces: TraceFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("TRACEKIT_QUIET")
+    store, out = str(tmp_path / "store"), str(tmp_path / "run")
+    assert run(["ingest", str(traces.path), store, "--json"]) == 0
+    said = capsys.readouterr().err
+    # before anything of it is read
+    first, second, *_ = said.splitlines()
+    assert first.endswith(f" s    reading {traces.path}")
+    assert re.search(r" s    4 files of [\d.]+ k?B$", second)
+    assert re.search(r"^ +[\d.]+ s    ingest: [\d.]+ k?B in [\d.]+ s$", said, re.MULTILINE)
+    assert re.search(r"    [\d,]+ rows of 4 new files are stored", said)
+    assert run(["replay", store, "--policy", "first_fit", "--out", out]) == 0
+    said = capsys.readouterr().err
+    assert "  reading the workload; next: replay\n" in said
+    assert re.search(r"    first_fit: \d+ steps in [\d.]+ s\n", said)
+    assert said.splitlines()[-1].endswith("  replay is done")
+
+
+def test_quiet_is_quiet(
+    traces: TraceFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["ingest", str(traces.path), str(tmp_path / "store")]
+    for at in range(len(words) + 1):
+        monkeypatch.setenv("TRACEKIT_QUIET", "")
+        assert run([*words[:at], "-q", *words[at:]]) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_gets_a_bar_and_the_lines(traces: TraceFolder, tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "tracekit", "ingest", str(traces.path), str(tmp_path / "s")]
+    quiet = {"TRACEKIT_QUIET": "", "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        command, stderr=follower, stdout=subprocess.DEVNULL, env={**os.environ, **quiet}
+    ) as process:
+        os.close(follower)
+        shown = b""
+        while True:
+            try:
+                read = os.read(leader, 4096)
+            except OSError:
+                break
+            if not read:
+                break
+            shown += read
+    os.close(leader)
+    assert process.returncode == 0
+    told = shown.decode()
+    assert "━" in told
+    assert re.search(r"ingest: [\d.]+ k?B in [\d.]+ s", told)
+
+
+def test_how_long_the_rest_takes_is_not_said_too_early_nor_beyond_the_whole() -> None:
+    said: list[str] = []
+    clock = Clock()
+    with Lines(said.append, clock).task("stages", 100, "stages") as task:
+        clock.now += 20
+        task.advance(3)
+        clock.now += 20
+        task.advance(130)
+    assert said[0].endswith("stages: 3% of 100 stages")
+    assert said[1].endswith("stages: 100% of 100 stages")

@@ -1,0 +1,174 @@
+"""A project's settings: flag over file over default; what is not known is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracekit.commands.shell import run
+
+FILE = """
+policies = ["first_fit", "cwt[tie=first]"]
+thresholds = "pending > 5"
+[assume]
+node_cpu_cores = 96
+start = "observed"
+[replay]
+repeat = 3
+gang = true
+[ingest]
+memory-limit = "2kB"
+"""
+
+
+class _HeardError(Exception):
+    """What the verb was called with."""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with settings; the current folder is one inside it."""
+    (tmp_path / "tracekit.toml").write_text(FILE)
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    return tmp_path
+
+
+def heard(words: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    got: list[dict[str, Any]] = []
+
+    def hear(*_: object, **options: Any) -> None:
+        got.append(options)
+        raise _HeardError
+
+    monkeypatch.setattr(f"tracekit.{words.split(maxsplit=1)[0]}", hear)
+    run(words.split())
+    return got[0]
+
+
+FROM_FILE = {
+    "policies": ["first_fit", "cwt[tie=first]"],
+    "assume": ["node_cpu_cores=96", "start=observed"],
+}
+TYPED = "--policy best_fit --repeat 1 --assume node_cpu_cores=8 --assume limit_factor=2"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("replay s --out r", {**FROM_FILE, "repeats": 3, "gangs": True, "seed": 0}),
+        (f"replay s --out r {TYPED}",
+         {"policies": ["best_fit"], "repeats": 1,
+          "assume": ["start=observed", "node_cpu_cores=8", "limit_factor=2"]}),
+        ("run s --out r", FROM_FILE),
+        ("nodes s", FROM_FILE),
+        ("sensitivity s", {"policies": FROM_FILE["policies"]}),
+        ("compare a b", {"fail_if": ["pending > 5"]}),
+        ("compare a b --fail-if moves>1", {"fail_if": ["moves>1"]}),
+        ("ingest t s", {"memory_limit_bytes": 2000}),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("project")
+def test_a_flag_goes_before_the_file_and_the_file_before_the_default(
+    words: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    got = heard(words, monkeypatch)
+    assert {name: got.get(name) for name in expected} == expected
+
+
+@pytest.mark.usefixtures("project")
+def test_sizing_has_policies_and_assumptions_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    got = heard("requests s --out r", monkeypatch)
+    assert "policies" not in got
+    assert "assume" not in got
+
+
+REFUSED = [
+    ("polices = ['a']", "x.toml has no setting 'polices'", "did you mean 'policies'?"),
+    ("[replay]\nrepaet = 1", "x.toml has no setting 'repaet'", "did you mean 'repeat'?"),
+    ("[repaly]\nrepeat = 1", "x.toml has no setting 'repaly'", "did you mean 'replay'?"),
+    ("[replay]\nstore = 's'", "x.toml has no setting 'store'", ""),
+    ("[info]\njson = [1]", "x.toml: json must be one value, got [1]", None),
+    ("policies = 3", "x.toml: policies must be a list of values, got 3", None),
+    ("policies = [['a']]", "x.toml: policies must be a list of values", None),
+    ("policies = ['./mine.py[a=1]']", "x.toml names code to run: ./mine.py[a=1]", "a policy of"),
+    ("policies = ['first_fit[]+./mine.py']", "x.toml names code to run: first_fit", "a policy of"),
+    ("[replay]\nengine = 'spark://h:1'", "x.toml may not set 'engine'", "type it: --engine"),
+    ("a = [", "x.toml is not TOML", "see docs/"),
+    (f"policies = {'[' * 20_000}", "x.toml is not TOML: it is nested too deeply", "see docs/"),
+    (f"policies = [{'1' * 5_000}]", "x.toml is not TOML: Exceeds the limit", "see docs/"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "hint"), REFUSED)
+def test_what_it_cannot_mean_is_refused(
+    text: str,
+    line: str,
+    hint: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.toml").write_text(text)
+    command = ["info", "s"] if "[info]" in text else ["replay", "s", "--out", "r"]
+    assert run(["--config", "x.toml", *command]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith(f"error: {line}")
+    assert len(said) == (1 if hint is None else 2)
+    assert said[-1].startswith(f" hint: {hint}") or hint is None
+
+
+def test_a_value_of_another_type_is_told_as_if_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tracekit.toml").write_text("[replay]\nrepeat = 'many'")
+    assert run(["replay", "s", "--out", "r"]) == 2
+    assert "--repeat must be a whole number, got 'many'" in capsys.readouterr().err
+
+
+def test_the_file_that_is_used_is_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TRACEKIT_QUIET")
+    heard("sensitivity s", monkeypatch)
+    assert f"settings: {project / 'tracekit.toml'}" in capsys.readouterr().err
+    run(["list"])
+    assert capsys.readouterr().err == ""
+    assert run(["--help"]) == 0
+    assert "tracekit.toml" in capsys.readouterr().out
+
+
+@pytest.fixture
+def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for settings, whose sub-folder, the current one, has a link out of it."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "data/sub").mkdir(parents=True)
+    (tmp_path / "data/sub/link").symlink_to(tmp_path / "outside")
+    monkeypatch.chdir(tmp_path / "data/sub")
+    return tmp_path / "data"
+
+
+PLACES = ["query out", "report out", "replay out", "compare junit", "analyze out"]
+
+
+@pytest.mark.parametrize("place", ["{0}/outside/x", "../../outside/x", "link/x", "x/../../../o"])
+@pytest.mark.parametrize("words", PLACES)
+def test_it_sets_no_place_outside_of_its_folder(
+    words: str, place: str, within: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, key = words.split()
+    text = f'[{command}]\n{key} = "{place.format(within.parent)}"'
+    (within / "tracekit.toml").write_text(text)
+    asked: list[object] = []
+    monkeypatch.setattr(f"tracekit.{command}", lambda *_, **__: asked.append(command))
+    assert run([command, *("ab" if command in ("query", "compare") else "a")]) == 2
+    assert asked == []
+
+
+def test_it_sets_places_in_its_folder(within: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (within / "tracekit.toml").write_text('[replay]\nout = "../runs/new"')
+    assert heard("replay s", monkeypatch)["out"] == Path("../runs/new")

@@ -1,0 +1,113 @@
+"""What looks like another mistake is told as what it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tracekit.commands.shell import run
+
+CASES = [
+    (["replay", "run", "--out", "x"], "error: run is a folder of tracekit replay, not a store"),
+    (["query", "run", "usage/zone_summary"], "error: run is a folder of tracekit replay, not a"),
+    (["info", "analysis"], "error: analysis is a folder of tracekit analysis, not a store"),
+    (["ingest", "store", "x"], "error: store is a store, expected trace files"),
+    (["fetch", "ctm21", "x", "--tables", "node", "--parts", "5-9"], "error: Node has part 0 only"),
+    (["replay", "--workload", "paper000", "--policy", "first_fit,best_fit", "--out", "x"],
+     "error: 'first_fit,best_fit' is a list, and --policy takes one at a time"),
+    (["replay", "--workload", "paper000", "--policy",
+      "target_load_packing[target_utilization=160]", "--out", "x"],
+     "error: parameter target_utilization must be at most 100, got 160"),
+    (["report", "run", "--out", "nowhere/r.html"],
+     "error: cannot write the report to nowhere/r.html: there is no folder nowhere"),
+    (["replay", "run/manifest.json", "--out", "x"],
+     "error: run/manifest.json is a file, not a store"),
+    (["info", "run/manifest.json"], "error: run/manifest.json is a file, not a store"),
+    (["report", "run/manifest.json", "--out", "x.html"],
+     "error: run/manifest.json is a file, neither a store nor a run folder"),
+    (["info", "study"], "error: study is the folder of a study, not a store"),
+    (["replay", "--workload", "study", "--out", "x"],
+     "error: 'study' holds no workload that is known"),
+    (["run", "whole", "--out", "x"], "error: whole is what tracekit run made of a trace"),
+    (["compare", "whole", "run"], "error: whole is not a run folder, but has one"),
+    (["compare", "nosuch", "run"], "error: no such run folder: nosuch"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "line"), CASES)
+def test_it_says_what_it_really_is_and_leaves_nothing(
+    arguments: list[str],
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind, name in (("replay", "run"), ("analysis", "analysis")):
+        (tmp_path / name).mkdir()
+        said = {"schema": f"tracekit/{kind}/1", "files": []}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(said))
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "study.json").write_text("{}")
+    for store in ("store", "whole/store"):
+        (tmp_path / store).mkdir(parents=True)
+        document = '{\n "format_version": 5,\n "sources": []\n}'
+        (tmp_path / store / "manifest.json").write_text(document)
+    shutil.copytree(tmp_path / "run", tmp_path / "whole" / "replay")
+    assert run(arguments) == 2
+    told = capsys.readouterr().err
+    # a store is named by its full path in some of them
+    assert told.replace(f"{tmp_path}/", "").startswith(line)
+    there = ["analysis", "run", "store", "study", "whole"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == there
+
+
+def test_what_is_no_store_yet_is_told_how_to_become_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my traces").mkdir()
+    source = str(tmp_path / "my traces")
+    for asked in (["info", source], ["replay", "--workload", source, "--out", f"{source}/x"]):
+        assert run(asked) == 2
+        assert f"tracekit ingest '{source}' STORE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("workload", "hint"),
+    [
+        pytest.param(
+            {"loader": "parquet[step_ms=1000]:../own"},
+            "it was made from no store, but with --workload 'parquet[step_ms=1000]:own'; what is in"
+            " it: tracekit report run --out report.html",
+            id="a folder",
+        ),
+        pytest.param(
+            {"loader": "paper000"}, "it was made from no store, but with --workload paper000;",
+            id="no file",
+        ),
+        pytest.param(
+            {"store": "../store"},
+            "give the store it was made from, store, whose report shows this folder, too",
+            id="a store",
+        ),
+        pytest.param({}, "give the store it was made from, whose report shows", id="not known"),
+    ],
+)  # fmt: skip
+def test_what_a_run_was_made_from_is_what_to_give(
+    workload: dict[str, str],
+    hint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = '{\n "format_version": 5,\n "sources": []\n}'
+    said = json.dumps({"schema": "tracekit/replay/1", "workload": workload})
+    for name, text in (("run", said), ("store", document)):
+        Path(name).mkdir()
+        (Path(name) / "manifest.json").write_text(text)
+    assert run(["info", "run"]) == 2
+    assert hint in capsys.readouterr().err

@@ -1,0 +1,172 @@
+"""Stages of a whole run that need the store alone, as tasks that a crew can do beside a replay."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tracekit.analysis.callgraph.run import callgraph
+from tracekit.analysis.run import analyze
+from tracekit.base.constants import TRUTH
+from tracekit.base.crew.crew import Crew, OnProgress
+from tracekit.base.files.parquet import read_frame
+from tracekit.base.progress import Progress, Task
+from tracekit.commands.bind import bind
+from tracekit.interference.fit.folder import write_fit
+from tracekit.interference.fit.rows import NothingToFitError
+from tracekit.interference.fit.run import fit_store
+from tracekit.replay.chance.student import FEWEST
+from tracekit.store.folder import open_store
+
+#: More containers than this are not bound one by one unasked: about a minute.
+MOST_BOUND = 5000
+#: Up to so many meet as many orders of arrival as an interval needs; more would take minutes.
+MOST_BOUND_AGAIN = 2000
+
+
+@dataclass(frozen=True)
+class AnalyzeStage:
+    """Every query and result, into a folder."""
+
+    store: Path
+    out: Path
+
+    name = "analysis"
+
+    def run(self, _: OnProgress) -> None:
+        """Write the folder."""
+        analyze(open_store(self.store), self.out)
+
+
+@dataclass(frozen=True)
+class CallStage:
+    """The call graphs, into a folder; ``jobs`` is 1 where others keep the cores busy."""
+
+    store: Path
+    out: Path
+    jobs: int | None
+
+    name = "call graphs"
+
+    def run(self, _: OnProgress) -> None:
+        """Write the folder."""
+        callgraph(open_store(self.store), self.out, jobs=self.jobs)
+
+
+@dataclass(frozen=True)
+class FitStage:
+    """Fits the cost of neighbours into a folder; skipped where the store lacks the data.
+
+    Parameters
+    ----------
+    traces : folder of the trace; a made-up one knows who sits where
+    """
+
+    store: Path
+    traces: Path
+    out: Path
+
+    name = "fit"
+
+    def run(self, _: OnProgress) -> None:
+        """Write the folder."""
+        files = _seats(self.traces)
+        binding, topology = files or (None, None)
+        try:
+            found = fit_store(open_store(self.store), binding=binding, topology=topology)
+        except NothingToFitError:
+            shutil.rmtree(self.out, ignore_errors=True)  # of an earlier run
+        else:
+            write_fit(found, self.out)
+
+
+@dataclass(frozen=True)
+class BindStage:
+    """Placement by a fit, where it is known who sits on which vCPU; into a folder."""
+
+    store: Path
+    traces: Path
+    fit: Path
+    out: Path
+
+    name = "placement down to the vCPU"
+
+    def due(self) -> bool:
+        """Whether there is something to bind by a fit that tells sockets apart, not too much."""
+        pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
+        told = bool(_seats(self.traces)) and pooled["k1"] is not None
+        return told and self._count() <= MOST_BOUND
+
+    def run(self, _: OnProgress) -> None:
+        """Write the folder."""
+        truth = self.traces / TRUTH / "binding.parquet"
+        orders = FEWEST if self._count() <= MOST_BOUND_AGAIN else 1
+        bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=orders)
+
+    def _count(self) -> int:
+        return read_frame(self.fit / "rows.parquet").height
+
+
+def _seats(traces: Path) -> tuple[Path, Path] | None:
+    """The files of a made-up trace that say who sits where."""
+    binding, topology = (traces / TRUTH / f"{name}.csv" for name in ("monitoring", "topology"))
+    return (binding, topology) if binding.is_file() and topology.is_file() else None
+
+
+def identified(fit: Path) -> bool:
+    """Whether a fit told what containers of one socket, or of one node, cost each other."""
+    return read_frame(fit / "pooled.parquet")["k2"][0] is not None
+
+
+Stage = AnalyzeStage | CallStage | FitStage | BindStage
+
+
+class Begun:
+    """Stages that are under way beside what is done meanwhile."""
+
+    def __init__(self, crew: Crew, progress: Progress, task: Task) -> None:
+        self._crew, self._progress, self._task = crew, progress, task
+        self._running: dict[str, Future[None]] = {}
+
+    def begin(self, stage: Stage) -> None:
+        """Have a stage done."""
+        self._progress.stage(stage.name)
+        future = self._crew.submit(stage, lambda *_: None)
+        if future.done():
+            # alone: a stage that failed ends the run here, not after the replays
+            future.result()
+        future.add_done_callback(partial(_tell, self._task, stage.name))
+        self._running[stage.name] = future
+
+    def ended(self, name: str) -> bool:
+        """Wait for a stage; whether there is one of that name."""
+        if name in self._running:
+            self._running[name].result()
+        return name in self._running
+
+    def end(self) -> None:
+        """Wait for all."""
+        for future in self._running.values():
+            future.result()
+
+
+@contextlib.contextmanager
+def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[Begun]:
+    """The stages begun before, and done after, what is done within."""
+    # what is bound by the fit is begun when the fit is there
+    later = sum(isinstance(stage, FitStage) and bool(_seats(stage.traces)) for stage in stages)
+    with progress.task("other stages", len(stages) + later, "stages") as task:
+        begun = Begun(crew, progress, task)
+        for stage in stages:
+            begun.begin(stage)
+        yield begun
+        begun.end()
+
+
+def _tell(task: Task, name: str, done: Future[None]) -> None:
+    """Reports a failed stage by its error."""
+    if not done.cancelled() and done.exception() is None:
+        task.advance(1, name)

@@ -1,0 +1,141 @@
+"""Reads the files of stores and results, and compares them with what was written."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from tracekit.base.errors import TracekitError
+from tracekit.base.files.checksums import Damage, as_damage, damaged
+from tracekit.base.files.places import is_remote
+from tracekit.base.files.result_folder import damaged_results, document_of
+from tracekit.store.catalog_checked import checked_catalog
+from tracekit.store.checksums import damaged_quality, stale_quality, unfinished
+from tracekit.store.folder import CATALOG, Store, open_store
+from tracekit.store.manifest import NAME, is_sealed, is_store
+from tracekit.store.quality import QUALITY
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Every ``of``-th file in the order of their paths, from the ``first`` on; 1 is the first."""
+
+    first: int = 1
+    of: int = 1
+
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        """``1/7``; raises TracekitError for anything else."""
+        first, _, of = text.partition("/")
+        if first.isdecimal() and of.isdecimal() and 1 <= int(first) <= int(of):
+            return cls(int(first), int(of))
+        raise TracekitError(
+            f"--subset {text} is no share of the files",
+            hint="the first of seven shares is --subset 1/7, the last is --subset 7/7",
+        )
+
+    def among(self, checksums: Mapping[str, str]) -> dict[str, str]:
+        """The files of this subset, with their checksums."""
+        return {path: checksums[path] for path in sorted(checksums)[self.first - 1 :: self.of]}
+
+
+@dataclass(kw_only=True)
+class Verified:
+    """What was found: see ``tracekit.commands.check``."""
+
+    verified: int = 0
+    without_checksums: list[str] = field(default_factory=list)
+    damaged: list[Damage] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    unfinished: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return dataclasses.asdict(self)
+
+
+def verified(folder: Path, subset: Subset) -> Verified:
+    """Verify a store, a result, or all of them that lie in a folder.
+
+    Raises
+    ------
+    TracekitError
+        Where there is none.
+    """
+    if is_store(folder):
+        return _of_store(open_store(folder), subset)
+    if not is_remote(folder) and document_of(folder) is not None:
+        return _of_result(folder, subset)
+    inner = [] if is_remote(folder) else sorted(_within(folder))
+    if not inner:
+        open_store(folder)  # says what the folder is
+    found = Verified()
+    for one in inner:
+        _add(found, one, one.relative_to(folder).as_posix(), subset)
+    return found
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    """The stores and results in a folder, which may have one more folder around them."""
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        if not path.name.startswith(".") and (is_store(path) or document_of(path) is not None):
+            yield path
+
+
+def _add(found: Verified, folder: Path, name: str, subset: Subset) -> None:
+    """Add what is found in a folder, with paths that begin with its name."""
+    try:
+        one = _of_store(open_store(folder), subset) if is_store(folder) else None
+    except TracekitError as error:
+        found.damaged.append(as_damage(f"{name}/{NAME}", "unreadable", why=error.what))
+        return
+    one = one or _of_result(folder, subset)
+    found.verified += one.verified
+    found.without_checksums += [f"{name}/{path}" for path in one.without_checksums]
+    found.damaged += [dataclasses.replace(d, path=f"{name}/{d.path}") for d in one.damaged]
+    found.stale += [f"{name}/{path}" for path in one.stale]
+    found.unfinished |= one.unfinished
+
+
+def _of_result(folder: Path, subset: Subset) -> Verified:
+    path, document = document_of(folder) or (folder / NAME, {})
+    some = subset.among(document.get("checksums", {}))
+    return Verified(
+        verified=1 + len(some),
+        without_checksums=[] if "checksums" in document else [path.name],
+        damaged=list(damaged_results(folder, path.name, document, some)),
+    )
+
+
+def _of_store(store: Store, subset: Subset) -> Verified:
+    sources = store.manifest.sources
+    of = {path: entry for entry in sources for path in entry.checksums}
+    some = subset.among({path: entry.checksums[path] for path, entry in of.items()})
+    harmed = [
+        one
+        for path, wanted in some.items()
+        for one in damaged(store.path, {path: wanted}, of[path].file)
+    ]
+    harmed += damaged_quality(store)
+    cut_short = unfinished(store)
+    stale: list[str] = []
+    has_catalog = not is_remote(store.path)
+    # what was cut short, or cannot be read, has no views to be made
+    if not harmed and not cut_short:
+        stale += stale_quality(store)
+        current, damage = checked_catalog(store) if has_catalog else (True, None)
+        if damage is not None:
+            harmed.append(as_damage(CATALOG, "unreadable", why=damage))
+        elif not current:
+            stale.append(CATALOG)
+    unsealed = [] if is_sealed(store.path) else [NAME]
+    return Verified(
+        verified=len(some) + len(QUALITY) + has_catalog,
+        without_checksums=[*(one.file for one in sources if not one.checksums), *unsealed],
+        damaged=harmed,
+        stale=stale,
+        unfinished=cut_short,
+    )

@@ -1,0 +1,364 @@
+"""Everything in one call: ingest, check, analyse, replay, report."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tracekit.base.crew.crew import Alone, Crew, Workers
+from tracekit.base.errors import TracekitError
+from tracekit.base.facts import Answer, Fact, answer_of, write_document
+from tracekit.base.files.lock import LOCK, held
+from tracekit.base.files.places import place
+from tracekit.base.progress import Progress
+from tracekit.base.shown import Shown
+from tracekit.base.study import BESIDE
+from tracekit.commands._stages import Begun, under_way
+from tracekit.report.sentences import document
+from tracekit.synth import write as synthesize
+
+if TYPE_CHECKING:
+    from tracekit.commands._stages import Stage
+    from tracekit.store.folder import Store
+
+SYNTH = "synth:"
+_AFTER_INGEST = "analysis and replays"
+#: What a run writes.
+_STAGES = (
+    "store",
+    "analysis",
+    "calls",
+    "fit",
+    "bound",
+    "replay",
+    "studies",
+    "report.html",
+    "trace",
+    "answer.json",
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunSummary(Shown):
+    """What a whole run left behind.
+
+    Parameters
+    ----------
+    answer : Answer
+        What the run concludes; ``out/answer.json`` has the same.
+    """
+
+    out: Path
+    store: Path
+    replay: Path | None
+    report: Path
+    defects: int
+    answer: Answer
+
+
+def run_all(
+    source: str | Path,
+    out: str | Path,
+    *,
+    policies: Sequence[str],
+    repeats: int | None,
+    repeats_up_to: int | None = None,
+    assume: Sequence[str],
+    seed: int,
+    jobs: int | None,
+    memory_limit_bytes: int,
+    progress: Progress,
+) -> RunSummary:
+    """See ``tracekit.commands.run.run``."""
+    out = Path(out)
+    asked = _Asked(policies, repeats, repeats_up_to, assume, seed, out)
+    _check_out(out)
+    with _alone_in(out):
+        with _crew(jobs or os.cpu_count() or 1) as crew:
+            traces = _synthesize(str(source), out, seed, crew, progress)
+            store = _stored(traces, out, memory_limit_bytes, crew, progress)
+            lacking = _nothing_to_replay(store, assume)
+            if not lacking and repeats != 1 and not (out / "report.html").exists():
+                _first_answer(asked, store, crew, progress)
+            stages = _stages(store, traces, out, crew, alone=bool(lacking))
+            with under_way(stages, crew, progress) as begun:
+                fit = _fitted(begun, store.path, traces, out, progress)
+                from tracekit.report.render import render  # loaded while others work
+
+                answer = (
+                    answer_of([Fact(kind="skipped", subject="replay", because=lacking, rank=1)])
+                    if lacking
+                    else _replayed(asked, store, fit, crew, progress)
+                )
+        write_document(out, document(answer))
+        progress.stage("report", then=f"open {out / 'report.html'}")
+        from tracekit.replay.runs.kept import forget  # the crew is not kept waiting
+
+        shown = store.path if lacking else out / "replay"
+        report = render(shown, out / "report.html", progress=progress)
+        forget(out / "replay")
+        return RunSummary(
+            out=out,
+            store=store.path,
+            replay=None if lacking else out / "replay",
+            report=report.path,
+            defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
+            .select(pl.len())
+            .collect()
+            .item(),
+            answer=answer,
+        )
+
+
+@contextlib.contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    """No other run writes into the folder; it is not left behind where nothing came of it."""
+    there = out.exists()
+    try:
+        with held(out / LOCK, busy=f"{out} is being written"):
+            yield
+    finally:
+        if not there:
+            with contextlib.suppress(OSError):
+                out.rmdir()
+
+
+@contextlib.contextmanager
+def _crew(jobs: int) -> Iterator[Crew]:
+    """Processes of this machine; stopped at once if anything goes wrong."""
+    crew: Crew = Workers(jobs) if jobs > 1 else Alone()
+    try:
+        yield crew
+    finally:
+        crew.close()
+
+
+def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
+    """The stages besides replays; ``alone`` when there are no replays, and the cores are free."""
+    from tracekit.commands._stages import AnalyzeStage, CallStage, FitStage  # as above
+
+    stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
+    if any(entry.rows for entry in store.manifest.parts("call")):
+        stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
+    if any(entry.rows for entry in store.manifest.parts("container_usage")):
+        stages.insert(0, FitStage(store.path, traces, out / "fit"))
+    return stages
+
+
+def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progress) -> Path | None:
+    """The fit of this run once it is there, if it told what neighbours cost.
+
+    What is bound by it is begun: policy ``interference`` and ``tracekit bind`` both place by it.
+    """
+    from tracekit.commands._stages import BindStage, FitStage, identified  # as above
+
+    if not begun.ended(FitStage.name):
+        return None
+    if not (out / FitStage.name).exists():
+        progress.told("fit: the store has no use of containers that neighbours could raise")
+        return None
+    binding = BindStage(store, traces, out / FitStage.name, out / "bound")
+    if binding.due():
+        begun.begin(binding)
+    return out / FitStage.name if identified(out / FitStage.name) else None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The settings of replays, as ``tracekit.commands.run.run`` takes them."""
+
+    policies: Sequence[str]
+    repeats: int | None
+    repeats_up_to: int | None
+    assume: Sequence[str]
+    seed: int
+    out: Path
+
+
+def _replayed(
+    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
+) -> Answer:
+    """Replay, count nodes and decide."""
+    from tracekit.commands._replaying import replay_by  # the crew is not kept waiting
+
+    alone, every = crew.size == 1, list(asked.policies) == ["all"]
+    progress.stage("replay" if alone else "replay, side by side with these", then="report")
+    replay_by(
+        None if alone else crew,
+        store.path,
+        _with_reference(asked.policies),
+        out=asked.out / "replay",
+        seed=asked.seed,
+        assume=asked.assume,
+        repeats=asked.repeats,
+        repeats_up_to=asked.repeats_up_to,
+        repeat_policies=["common"] if every else [],
+        follow=every,
+        fit=fit,
+        keep=True,  # interrupted in what follows, it need not replay again
+        progress=progress,
+    )
+    progress.stage("how many nodes", then="report")
+    return _decided(asked, store, fit, crew, progress)
+
+
+def _first_answer(asked: _Asked, store: Store, crew: Crew, progress: Progress) -> None:
+    """Write an answer and a report of one order of arrival, to be read while the run goes on.
+
+    The replays, and those of the counts of nodes, are kept: the rest of the run goes on from them.
+    """
+    from tracekit.commands._replaying import replay_by  # the same
+    from tracekit.report.render import render  # the crew is not kept waiting
+    from tracekit.report.sentences import headline  # the same
+
+    every = list(asked.policies) == ["all"]
+    names = ["common"] if every else asked.policies
+    first = replace(asked, repeats=1, policies=_without_fit(names))
+    progress.stage("first answer", then=_AFTER_INGEST)
+    replay_by(
+        None if crew.size == 1 else crew,
+        store.path,
+        _with_reference(first.policies),
+        out=first.out / "replay",
+        seed=first.seed,
+        assume=first.assume,
+        repeats=1,
+        keep=True,
+        progress=progress,
+    )
+    answer = _decided(first, store, None, crew, progress, first=True)
+    answer = answer_of([*answer.facts, Fact(kind="first_answer", value=1)], answer.next)
+    write_document(first.out, document(answer))
+    report = render(first.out / "replay", first.out / "report.html", progress=progress)
+    progress.told(f"{report.path} can be read. {headline(answer)}")
+
+
+def _without_fit(names: Sequence[str]) -> list[str]:
+    """The policies that place by no fit, one by one: there is none yet."""
+    from tracekit.policy.entrant import parse_entrant, with_fit  # the same
+    from tracekit.policy.parse import policies_of  # the same
+
+    one_by_one = [text for name in names for text in policies_of(name)]
+    entrants = {text: parse_entrant(text) for text in one_by_one}
+    return [
+        text for text, one in entrants.items() if with_fit(one, Path("fit"), unasked=True) is one
+    ]
+
+
+def _with_reference(policies: Sequence[str]) -> list[str]:
+    """The policies with those that every decision needs: the one in use, and ``random``."""
+    from tracekit.answer.intervals import RANDOM  # the crew is not kept waiting
+    from tracekit.policy.entrant import in_use_of  # the same
+
+    return list(dict.fromkeys([*policies, in_use_of(policies), RANDOM]))
+
+
+def _decided(
+    asked: _Asked,
+    store: Store,
+    fit: Path | None,
+    crew: Crew,
+    progress: Progress,
+    *,
+    first: bool = False,
+) -> Answer:
+    """Count nodes for the policies that could be recommended, and decide.
+
+    ``first`` counts in one order of arrival, for the policy in use.
+    """
+    from tracekit.answer.whole import Question, answer  # the crew is not kept waiting
+    from tracekit.cluster.source import source_of
+    from tracekit.policy.entrant import in_use_of, named_in, parse_entrant
+    from tracekit.policy.nearness import PARAMETER
+    from tracekit.policy.parse import policies_of
+
+    calls = any(PARAMETER in text for text in asked.policies)
+    named = [parse_entrant(text) for text in asked.policies if policies_of(text) == [text]]
+    question = Question(
+        run=asked.out / "replay",
+        studies=asked.out / BESIDE,
+        source=source_of(store.path, None, assume=asked.assume, seed=asked.seed, calls=calls),
+        named=named_in(asked.policies),
+        addresses={str(one): one.address() for one in named},
+        in_use=in_use_of(asked.policies),
+        called=str(store.path),
+        fit=fit,
+        seed=asked.seed,
+        repeats=1 if first else None,
+        keep=first,
+    )
+    return answer(question, crew, progress)
+
+
+def _check_out(out: Path) -> None:
+    """A folder of something else is not written into; what a killed run left is a run's own."""
+    if out.is_file():
+        raise TracekitError(f"{out} is a file, expected a folder for the results")
+    others = (
+        sorted(path.name for path in out.iterdir() if not _ours(path.name)) if out.exists() else []
+    )
+    if others:
+        raise TracekitError(
+            f"{out} holds other files than a run's: {others[0]}",
+            hint="name a new folder: --out DIR",
+        )
+
+
+def _ours(name: str) -> bool:
+    """Whether a stage writes under this name, or puts its unfinished work under it."""
+    return name in (*_STAGES, LOCK) or name.startswith(tuple(f".{stage}." for stage in _STAGES))
+
+
+def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:
+    """The trace files, or the store; made now when the source is ``synth:<preset>``."""
+    if not source.startswith(SYNTH):
+        return place(source)
+    progress.stage("synthesize", then="ingest")
+    preset = source.removeprefix(SYNTH)
+    # 0: these processes, or fewer where the preset is small or the memory bears no more
+    jobs = 1 if crew.size == 1 else 0
+    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs, crew=crew, progress=progress)
+    return out / "trace"
+
+
+def _stored(
+    traces: Path, out: Path, memory_limit_bytes: int, crew: Crew, progress: Progress
+) -> Store:
+    """The trace as a store: the one that was given, or one made of its files under ``out``."""
+    from tracekit.intake.ingest import ingest  # the crew is not kept waiting
+    from tracekit.store.folder import open_store  # the same
+    from tracekit.store.manifest import is_store  # the same
+
+    if is_store(traces):
+        progress.stage(f"read {traces}", then=_AFTER_INGEST)
+        return open_store(traces)
+    progress.stage("ingest", then=_AFTER_INGEST)
+    ingest(
+        traces,
+        out / "store",
+        jobs=crew.size,
+        memory_limit_bytes=memory_limit_bytes,
+        crew=crew,
+        progress=progress,
+    )
+    return open_store(out / "store")
+
+
+def _nothing_to_replay(store: Store, assume: Sequence[str]) -> str:
+    """What a store lacks to be replayed, a cause of the fact ``skipped``; empty for nothing."""
+    from tracekit.cluster.sized.tables import is_sized  # the crew is not kept waiting
+
+    def holds(*tables: str) -> bool:
+        return any(entry.rows for name in tables for entry in store.manifest.parts(name))
+
+    if not is_sized(store):
+        return "" if holds("container_usage") else "no_containers"
+    if holds("node", "node_resource") or any(text.startswith("nodes=") for text in assume):
+        return ""
+    return "no_nodes"

@@ -1,0 +1,78 @@
+"""tracekit export: what a run left, for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tracekit.commands._options import Argument, Option
+from tracekit.commands.shell.asked import Asked, JsonOption
+from tracekit.commands.shell.command import Panel
+from tracekit.commands.shell.output import print_json, print_lines
+
+if TYPE_CHECKING:
+    from tracekit.base.facts import Answer
+
+
+def export(
+    run: Annotated[
+        Path | str, Argument("A folder of run, replay, nodes or requests.", metavar="RUN")
+    ],
+    *,
+    to: Annotated[
+        str,
+        Option(
+            "kube-scheduler, descheduler, opendc, swf, kwok, simkube, kubectl-patch, vpa,"
+            " moves.csv or drain.sh.",
+            metavar="FORMAT",
+        ),
+    ],
+    out: Annotated[
+        Path | str, Option("The file to write; of opendc the folder.", metavar="FILE|FOLDER")
+    ],
+    policy: Annotated[
+        str,
+        Option(
+            "The policy that is written, in place of the one that won.",
+            metavar="NAME[param=value,...]",
+            completes="entrants",
+        ),
+    ] = "",
+    objects: Annotated[
+        Path | str | None,
+        Option(
+            "What 'kubectl get pods -A -o json' printed: which containers pods have.",
+            metavar="FILE|FOLDER",
+        ),
+    ] = None,
+) -> Answer:
+    """Write a format of ``tracekit.live.export``; what is written, and what it cannot carry."""
+    from tracekit.live.export import Asked
+    from tracekit.live.export import export as write
+
+    given = None if objects is None else Path(objects)
+    return write(Path(run), to, Path(out), Asked(policy=policy, objects=given))
+
+
+PANEL = Panel.replay
+
+
+def command(asked: Asked, as_json: JsonOption = False) -> None:
+    """Write the policy that won, its plan or its requests for other programs.
+
+    kube-scheduler and descheduler are configurations of the policy that won. kubectl-patch and vpa
+    are the recommended requests, split over the containers of each pod. moves.csv and drain.sh are
+    a plan to read: pods move in waves that keep the budgets of disruption. opendc, swf, kwok and
+    simkube are what was replayed, for other simulators. Nothing is executed. What a format cannot
+    carry is listed.
+
+    Example: tracekit export myrun --to kube-scheduler --out kube-scheduler.yaml
+    """
+    from tracekit.report.sentences import document
+    from tracekit.report.terminal import following, summary
+
+    answer = asked()
+    if as_json:
+        print_json(document(answer))
+        return
+    print_lines([*summary(answer, lines=0), *following(answer.next)])

@@ -1,0 +1,78 @@
+"""tracekit extender-bench: the experiments of the Liang extender."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracekit.base.progress import SILENT, Progress
+from tracekit.commands._options import Seed, StudyFolder
+from tracekit.commands.shell.asked import Asked, JsonOption
+from tracekit.commands.shell.command import Panel
+from tracekit.commands.shell.output import print_claims, print_json, print_table, right
+from tracekit.replay.studies.extender.declared import Decisions, ExtenderStudy, Orders
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tracekit.base.study import Study
+
+
+def extender_bench(
+    out: StudyFolder = None,
+    *,
+    orders: Orders = ExtenderStudy.orders,
+    decisions: Decisions = ExtenderStudy.decisions,
+    seed: Seed = 0,
+    progress: Progress = SILENT,
+) -> Study:
+    """The experiments of the extender; see ``tracekit.replay.studies.extender.study``."""
+    from tracekit.commands._study import made
+    from tracekit.replay.studies.extender.study import study_extender
+
+    study = ExtenderStudy(orders=orders, decisions=decisions, seed=seed)
+    return made(lambda _: study_extender(study, progress=progress), out)
+
+
+PANEL = Panel.rare
+
+
+def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
+    """The Liang extender: load of nodes, time of a decision.
+
+    Nine containers come in many orders (figures 3-2 and 3-3); a decision is timed without the
+    extender, with cached metrics and with metrics that are fetched each time (table 3-1).
+
+    Example: tracekit extender-bench --out extender
+    """
+    from tracekit.answer.claims.every import claim_facts
+
+    found = asked()
+    names = ("curves", "latency")
+    facts = claim_facts(lambda name: found.frames[name.partition("/")[2]], ("extender",))
+    if json:
+        frames = {name: found.frames[name].to_dicts() for name in names}
+        told = {"facts": [one.document() for one in facts]}
+        print_json({"schema": "tracekit/extender-bench/1", **found.about, **frames, **told})
+        return
+    for (resource,), part in found.frames["curves"].group_by("resource", maintain_order=True):
+        _show_curves(str(resource), part)
+    print_table(
+        "Time of a decision [ms]",
+        ["mode", *right("decisions", "mean", "median", "95 % at most", "printed mean")],
+        [list(row) for row in found.frames["latency"].iter_rows()],
+        note="nothing goes over a network here: only the order of the three can be compared",
+    )
+    print_claims(facts)
+    if out is not None:
+        print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
+
+
+def _show_curves(resource: str, part: pl.DataFrame) -> None:
+    policies = part["policy"].unique(maintain_order=True).to_list()
+    spread = part.pivot("policy", index="containers", values="spread_fraction")
+    print_table(
+        f"Most used node less the least used, by containers: {resource} [% of capacity]",
+        ["containers", *right(*policies)],
+        [[count, *(f"{100 * one:.1f}" for one in row)] for count, *row in spread.iter_rows()],
+    )

@@ -1,0 +1,192 @@
+"""tracekit fit: what a container's neighbours cost it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.words import counted
+from tracekit.commands._options import Engine, Frames, Option, Seed, Store
+from tracekit.commands.shell.asked import Asked, JsonOption
+from tracekit.commands.shell.command import Panel
+from tracekit.commands.shell.output import print_json, print_lines, print_sentence, print_table
+from tracekit.interference.fit.how import Loss, Nonneg, Ridge
+from tracekit.interference.fit.options import Load, Options, Resolved
+from tracekit.interference.vcpu.declared import (
+    SOCKETS,
+    THREADS_PER_CORE,
+    Aggregation,
+    Sockets,
+    ThreadsPerCore,
+)
+
+if TYPE_CHECKING:
+    from tracekit.interference.fit.run import Fit
+
+
+def fit(
+    store: Store,
+    out: Frames = None,
+    *,
+    binding: Annotated[
+        str | Path | None,
+        Option("Rows of instance_id, node_ip, cpu_list, cpu_util (CSV, Parquet)."),
+    ] = None,
+    topology: Annotated[
+        str | Path | None,
+        Option("Rows of node_ip, cpu_num_total, socket_num; or 'lscpu -p' output."),
+    ] = None,
+    sockets: Sockets = SOCKETS,
+    threads_per_core: Annotated[ThreadsPerCore, Option(names="--threads")] = THREADS_PER_CORE,
+    agg: Aggregation = Options.agg,
+    nonneg: Nonneg = Options.nonneg,
+    loss: Loss = Options.loss,
+    ridge: Ridge = Options.ridge,
+    load: Load = Options.load,
+    resolved: Resolved = Options.resolved,
+    shrink: Annotated[
+        bool,
+        Option(
+            "Each service keeps its own k2, however little its rows tell.",
+            names="--own-k2",
+            off=True,
+        ),
+    ] = Options.shrink,
+    compare: Annotated[
+        str | None,
+        Option("Models to compare; or a file PATH.py of your own.", metavar="all|NAME,..."),
+    ] = None,
+    seed: Seed = 0,
+    engine: Engine = None,
+    progress: Progress = SILENT,
+    **further: Any,
+) -> Fit:
+    """Fit what neighbours cost; see ``tracekit.interference.fit.run.fit_store``.
+
+    Parameters
+    ----------
+    compare : str, optional
+        Names of models with commas between, or ``all``.
+    **further
+        Other fields of ``tracekit.interference.fit.options.Options``: ``window_ms``, ``level``.
+    """
+    from tracekit.base.files.places import place
+    from tracekit.interference.fit.folder import FIT_FOLDER, write_fit
+    from tracekit.interference.fit.run import fit_store, models_of
+    from tracekit.store.folder import open_store
+
+    if out is not None:
+        FIT_FOLDER.check_free(Path(out))
+    options = Options(
+        compare=models_of(compare),
+        agg=agg,
+        nonneg=nonneg,
+        loss=loss,
+        ridge=ridge,
+        load=load,
+        resolved=resolved,
+        shrink=shrink,
+        **further,
+    )
+    found = fit_store(
+        open_store(store),
+        binding=None if binding is None else place(binding),
+        topology=None if topology is None else place(topology),
+        sockets=sockets,
+        threads_per_core=threads_per_core,
+        options=options,
+        seed=seed,
+        engine=engine,
+        progress=progress,
+    )
+    if out is not None:
+        write_fit(found, Path(out))
+    return found
+
+
+PANEL = Panel.rare
+
+
+def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = False) -> None:
+    """Fit what neighbours cost: cpu = b0 + k1*cpu_sc + k2*cpu_ss, service by service.
+
+    cpu_sc is the CPU of those on the same cores, cpu_ss that of the others
+    on the same socket. Who sits where is told by --binding and --topology;
+    without them neighbours are those of the node, and all is a proxy.
+
+    Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
+    """
+    from tracekit.answer.interference import answer_of_fit
+    from tracekit.interference.fit.folder import document
+    from tracekit.report.terminal import facts_in_full
+
+    found = asked()
+    answer = answer_of_fit(found)
+    if json:
+        services = found.fitted.services.to_dicts()
+        facts = [one.document() for one in answer.facts]
+        parts = {**document(found), "store": str(store), "services": services}
+        print_json({**parts, "facts": facts})
+        return
+    print_lines(facts_in_full(answer.facts))
+    _print(found)
+    print_lines(facts_in_full(found.remarks))
+    if out:
+        print(f"all of it: {out}")
+
+
+def _print(found: Fit) -> None:
+    proxy = found.mode == "proxy"
+    label = "proxy: neighbours by node only" if proxy else "it is known who shares cores"
+    services = found.fitted.services
+    rows = [
+        [verdict, basis, many]
+        for verdict, basis, many in services.group_by("verdict", "basis")
+        .len()
+        .sort("len", "verdict", "basis", descending=[True, False, False])
+        .iter_rows()
+    ]
+    print_table(
+        counted(services.height, "service"), ["verdict", "k of", "services"], rows, note=label
+    )
+    print()
+    _print_coefficients(found)
+    if found.compared.height:
+        print()
+        columns = ["model", "cv_rmse", "cv_rmse_constant", "saved_share"]
+        print_table("Models on rows held out", columns, found.compared.select(columns).rows())
+    if found.rejects.height:
+        _print_rejects(found)
+
+
+def _print_coefficients(found: Fit) -> None:
+    pooled = found.fitted.pooled.row(0, named=True)
+    models = [
+        ("all services pooled", pooled),
+        *((f"totals by {t['level']}", t) for t in found.totals),
+    ]
+    rows = []
+    for label, model in models:
+        for name in ("k1", "k2", "k_load"):
+            if model.get(name) is not None:
+                values = [
+                    round(model[f"{name}{end}"], 5) for end in ("", "_error", "_low", "_high")
+                ]
+                rows.append([label, name, *values, model["verdict"]])
+    if not rows:
+        print_sentence(f"no coefficient is identifiable: {pooled['reason']}")
+        return
+    columns = ["model", "", "value", "error", "low", "high", "verdict"]
+    level = f"{100 * found.options.level:g} % intervals"
+    print_table("Coefficients", columns, rows, note=f"{level}; pooled: {pooled['reason']}")
+
+
+def _print_rejects(found: Fit) -> None:
+    rejects = found.rejects
+    was = "was" if rejects.height == 1 else "were"
+    print(f"\n{counted(rejects.height, 'row')} of vCPUs {was} not used; the first:")
+    for line, instance, node, reason in (
+        rejects.head(3).select("line", "instance_id", "node_ip", "reason").rows()
+    ):
+        print_sentence(f"{instance} on {node} (row {line:,}): {reason}")

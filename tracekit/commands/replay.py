@@ -1,0 +1,242 @@
+"""tracekit replay: put a workload through placement policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tracekit.base.progress import SILENT, Progress
+from tracekit.base.words import counted
+from tracekit.cluster.declared import START, Start
+from tracekit.commands._options import (
+    Assumed,
+    Currency,
+    Engine,
+    Gangs,
+    Option,
+    OtherWorkload,
+    Policies,
+    Prices,
+    PriceTable,
+    Repeats,
+    RepeatsUpTo,
+    ReplayedStore,
+    RunFolder,
+    Seed,
+    SideBySide,
+    priced,
+    starting,
+)
+from tracekit.commands.shell.asked import Asked, JsonOption
+from tracekit.commands.shell.command import Panel
+from tracekit.commands.shell.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from tracekit.policy.schedulers import Schedulers
+    from tracekit.replay.runs.results import Results
+    from tracekit.replay.runs.run import Run
+
+
+def replay(
+    store: ReplayedStore,
+    policies: Annotated[Policies, Option("A policy, or POLICY+REBALANCER; may be repeated.")] = (
+        "all",
+    ),
+    *,
+    out: RunFolder,
+    seed: Annotated[Seed, Option("Same seed, same bytes.")] = 0,
+    assume: Assumed = (),
+    start: Start = START,
+    prices: Prices = (),
+    price_table: PriceTable = None,
+    currency: Currency = None,
+    workload: Annotated[
+        OtherWorkload,
+        Option(
+            "Replay this instead of a store: paper000, openb:PATH, tianchi18:PATH, or a"
+            " folder in tracekit's own schema.",
+            completes="workloads",
+        ),
+    ] = None,
+    rebalance: Annotated[
+        Sequence[str],
+        Option(
+            "Replay each policy with this behind it too.",
+            metavar="NAME[...]",
+            completes="rebalancers",
+        ),
+    ] = (),
+    schedulers: Annotated[
+        int | None,
+        Option(
+            "Replay each policy by so many schedulers, too, each of which places on a view of its"
+            " own of the cluster. Decisions whose node was filled meanwhile are counted and made"
+            " again. Not for policies that decide in batches; it takes no compiled code.",
+            metavar="SCHEDULERS",
+        ),
+    ] = None,
+    cache_age: Annotated[
+        str | None,
+        Option("How old the view of each of --schedulers gets; without it 10s.", metavar="SPAN"),
+    ] = None,
+    gangs: Gangs = False,
+    repeats: Annotated[
+        Repeats,
+        Option(
+            "Orders of arrival, each its own seed; without it as many as an interval needs (six),"
+            " of all policies for the common ones. 1: no interval.",
+            names="--repeat --seeds",
+        ),
+    ] = None,
+    repeat_policies: Annotated[
+        Sequence[str],
+        Option(
+            "Replay only these policies in all orders, the others in one; repeatable.",
+            names="--repeat-policy",
+            completes="policies",
+            metavar="common|NAME[...]",
+        ),
+    ] = (),
+    repeats_up_to: RepeatsUpTo = None,
+    jobs: Annotated[SideBySide, Option("Policies to replay side by side.")] = 1,
+    engine: Engine = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """Replay a store's trace, or another workload, and write the run folder ``out``.
+
+    Parameters
+    ----------
+    workload : path or str, optional
+        What ``tracekit.cluster.loaders.load_workload`` understands.
+    repeats_up_to : int, optional
+        Where the orders leave open which policy is best, those that met them meet more, up to so
+        many. It is then looked twice, so each look has half of what may go wrong.
+    jobs : int
+        Processes that replay side by side; they share one workload in memory.
+    engine : str, optional
+        A Spark engine, whose executors replay side by side; they read the workload themselves.
+
+    Interrupted, it keeps the replays that are done; called again in the same way it goes on.
+
+    Raises
+    ------
+    TracekitError
+        When neither or both are given, a name or value is not known, or ``out`` is something else
+        than a run folder.
+    """
+    from tracekit.base.crew.crew import Workers
+    from tracekit.commands._replaying import replay_by
+    from tracekit.store.spark import crew_of
+
+    crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
+    try:
+        return replay_by(
+            crew,
+            store,
+            policies,
+            out=out,
+            seed=seed,
+            assume=priced(starting(assume, start), prices, price_table, currency),
+            workload=workload,
+            rebalance=rebalance,
+            schedulers=_schedulers(schedulers, cache_age),
+            gangs=gangs,
+            repeats=repeats,
+            repeat_policies=repeat_policies,
+            repeats_up_to=repeats_up_to,
+            progress=progress,
+        )
+    finally:
+        if crew is not None:
+            crew.close()
+
+
+def _schedulers(number: int | None, cache_age: str | None) -> Schedulers | None:
+    """The several schedulers that are asked for; None for one."""
+    from tracekit.base.errors import TracekitError
+    from tracekit.base.units import MS_PER_S
+    from tracekit.intake.fetch.spans import span_s
+    from tracekit.policy.schedulers import Schedulers
+
+    if number is not None and number < 1:
+        raise TracekitError(f"--schedulers is {number}, expected at least 1")
+    if number in {None, 1}:
+        if cache_age is not None:
+            raise TracekitError(
+                "--cache-age is how old the views of several schedulers get, and one places alone",
+                hint="for example --schedulers 2",
+            )
+        return None
+    if cache_age is None:
+        return Schedulers(number=number or 0)
+    return Schedulers(number=number or 0, cache_age_ms=MS_PER_S * span_s(cache_age, "--cache-age"))
+
+
+PANEL = Panel.replay
+
+
+def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
+    """Replay a workload under placement policies, beside production and a lower bound.
+
+    Without --policy every policy is replayed with its defaults. Policies that are named meet six
+    orders of arrival, and of all policies the ten that are compared first (common): one is called
+    better only where an interval says so. --repeat 20 asks for more, --repeat 1 for one.
+    Every policy also takes near_weight=W: it prefers nodes that keep calls between services on
+    the node, with weight W.
+    Interrupted, the same command goes on with the policies that are not done yet.
+
+    Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
+    """
+    from tracekit.base.facts import read_answer
+    from tracekit.replay.runs.results import results
+    from tracekit.replay.runs.run_folder import manifest_of
+    from tracekit.report.sentences import document
+    from tracekit.report.terminal import answer_lines
+
+    run = asked()
+    answer = read_answer(out)
+    assert answer is not None  # noqa: S101 - a replay writes it
+    if json:
+        frames = {} if run.differences is None else {"differences": run.differences.to_dicts()}
+        parts = {**document(answer), **manifest_of(run), "summary": run.summary.to_dicts()}
+        print_json({**parts, **frames})
+        return
+    load = run.workload
+    print("\n".join(answer_lines(answer)))
+    heads, rows = table_of(results(run))
+    print_table(
+        f"{load.name}: {counted(load.containers, 'container')}, {counted(load.nodes, 'node')}",
+        heads,
+        rows,
+        note=f"{out / 'answer.json'} has all facts: tracekit report {out} --out report.html",
+    )
+
+
+def table_of(found: Results) -> tuple[list[str], list[list[str]]]:
+    """Policies by the measures that decide, production first, those that place alike as one."""
+    from tracekit.answer.intervals import COMPARED
+    from tracekit.answer.run_facts import unit_of
+    from tracekit.answer.standings import standings
+    from tracekit.replay.runs.run import BOUND, OBSERVED
+    from tracekit.report.sentences import amount
+
+    names = [one for one in COMPARED if one in found.measures]
+    stands = {name: standings(found, name) for name in names}
+    units = {name: unit_of(found.measures[name]) for name in names}
+    first = [row.names for row in stands[names[0]].rows] if names else []
+    groups = sorted(
+        [*first, *(one for one in found.groups if one not in first)],
+        key=lambda one: OBSERVED not in one,
+    )
+
+    def cell(name: str, policy: str) -> str:
+        row = stands[name].row(policy)
+        return "-" if row is None else amount(row.mean, units[name])
+
+    rows = [[", ".join(group), *(cell(name, group[0]) for name in names)] for group in groups]
+    bound = found.summary.filter(policy=BOUND)
+    if bound.height:
+        proven = (amount(bound[name].item(), units[name]) or "-" for name in names)
+        rows.append(["lower bound", *proven])
+    return ["policy", *(found.measures[name].short or name for name in names)], rows

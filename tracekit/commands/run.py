@@ -1,0 +1,142 @@
+"""tracekit run: everything, from trace files to a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tracekit.base.crew.declared import MEMORY_LIMIT_BYTES
+from tracekit.base.progress import SILENT, Progress
+from tracekit.cluster.declared import START, Start
+from tracekit.commands._options import (
+    Argument,
+    Assumed,
+    Currency,
+    MemoryLimit,
+    Option,
+    Policies,
+    Prices,
+    PriceTable,
+    Repeats,
+    RepeatsUpTo,
+    Seed,
+    priced,
+    starting,
+)
+from tracekit.commands.shell.asked import Asked, JsonOption
+from tracekit.commands.shell.command import Panel
+from tracekit.commands.shell.output import print_json
+
+if TYPE_CHECKING:
+    from tracekit.commands._whole import RunSummary
+
+
+def run(
+    source: Annotated[
+        str | Path,
+        Argument(
+            "A folder of trace files, a store, or synth:small.",
+            metavar="SRC",
+            takes=str,
+            completes="traces",
+        ),
+    ],
+    out: Annotated[str | Path, Option("Where everything goes.", metavar="DIR")],
+    *,
+    policies: Policies = ("common",),
+    repeats: Annotated[
+        Repeats,
+        Option(
+            "Orders of arrival of named policies, of all the common ones; six without it, as an"
+            " interval needs. 1: no interval."
+        ),
+    ] = None,
+    repeats_up_to: RepeatsUpTo = None,
+    assume: Assumed = (),
+    start: Start = START,
+    prices: Prices = (),
+    price_table: PriceTable = None,
+    currency: Currency = None,
+    seed: Seed = 0,
+    jobs: Annotated[int | None, Option("Processes side by side; one per core.", minimum=1)] = None,
+    memory_limit_bytes: MemoryLimit = MEMORY_LIMIT_BYTES,
+    progress: Progress = SILENT,
+) -> RunSummary:
+    """Take a trace from its files to a report; run again to go on after an interruption.
+
+    Parameters
+    ----------
+    source : a folder of trace files, one file, a store, or ``synth:<preset>`` for a made-up trace
+    out : gets ``store/`` unless one was given, ``analysis/``, ``calls/``, ``fit/``, ``replay/``,
+        ``report.html``, ``bound/`` where it is known who sits on which vCPU, and
+        ``studies/fewest/`` with the fewest nodes of the policy that the replays recommend, and of
+        ``default_scheduler`` beside it, where they recommend one
+    repeats_up_to : where those orders leave open which policy is best, more are added, up to so
+        many; it is then looked twice, so each look has half of what may go wrong
+    jobs : processes side by side; as many as there are cores if not given. With more than one,
+        analysis, call graphs, fit and replays are under way together. What is written does not
+        depend on it
+
+    Raises
+    ------
+    TracekitError
+        As its stages do: see ``intake.ingest.write.ingest`` and ``commands.replay``.
+    """
+    from tracekit.cluster.source import check_assumed
+    from tracekit.commands._whole import run_all
+    from tracekit.policy.entrant import check_spelled
+
+    check_spelled(policies)
+    check_assumed(assume)
+    _check_source(str(source))
+    return run_all(
+        source,
+        out,
+        policies=policies,
+        repeats=repeats,
+        repeats_up_to=repeats_up_to,
+        assume=priced(starting(assume, start), prices, price_table, currency),
+        seed=seed,
+        jobs=jobs,
+        memory_limit_bytes=memory_limit_bytes,
+        progress=progress,
+    )
+
+
+def _check_source(source: str) -> None:
+    """A source that is not there is told before any stage begins."""
+    from tracekit.base.files.places import place
+    from tracekit.commands._whole import SYNTH
+    from tracekit.intake.read.discover import check_exists
+    from tracekit.synth.presets import get_preset
+
+    if source.startswith(SYNTH):
+        get_preset(source.removeprefix(SYNTH))
+    else:
+        check_exists(place(source))
+
+
+PANEL = Panel.whole
+
+
+def command(asked: Asked, json: JsonOption = False) -> None:
+    """Do everything: ingest, check, analyse, replay, report.
+
+    Needs no data of your own when SRC is synth:small, a made-up trace.
+    Leaves DIR/store, DIR/analysis, DIR/replay and DIR/report.html.
+    Without --policy the ten common policies are replayed, beside production and the bound.
+    They meet six orders of arrival, which gives intervals. Then the fewest nodes are counted.
+
+    Example: tracekit run synth:small --out demo
+    """
+    from tracekit.report.sentences import document
+    from tracekit.report.terminal import answer_lines
+
+    summary = asked()
+    if json:
+        parts = {name: value for name, value in vars(summary).items() if name != "answer"}
+        print_json({**document(summary.answer), **parts, "schema": "tracekit/run/1"})
+        return
+    print("\n".join(answer_lines(summary.answer)))
+    print(f"\nreport: {summary.report}")
+    print(f"store:  {summary.store}  (tracekit info {summary.store})")
