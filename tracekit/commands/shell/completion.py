@@ -27,7 +27,7 @@ _KEYS = {
     "functions": ("policy/search/functions.py", "_FUNCTIONS"),
 }
 _OBJECTS = {"measures": "replay/measures", "models": "interference/fit/models"}
-#: What a word that names a folder may be, as ``tracekit.commands.shell.following.kind_of`` calls it.
+#: What a word that names a folder may be, as ``shell.following.kind_of`` calls it.
 _FOLDER_KINDS = {
     "stores": frozenset({"store"}),
     "runs": frozenset({"run"}),
