@@ -10,7 +10,6 @@ import pytest
 import typer.main
 
 from tracekit import commands
-from tracekit.commands import shell as cli
 from tracekit.commands.shell import asked, build_app, module_name, run
 
 #: An option of another command asks for them.
@@ -96,9 +95,3 @@ def test_what_is_typed_is_what_the_verb_gets(
         options["parts"] = tuple(at for at in range(10) if at in options["parts"])
     assert args == firsts
     assert options == named
-
-
-def test_the_files_of_verbs_know_no_typer() -> None:
-    for path in Path(inspect.getfile(commands)).parent.glob("*.py"):
-        assert "import typer" not in path.read_text(encoding="utf-8"), path
-    assert cli.run(["--version"]) == 0

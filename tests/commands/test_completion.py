@@ -95,10 +95,10 @@ def test_a_shell_asks_and_is_answered(typed: str, expected: str) -> None:
         "_TRACEKIT_COMPLETE": "complete_bash",
     }
     code = (
-        "import atexit, sys, tracekit.cli;"
+        "import atexit, sys, tracekit.commands.shell;"
         "heavy = {'polars', 'duckdb', 'numpy', 'pyarrow', 'numba', 'rich'};"
         "atexit.register(lambda: print(sorted(heavy & set(sys.modules)), file=sys.stderr));"
-        "tracekit.commands.run([])"
+        "tracekit.commands.shell.run([])"
     )
     program = f"import sys; sys.argv = ['tracekit']; {code}"
     done = subprocess.run(

@@ -39,6 +39,7 @@ OF_A_STORE = {
 }
 OF_A_RUN = {
     "compare": ["{}/run", "{}/run"],
+    "export": ["{}/run", "--to", "kube-scheduler", "--out", "{}/out.yaml"],
     "report": ["{}/run", "--out", "{}/out.html"],
 }
 #: Subcommands that read no store and no result, or only those they made in the same call; the
