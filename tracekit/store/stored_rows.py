@@ -11,7 +11,6 @@ import polars as pl
 
 from tracekit.base.files.places import is_remote, scan_parquet
 from tracekit.store.folder import STAGING, Store, part_path
-from tracekit.store.manifest import SourceEntry
 from tracekit.store.node_fields import held
 from tracekit.store.tables import all_tables
 from tracekit.store.views import ids_of, read
@@ -21,6 +20,12 @@ OWN = "folder"
 STATED = ("node", "node_resource", "container", "container_resource")
 #: What rows that are set aside say of themselves: their file, and whether it is another source's.
 FILE, FOREIGN = "file\0", "foreign\0"
+#: What is needed of each table to read other files.
+_NEEDED: Mapping[str, Sequence[str]] = {
+    "container": ("container", "node"),
+    "node_resource": ("resource", "unit"),
+    "container_resource": ("resource", "unit"),
+}
 #: The tables that list nodes and containers: whoever stands in none is but named.
 LISTS: Mapping[str, Sequence[str]] = {
     "node": ("node", "node_resource"),
@@ -61,19 +66,17 @@ def set_down(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path
 
 
 def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
-    """Each of these tables that has rows, as a Parquet file with ids as texts, set aside.
-
-    A row knows its file, and whether it is of another source.
-    """
+    """Where containers are, and units of resources, as far as any source states them: set aside."""
     return tuple(
-        (table, _set_aside(store, table, rows_of(store, table)))
-        for table in STATED
-        if _files(store, table)
+        (
+            table,
+            _set_aside(
+                store, table, rows_of(store, table).select(columns).unique(maintain_order=True)
+            ),
+        )
+        for table, columns in _NEEDED.items()
+        if store.manifest.stated(table)
     )
-
-
-def _files(store: Store, table: str) -> tuple[SourceEntry, ...]:
-    return tuple(store.manifest.stated(table))
 
 
 def rows_of(store: Store, table: str) -> pl.DataFrame:
@@ -81,7 +84,7 @@ def rows_of(store: Store, table: str) -> pl.DataFrame:
 
     Of a node of another source there is one row, with each field as it was last stated.
     """
-    entries = _files(store, table)
+    entries = tuple(store.manifest.stated(table))
     rows = read(Store(store.path, replace(store.manifest, sources=entries)), table)
     files = [pl.repeat(one.file, one.rows, dtype=pl.String, eager=True) for one in entries]
     others = [pl.repeat(one.release != OWN, one.rows, eager=True) for one in entries]

@@ -69,10 +69,10 @@ class Opened:
     stored_sizes : mapping of str to mapping of str to float
         The cores and bytes of each node that the store held before: cpu, memory.
     stored : mapping of str to Path
-        What the store held before of nodes and containers, for somebody's own tables, by base
-        table: Parquet with ids as texts, the file of each row and whether it is of another
-        source. ``node_ids`` and ``container_ids`` are all that it lists, ``containers_taken`` the
-        paths of the lists of containers that it has taken in.
+        What the store held before, for somebody's own tables, as Parquet with ids as texts:
+        where containers are and units of resources, by base table. ``node_ids`` and
+        ``container_ids`` are all that it lists, ``containers_taken`` the paths of the lists of
+        containers that it has taken in.
     """
 
     path: Path

@@ -47,13 +47,15 @@ _REJECTS = {"line": pl.Int64, "column": pl.String, "reason": pl.String, "text": 
 #: The staged rows that state something else, or more where nothing can be added; each beside the
 #: statement that holds: another source's last one, else the first one of the same time.
 _CONTRADICTIONS = """
-WITH own AS (
-    SELECT * FROM stored WHERE NOT "foreign" UNION ALL BY NAME SELECT * FROM staged
+WITH known AS (
+    SELECT * FROM stored SEMI JOIN staged USING ({entity})
+), own AS (
+    SELECT * FROM known WHERE NOT "foreign" UNION ALL BY NAME SELECT * FROM staged
 ), firsts AS (
     SELECT *, first_value(file) OVER statement AS first_file, {firsts}
     FROM own WINDOW statement AS (PARTITION BY {partition} ORDER BY nth, line)
 ), others AS (
-    SELECT DISTINCT ON ({about}) * FROM stored WHERE "foreign" ORDER BY {about}, time_ms DESC
+    SELECT DISTINCT ON ({about}) * FROM known WHERE "foreign" ORDER BY {about}, time_ms DESC
 ), both_of AS (
     SELECT one.* REPLACE ({replaced})
     FROM firsts AS one LEFT JOIN others AS other ON {same}
@@ -139,6 +141,7 @@ def _found(staged: Staged, table: Table, store: Store) -> pl.DataFrame:
     # more may be stated of a node from a later time on: that it is closed, or has left
     then = ["one.time_ms <= other.time_ms"] if table.name == "node" else []
     sql = _CONTRADICTIONS.format(
+        entity=table.entity,
         about=", ".join(about),
         partition=", ".join(partition),
         firsts=", ".join(

@@ -75,12 +75,11 @@ def ended_early(frame: pl.DataFrame) -> list[Rule]:
     return [Rule(column="departure_ms", broken=departure <= arrival, expected="after arrival_ms")]
 
 
-def with_lives(opened: Opened, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Rule]]:
+def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.DataFrame, list[Rule]]:
     """Samples beside the lives of their containers, and the rule that they lie within these.
 
     The columns that are added are ``LIVES``: NULL where no file beside lists the container.
     """
-    lives = _lives(opened)
     if lives is None or not {"container", "time_ms"} <= set(frame.columns):
         return frame.with_columns(pl.lit(None, pl.Float64).alias(one) for one in LIVES), []
     arrival, departure = LIVES
@@ -106,7 +105,7 @@ def with_lives(opened: Opened, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[
     ]
 
 
-def _lives(opened: Opened) -> pl.DataFrame | None:
+def lives_beside(opened: Opened) -> pl.DataFrame | None:
     """When each container of the files beside first arrived and last departed."""
     parts = []
     for file in opened.beside.get("containers", ()):

@@ -12,6 +12,7 @@ from tracekit.intake.sources._rows import refuse
 from tracekit.intake.sources._times import undated
 from tracekit.intake.sources.own._folder.checks import (
     LIVES,
+    lives_beside,
     unknown,
     with_amounts,
     with_lives,
@@ -106,11 +107,11 @@ def read_usage(opened: Opened) -> Read:
 
 
 def _usage(opened: Opened) -> Read:
-    containers = known_containers(opened)
+    containers, lives = known_containers(opened), lives_beside(opened)
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
         check_steps(opened.name, frame, "container")
-        living, within = with_lives(opened, frame)
+        living, within = with_lives(frame, lives)
         dated = undated(frame, ("time_ms",))
         rules = [*unknown(frame, "container", containers), *dated, *within]
         kept, wrong = refuse(living, rules, "container_amount")
