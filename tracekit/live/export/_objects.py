@@ -27,7 +27,9 @@ _NAMES = {
 #: The prefix of a resource that Kubernetes has no name for.
 _OURS = "tracekit.io/"
 #: A value of a label is no longer.
-LONGEST_LABEL = 63
+_LONGEST_LABEL = 63
+#: The one container of each pod.
+_MAIN = "main"
 _DOMAINS = {"zone": ZONES[0], "rack": "topology.kubernetes.io/rack"}
 #: Labels of one pod among its like.
 _OF_ONE = (
@@ -73,7 +75,7 @@ def objects_of(load: Workload, store: Store | None) -> Objects:
         for (space, name), was in zip(places, load.container_ids, strict=True)
     ]
     return Objects(
-        nodes=list(_nodes(load, _stated(store, "node", ("labels", "taints")))),
+        nodes=list(_nodes(load, _stated(store, "node", ("labels", "taints", *_DOMAINS)))),
         pods=pods,
         renamed=len(alike) - sum(alike),
     )
@@ -102,10 +104,16 @@ def _stated(
 
 
 def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[Document]:
-    created = moment(int(load.arrival_ms.min(initial=0)))
+    created = _moment(int(load.arrival_ms.min(initial=0)))
     for at, name in enumerate(object_names(load.node_ids)):
         row = stated.get(load.node_ids[at], {})
         taints = json.loads(row.get("taints") or "[]")
+        places = {label: row[kind] for kind, label in _DOMAINS.items() if row.get(kind)}
+        labels = {
+            HOSTNAME: name[:_LONGEST_LABEL],
+            **places,
+            **json.loads(row.get("labels") or "{}"),
+        }
         amounts = _quantities(load, load.allocatable[at].tolist())
         # without a number of pods Kubernetes takes none
         amounts.setdefault(PODS, str(max(load.containers, 1)))
@@ -115,11 +123,7 @@ def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[
             "metadata": {
                 "name": name,
                 "creationTimestamp": created,
-                "labels": {
-                    HOSTNAME: name[:LONGEST_LABEL],
-                    **_domains(load, at),
-                    **json.loads(row.get("labels") or "{}"),
-                },
+                "labels": labels,
                 "annotations": {"kwok.x-k8s.io/node": "fake"},
             },
             "spec": {"taints": taints} if taints else {},
@@ -127,25 +131,20 @@ def _nodes(load: Workload, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[
         }
 
 
-def _domains(load: Workload, node: int) -> dict[str, str]:
-    """The labels of a node that say where it stands, by numbers of zones and racks."""
-    found = {}
-    for kind, label in _DOMAINS.items():
-        of = None if load.domains is None else load.domains.by(kind)
-        if of is not None and of[node] >= 0:
-            found[label] = f"{kind}-{of[node]}"
-    return found
-
-
 def _pod(load: Workload, at: int, place: tuple[str, str], template: Document) -> Document:
+    """A pod; of one that departs the status says when, as it is once it has ended."""
     about = {
         "namespace": place[0],
         "name": place[1],
-        "creationTimestamp": moment(int(load.arrival_ms[at])),
+        "creationTimestamp": _moment(int(load.arrival_ms[at])),
         "annotations": {CONTAINER: load.container_ids[at], SERVICE: load.services[at]},
     }
-    meta = {**about, **template["metadata"]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**about, **template["metadata"]}}
+    pod["spec"] = template["spec"]
+    if load.departure_ms[at] <= load.times_ms[-1]:
+        end = {"terminated": {"finishedAt": _moment(int(load.departure_ms[at]))}}
+        pod["status"] = {"phase": "Succeeded", "containerStatuses": [{"name": _MAIN, "state": end}]}
+    return pod
 
 
 def _spec(load: Workload, at: int, row: Mapping[str, Any]) -> Document:
@@ -155,7 +154,7 @@ def _spec(load: Workload, at: int, row: Mapping[str, Any]) -> Document:
     spec: Document = {
         "containers": [
             {
-                "name": "main",
+                "name": _MAIN,
                 "image": _IMAGE,
                 "resources": {"requests": request, **({"limits": limit} if limit else {})},
             }
@@ -232,6 +231,6 @@ def _quantities(load: Workload, row: Sequence[int], but: Sequence[str] = ()) -> 
     return found
 
 
-def moment(time_ms: int) -> str:
+def _moment(time_ms: int) -> str:
     """A time as Kubernetes writes it, with what is left of a second."""
     return datetime.fromtimestamp(time_ms / MS_PER_S, UTC).isoformat().replace("+00:00", "Z")

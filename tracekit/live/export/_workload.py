@@ -8,6 +8,9 @@ import numpy as np
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.facts import Fact
 from tracekit.base.units import MILLI_PER_CORE
+from tracekit.cluster.constraints.by_domain import Apart, Together
+from tracekit.cluster.constraints.cells import Cells
+from tracekit.cluster.constraints.sharing import Sharing
 from tracekit.cluster.resources import BASE, PODS
 from tracekit.cluster.workload import UNKNOWN, Workload
 from tracekit.live.export._format import left_out
@@ -59,14 +62,16 @@ def use_is_recorded(load: Workload) -> BoolArray:
     return np.asarray(known[0][load.columns_of(np.arange(load.containers))])
 
 
-def _stated(values: IntArray | None, least: int) -> BoolArray:
-    return np.zeros(0, np.bool_) if values is None else np.asarray(values >= least)
+def _known(values: Any, holds: Callable[[Any], Any]) -> Any:
+    """Where something holds of values; nowhere where there are none."""
+    return () if values is None else holds(values)
 
 
-def _ruled(load: Workload) -> BoolArray:
+def _ruled(load: Workload, kinds: Any = object) -> BoolArray:
     none = np.zeros(load.containers, np.bool_)
     parts = () if load.constraints is None else load.constraints.parts
-    return np.asarray(np.any([none, *(part.about for part in parts)], axis=0))
+    about = (part.about for part in parts if isinstance(part, kinds))
+    return np.asarray(np.any([none, *about], axis=0))
 
 
 def _away(load: Workload) -> IntArray:
@@ -75,24 +80,25 @@ def _away(load: Workload) -> IntArray:
     return np.bincount(np.concatenate(gone)) if gone else np.zeros(0, np.int64)
 
 
-_OF_NODES = {"background", "zones", "prices", "away", "unequal", "memory_of_nodes"}
+_OF_NODES = {"background", "zones", "prices", "away", "unequal", "memory_of_nodes", "nodes"}
 _HAVING: Mapping[str, Callable[[Workload], Any]] = {
     "use": use_is_recorded,
     "use_over_time": use_is_recorded,
     "use_of_memory": use_is_recorded,
     "placement": lambda load: load.recorded_node >= 0,
     "limits": lambda load: (load.limit > 0).any(axis=1),
-    "priority": lambda load: np.zeros(0) if load.priority is None else load.priority != 0,
-    "gangs": lambda load: _stated(load.gang, 0),
+    "priority": lambda load: _known(load.priority, lambda one: one != 0),
+    "gangs": lambda load: _known(load.gang, lambda one: one >= 0),
     "rules": _ruled,
-    "budgets": lambda load: np.zeros(0) if load.budgets is None else load.budgets.of[:, 0] >= 0,
-    "groups": lambda load: np.array([one != UNKNOWN for one in load.services]),
+    "own_rules": lambda load: _ruled(load, (Apart, Together, Cells, Sharing)),
+    "budgets": lambda load: _known(load.budgets, lambda one: one.of[:, 0] >= 0),
+    "groups": lambda load: [one != UNKNOWN for one in load.services],
     "departures": lambda load: load.departure_ms <= load.times_ms[-1],
     "order_of_ends": lambda load: load.departure_ms <= load.times_ms[-1],
     "further": lambda load: (load.request[:, _further(load)] > 0).any(axis=1),
     "background": lambda load: load.background.any(axis=(0, 1)),
-    "zones": lambda load: np.zeros(0) if load.domains is None else np.ones(load.nodes),
-    "prices": lambda load: np.zeros(0) if load.price_per_hour is None else load.price_per_hour > 0,
+    "zones": lambda load: _known(load.domains, lambda _: np.ones(load.nodes)),
+    "prices": lambda load: _known(load.price_per_hour, lambda one: one > 0),
     "away": _away,
     "unequal": lambda load: load.capacity[:, 0] != load.capacity[0, 0],
     "memory_of_nodes": lambda load: load.capacity[:, 1] > 0,

@@ -30,7 +30,7 @@ def _write(left: Left, asked: Asked) -> Written:
         *((left_out("renamed", objects.renamed, "containers"),) if objects.renamed else ()),
         *(() if asked.policy else lost(load, "placement")),
         *lost(load, "use", "departures", "groups", "gangs", "budgets", "background", "prices"),
-        *lost(load, "away"),
+        *lost(load, "away", "rules" if left.store is None else "own_rules"),
     )
     return Written(files={"": text.encode()}, facts=facts)
 

@@ -9,8 +9,8 @@ from tracekit.cluster.workload import Workload
 from tracekit.live.export._format import Asked, Format, Written
 from tracekit.live.export._left import Left
 from tracekit.live.export._names import pod_names
-from tracekit.live.export._objects import LONGEST_LABEL, SERVICE, Document, templates_of
-from tracekit.live.export._workload import carried, ends_ms, lost
+from tracekit.live.export._objects import SERVICE, Document, templates_of
+from tracekit.live.export._workload import carried, lost
 from tracekit.store.folder import Store
 
 _KIND = "apps/v1.Deployment"
@@ -34,42 +34,44 @@ def _write(left: Left, asked: Asked) -> Written:  # noqa: ARG001 - a trace has n
     facts = (
         *carried(load, rounded=False),
         *lost(load, "nodes", "placement", "use", "order_of_ends", "gangs", "budgets"),
+        *lost(load, "rules" if left.store is None else "own_rules"),
     )
     return Written(files={"": msgpack.packb(trace)}, facts=facts)
 
 
 def _events(load: Workload, store: Store | None) -> list[Document]:
-    """A Deployment at each second in which its number of replicas changes."""
+    """A Deployment at each second in which its number of replicas falls or rises, in this order."""
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for at, one in enumerate(templates_of(load, store)):
         groups[load.services[at], json.dumps(one)].append(at)
     names = pod_names(service for service, _ in groups)
-    begins_s, ends_s = load.arrival_ms // MS_PER_S, -(-ends_ms(load) // MS_PER_S)
-    end_s = int(load.times_ms[-1]) // MS_PER_S
+    begins_s, ends_s = load.arrival_ms // MS_PER_S, -(-load.departure_ms // MS_PER_S)
+    departs = load.departure_ms <= load.times_ms[-1]
     applied: dict[int, list[Document]] = defaultdict(list)
-    for (space, name), ((service, template), some) in zip(names, groups.items(), strict=True):
-        changes = Counter(begins_s[some].tolist())
-        changes.subtract(ends_s[some].tolist())
+    for number, ((space, name), (key, some)) in enumerate(zip(names, groups.items(), strict=True)):
+        changes = Counter((second, 1) for second in begins_s[some].tolist())
+        changes += Counter((s, -1) for s in ends_s[some][departs[some]].tolist())
         replicas = 0
-        for second in sorted(changes):
-            replicas += changes[second]
-            if changes[second] and second <= end_s:
-                made = _deployment(space, name, service, json.loads(template), replicas)
-                applied[second].append(made)
+        for second, sign in sorted(changes):
+            replicas += sign * changes[second, sign]
+            applied[second].append(_deployment(space, name, number, key, replicas))
     return [
         {"ts": second, "applied_objs": applied[second], "deleted_objs": []}
         for second in sorted(applied)
     ]
 
 
-def _deployment(space: str, name: str, service: str, template: Document, many: int) -> Document:
-    selected = {"app.kubernetes.io/instance": name[:LONGEST_LABEL]}
-    template["metadata"]["labels"] |= selected
+def _deployment(
+    space: str, name: str, number: int, key: tuple[str, str], replicas: int
+) -> Document:
+    """A Deployment; ``key`` is its service and its template."""
+    template, own = json.loads(key[1]), {"tracekit.io/deployment": str(number)}
+    template["metadata"]["labels"] |= own
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": name, "namespace": space, "annotations": {SERVICE: service}},
-        "spec": {"replicas": many, "selector": {"matchLabels": selected}, "template": template},
+        "metadata": {"name": name, "namespace": space, "annotations": {SERVICE: key[0]}},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": own}, "template": template},
     }
 
 
