@@ -3,14 +3,14 @@
 import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
+import msgspec
 from isal.isal_zlib import crc32
 
-from tracekit.base.documents import shape
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import put
 from tracekit.base.files.places import found_from, told
@@ -135,12 +135,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise _other_format(folder, version)
     is_sealed = document.pop("seal", None) is not None
     try:
-        shape.of_dataclass(Manifest)(document, "")
-    except shape.ShapeError as error:
+        read = msgspec.convert(document, Manifest)
+    except msgspec.ValidationError as error:
         raise _damaged(path, str(error)) from None
     if (is_sealed or version >= _SEALED_SINCE) and data != _sealed(data.rpartition(_SEAL)[0]):
         raise _damaged(path, "it is not what tracekit wrote")
-    manifest = _from_document(document)
+    manifest = replace(read, format_version=FORMAT_VERSION)
     _check_names(path, manifest)
     for table, since in _COMPLETE_SINCE.items():
         if version < since and manifest.parts(table):
@@ -241,7 +241,9 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _line(entry: SourceEntry) -> str:
-    document = {**vars(entry), "defects": [vars(one) for one in entry.defects]}
+    # what was read has its defaults in the class
+    document = {one.name: getattr(entry, one.name) for one in fields(entry)}
+    document["defects"] = [vars(one) for one in entry.defects]
     if entry.lines_read is None:
         del document["lines_read"]
     return json.dumps(document, ensure_ascii=False)
@@ -261,24 +263,3 @@ def replace_file(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_bytes(data)
     put({temporary: path}, path.parent)
-
-
-def _from_document(document: dict[str, Any]) -> Manifest:
-    sources = tuple(
-        SourceEntry(
-            **{
-                **entry,
-                "defects": tuple(Defect(**one) for one in entry.get("defects") or ()),
-                "checksums": dict(entry.get("checksums") or {}),
-            }
-        )
-        for entry in document["sources"]
-    )
-    return Manifest(
-        tool_version=document["tool_version"],
-        sources=sources,
-        dimensions=dict(document.get("dimensions") or {}),
-        quantities=dict(document.get("quantities") or {}),
-        made_up=bool(document.get("made_up")),
-        refused=dict(document.get("refused") or {}),
-    )

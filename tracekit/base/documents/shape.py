@@ -4,9 +4,6 @@ A foreign document is checked against its shape where it is read, so that later 
 again. ``ShapeError`` says where in the document what was found, and what would be right.
 """
 
-import dataclasses
-import types
-import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -173,42 +170,6 @@ def _wanted(shape: Shape) -> str:
     except ShapeError as error:
         return error.wanted
     return "a value"
-
-
-def of_dataclass(kind: type[Any]) -> Shape:
-    """The shape of a dataclass as ``asdict`` and JSON leave it; there may be no other field."""
-    hints = typing.get_type_hints(kind)
-    fields = dataclasses.fields(kind)
-    known = {field.name: _lenient(_of_type(hints[field.name]), field) for field in fields}
-    inner = record(known)
-
-    def check(value: Any, place: str) -> None:
-        inner(value, place)
-        for name in value:
-            if name not in known:
-                raise ShapeError(f"{place}.{name}" if place else name, value[name], "no such field")
-
-    return check
-
-
-def _lenient(shape: Shape, field: dataclasses.Field[Any]) -> Shape:
-    """A field with a default may be absent."""
-    nothing = (dataclasses.MISSING, dataclasses.MISSING)
-    return shape if (field.default, field.default_factory) == nothing else optional(shape)
-
-
-def _of_type(kind: Any) -> Shape:
-    origin, inside = typing.get_origin(kind), typing.get_args(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return of_dataclass(kind)
-    if origin in {typing.Union, types.UnionType}:
-        return optional(_of_type(next(one for one in inside if one is not type(None))))
-    if origin is tuple:
-        return list_of(_of_type(inside[0]))
-    if origin in {dict, Mapping}:
-        return map_of(_of_type(inside[1]))
-    plain = {int: number(-(2**63), 2**63, whole=True), float: number(), str: text, bool: flag}
-    return plain.get(kind, anything)
 
 
 def _takes_null(shape: Shape) -> bool:

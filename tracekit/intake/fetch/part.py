@@ -10,8 +10,9 @@ import shutil
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from tracekit.base import units
-from tracekit.base.documents.shape import of_dataclass
 from tracekit.base.files.durable import put
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_text
@@ -36,9 +37,7 @@ class Part:
     def remote(self) -> Remote | None:
         """The content that the bytes are of, as the server described it when they came."""
         try:
-            document = json.loads(read_text(self._about))
-            of_dataclass(Remote)(document, "")
-            return Remote(**document)
+            return msgspec.json.decode(read_text(self._about), type=Remote)
         except (OSError, ValueError, RecursionError):
             return None
 

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tracekit.base.documents.shape import of_dataclass
+import msgspec
+
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.replacing import replaced_file
 from tracekit.base.opened import read_text
@@ -128,22 +129,12 @@ def _read(path: Path) -> _Document | None:
         document = json.loads(read_text(path))
         if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
             return None
-        of_dataclass(_Document)(document, "")
-        slices = {
-            query: tuple(map(_slice, every))
-            for query, every in (document.get("slices") or {}).items()
-        }
-        sound = all(_is_sound(query, one) for query, every in slices.items() for one in every)
+        found = msgspec.convert(document, _Document)
+        slices = [(query, one) for query, every in found.slices.items() for one in every]
+        sound = all(_is_sound(*one) for one in slices)
     except (OSError, ValueError, OverflowError, RecursionError):
         return None
-    times = document.get("times") or {}
-    if not sound or times.keys() not in (set(), {"start_s", "end_s"}):
-        return None
-    return _Document(asked=document["asked"], times=times, slices=slices)
-
-
-def _slice(document: dict[str, Any]) -> Slice:
-    return Slice(**{**document, "warnings": tuple(document.get("warnings") or ())})
+    return found if sound and found.times.keys() in (set(), {"start_s", "end_s"}) else None
 
 
 def _is_sound(query: str, one: Slice) -> bool:
