@@ -124,7 +124,10 @@ def main() -> None:
         spent = measure([TRACEKIT, "ingest", str(path), str(Path(folder) / "store")])
         size = path.stat().st_size / MIB
         print(machine())
-        print(f"{pods:,} pods, {size:,.0f} MiB: {spent}")
+        print(
+            f"{pods:,} pods, {size:,.0f} MiB: {spent.wall_s:.1f} s, {spent.cpu_s:.1f} s of the"
+            f" processors, {spent.memory_bytes / MIB:,.0f} MiB of memory"
+        )
 
 
 if __name__ == "__main__":

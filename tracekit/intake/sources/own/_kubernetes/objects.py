@@ -199,12 +199,13 @@ def latest_ms(value: dict[str, Any]) -> int | None:
     for one in conditions if isinstance(conditions, list) else ():
         if isinstance(one, dict):
             times += [one.get("lastTransitionTime"), one.get("lastHeartbeatTime")]
-    return max(filter(None, map(_read_ms, times)), default=None)
+    # most of the times of an object are one and the same
+    return max(filter(None, map(_read_ms, {str(one) for one in times if one})), default=None)
 
 
-def _read_ms(text: object) -> int | None:
+def _read_ms(text: str) -> int | None:
     try:
-        return time_ms(str(text)) if text else None
+        return time_ms(text)
     except ValueError:
         return None
 

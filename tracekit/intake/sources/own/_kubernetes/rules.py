@@ -59,13 +59,13 @@ def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
 
     Or by the pod's own field: ``schedulingGroup`` from Kubernetes 1.36 on, ``workloadRef`` of 1.35.
     """
-    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
-    of = spec.get("workloadRef") or {}
-    parts = (of.get(one) for one in ("name", "podGroup", "podGroupReplicaKey"))
-    found = [(spec.get("schedulingGroup") or {}).get("podGroupName"), "/".join(filter(None, parts))]
-    found += [labels.get(key) for key in _GROUP_LABELS]
-    found += [notes.get(key) for key in _GROUP_ANNOTATIONS]
-    name = next((one for one in found if one), None)
+    name = (spec.get("schedulingGroup") or {}).get("podGroupName")
+    if not name and (of := spec.get("workloadRef")):
+        parts = (of.get(one) for one in ("name", "podGroup", "podGroupReplicaKey"))
+        name = "/".join(filter(None, parts))
+    for told, keys in (("labels", _GROUP_LABELS), ("annotations", _GROUP_ANNOTATIONS)):
+        stated = meta.get(told) or {}
+        name = name or next((stated[key] for key in keys if stated.get(key)), None)
     return f"{meta.get('namespace') or 'default'}/{name}" if name else None
 
 

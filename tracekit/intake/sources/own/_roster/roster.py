@@ -97,8 +97,9 @@ class Roster:
     def settle(self) -> None:
         """Name the lives, now that all are known."""
         for pod, lives in self._starts.items():
-            if "" in lives and len(lives) > 1:
-                del lives[""]
+            if len(lives) == 1:
+                continue
+            lives.pop("", None)
             order = sorted((start, uid) for uid, start in lives.items())
             names = [pod if at == 0 else f"{pod}@{uid}" for at, (_, uid) in enumerate(order)]
             self._order[pod] = [start for start, _ in order], names
@@ -116,7 +117,7 @@ class Roster:
 
     def lives(self, pod: str) -> tuple[Sequence[int], Sequence[str]]:
         """When each life of a pod began, and what it is called."""
-        return self._order.get(pod, ([], [pod]))
+        return self._order.get(pod, ([*self._starts.get(pod, {}).values()], [pod]))
 
     def budgets_of(self, pod: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         """The PodDisruptionBudgets that a pod is under, with what they say."""
