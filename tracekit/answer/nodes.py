@@ -18,7 +18,7 @@ from tracekit.answer.counts import (
 )
 from tracekit.answer.decide import goes, requests_first
 from tracekit.answer.fewest.frames import BARRED_BY
-from tracekit.answer.fewest.lost import KEPT, TODAY
+from tracekit.answer.fewest.lost import zones_on
 from tracekit.answer.fewest.zones import ZONE
 from tracekit.answer.production import broken_facts, ceiling_facts, facts_of_use
 from tracekit.base.facts import Answer, Fact, Followup, Scalar, answer_of
@@ -135,27 +135,21 @@ def _of_counts(counts: Sequence[Count], acted: Count | None) -> Iterator[Fact]:
 
 def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
     """What comes of the cluster as it is when a zone is lost, and of the nodes that stay."""
-    zones = study.frames.get("zones")
-    if zones is None:
-        return
-    today = zones.filter(case=TODAY)
-    broken = today.drop_nulls("breaks_measure").with_columns(
-        room=pl.col("breaks_value") / pl.col("breaks_allowed")
-    )
+    policy, case = ("", "") if count is None else (count.policy, count.case)
+    today, kept = zones_on(study.frames, policy, as_production=case == "no_more_often")
+    broken = today.drop_nulls("breaks_measure") if today.height else today
     if today.height and broken.is_empty():
         about: dict[str, Scalar] = {"of": today.height}
         yield Fact(kind="zone_loss", verdict="holds", because="survives", about=about)
-    worst = broken.sort("waiting_containers", "room", descending=True, maintain_order=True)
-    for at, row in enumerate(worst.iter_rows(named=True)):
-        yield _not_survived(row, of=today.height, first=at == 0, fails=broken.height)
-    if study.about["workload"].get("nodes_without_zone"):
-        yield Fact(
-            kind="zone_loss",
-            value=study.about["workload"]["nodes_without_zone"],
-            unit="nodes",
-            because="no_zone",
-        )
-    kept = zones.filter(case=KEPT, policy=None if count is None else count.policy)
+    rows = sorted(
+        broken.iter_rows(named=True),
+        key=lambda row: (-row["waiting_containers"], -row["breaks_value"]),
+    )
+    for at, row in enumerate(rows):
+        yield _not_survived(row, of=today.height, first=at == 0, fails=len(rows))
+    zoneless = study.about["workload"].get("nodes_without_zone")
+    if zoneless and (today.height or kept.height):
+        yield Fact(kind="zone_loss", value=zoneless, unit="nodes", because="no_zone")
     for measure in FULLEST.values() if kept.height else ():
         row = kept.sort(measure, descending=True, maintain_order=True).row(0, named=True)
         yield Fact(
@@ -167,7 +161,7 @@ def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
             verdict="holds",
             because="kept",
             rank=2,
-            about={"policy": row["policy"], "of": kept.height},
+            about={"policy": policy, "of": kept.height},
         )
 
 

@@ -32,6 +32,7 @@ from tracekit.commands.shell.streams import visible
 
 if TYPE_CHECKING:
     from tracekit.answer.counts import Count
+    from tracekit.base.facts import Fact
     from tracekit.base.study import Study
 
 
@@ -163,7 +164,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
         return
     print("\n".join(answer_lines(answer)))
     _show_counts(found)
-    _show_zones(found, answer.facts[0].subject)
+    _show_zones(found, answer.facts[0])
     _show_going(found, answer.facts[0].subject, out)
 
 
@@ -204,22 +205,21 @@ def _show_counts(study: Study) -> None:
     output.print_table(f"Of {study.about['nodes']:,} nodes", heads, rows)
 
 
-def _show_zones(study: Study, policy: str) -> None:
+def _show_zones(study: Study, verdict: Fact) -> None:
     """What comes of each zone's loss, today and on the nodes that stay."""
-    from tracekit.answer.fewest.lost import CASES, KEPT
+    from tracekit.answer.fewest.lost import zones_on
     from tracekit.report.sentences import amount
 
-    for case, title in CASES.items() if "zones" in study.frames else ():
-        found = study.frames["zones"].filter(case=case)
-        if case == KEPT:
-            found = found.filter(policy=policy)
+    usual = verdict.about_it("case") == "no_more_often"
+    today, kept = zones_on(study.frames, verdict.subject, as_production=usual)
+    heads = ["lost zone", "its nodes", "containers waiting", "CPU", "memory"]
+    for title, zones in (("Today", today), ("On the nodes that stay", kept)):
         rows = [
             [visible(zone), nodes, waiting, amount(cpu, "fraction"), amount(memory, "fraction")]
-            for _, _, zone, nodes, waiting, cpu, memory, *_ in found.iter_rows()
+            for _, _, zone, nodes, waiting, cpu, memory, *_ in zones.iter_rows()
         ]
         if rows:
-            heads = ["lost zone", "its nodes", "containers waiting", "CPU", "memory"]
-            output.print_table(title, heads, rows)
+            output.print_table(f"{title}, when a zone is lost", heads, rows)
 
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:

@@ -21,6 +21,7 @@ from shrink_support import limits, shrunk, varying
 from tracekit.answer.fewest.few_nodes import Here
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
+from tracekit.answer.nodes import answer_of_nodes
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import order_seed
@@ -121,7 +122,7 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
     assert found.bound is not None
     assert found.bound <= fewest <= found.nodes <= fewest + 2
     assert survives(load, zones, sorted(found.kept.tolist()))
-    assert all(one.broken is None for one in found.zones)
+    assert all(one.breaks_measure is None for one in found.zones)
 
 
 def test_use_that_no_container_explains_goes_on_without_the_zone() -> None:
@@ -167,6 +168,16 @@ def test_a_node_without_a_zone_is_never_lost() -> None:
     study = shrunk(load, survive=True)
     assert study.frames["policies"]["nodes"][0] == 3
     assert study.about["workload"]["nodes_without_zone"] == 3
+
+
+def test_zones_are_of_the_count_that_is_acted_on() -> None:
+    """Production fills four nodes of twelve, as best fit does: four of each of two zones do it."""
+    rows = [(0, 9000, 25, 10, at // 4) for at in range(16)]
+    load = in_zones(workload([(100, 1000)] * 12, rows, used_share=1.0), [*"ab"] * 6)
+    facts = answer_of_nodes(shrunk(load, survive=True)).facts
+    kept = [one for one in facts if one.because == "kept"]
+    assert (facts[0].value, facts[0].about_it("case")) == (8, "no_more_often")
+    assert {one.about_it("of") for one in kept} == {2}
 
 
 @pytest.mark.parametrize("zones", [[None] * 5, ["a"] * 5])

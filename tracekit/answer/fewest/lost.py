@@ -3,56 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import polars as pl
 
 from tracekit.answer.admissible import PENDING
-from tracekit.answer.fewest.limits import CPU, MEMORY, Margin
+from tracekit.answer.fewest.limits import CPU, MEMORY
 from tracekit.answer.fewest.trials import Trials, worst
 from tracekit.answer.fewest.zones import zones_among
 from tracekit.base.arrays import IntArray
 
 #: The cases of the frame of zones: the cluster as it is, and the nodes that stay.
 TODAY, KEPT = "today", "kept"
-CASES = {TODAY: "Today, when a zone is lost", KEPT: "On the nodes that stay, when a zone is lost"}
-SCHEMA: Mapping[str, Any] = {
-    "case": pl.String,
-    "policy": pl.String,
-    "zone": pl.String,
-    "nodes": pl.Int64,
-    "waiting_containers": pl.Int64,
-    CPU: pl.Float64,
-    MEMORY: pl.Float64,
-    "breaks_measure": pl.String,
-    "breaks_value": pl.Float64,
-    "breaks_allowed": pl.Float64,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LostZone:
-    """One zone that is lost, in the worst order of arrival by each value.
+    """One zone that is lost, a row of the frame of zones; each value is of the worst order.
 
     Parameters
     ----------
     nodes : int
         So many are lost with it.
-    waiting : int
+    waiting_containers : int
         Containers that find no node then, beyond those that find none with nothing lost.
-    cpu_fraction, memory_fraction : float
-        Of the fullest node, as the ceiling has it.
-    broken : Margin, optional
-        The limit that does not hold then.
+    cpu_p99_over_time_fraction, memory_max_fraction : float
+        Of the fullest node.
+    breaks_measure, breaks_value, breaks_allowed : optional
+        The limit that does not hold then; None where all do.
     """
 
     zone: str
     nodes: int
-    waiting: int
-    cpu_fraction: float
-    memory_fraction: float
-    broken: Margin | None
+    waiting_containers: int
+    cpu_p99_over_time_fraction: float
+    memory_max_fraction: float
+    breaks_measure: str | None
+    breaks_value: float | None
+    breaks_allowed: float | None
 
 
 def lost_zones(tried: Trials, kept: IntArray) -> tuple[LostZone, ...]:
@@ -65,33 +53,32 @@ def lost_zones(tried: Trials, kept: IntArray) -> tuple[LostZone, ...]:
 def _lost(tried: Trials, kept: IntArray, zone: str, nodes: int) -> LostZone:
     usual = tried.each(lambda order: tried.came(order, kept).row)
     after = tried.each(lambda order: tried.after(order, kept, zone))
-    rows = [one.row for one in after]
+    rows, broken = [one.row for one in after], worst(after)
     more = [row[PENDING] - before[PENDING] for row, before in zip(rows, usual, strict=True)]
     return LostZone(
         zone=zone,
         nodes=nodes,
-        waiting=max(*more, 0),
-        cpu_fraction=max(row[CPU] for row in rows),
-        memory_fraction=max(row[MEMORY] for row in rows),
-        broken=worst(after),
+        waiting_containers=max(*more, 0),
+        cpu_p99_over_time_fraction=max(row[CPU] for row in rows),
+        memory_max_fraction=max(row[MEMORY] for row in rows),
+        breaks_measure=None if broken is None else broken.measure,
+        breaks_value=None if broken is None else broken.value,
+        breaks_allowed=None if broken is None else broken.allowed,
     )
 
 
 def frame_of(case: str, policy: str, zones: Sequence[LostZone]) -> pl.DataFrame:
-    """A row for each zone, with the columns of ``SCHEMA``."""
-    rows = [
-        {
-            "case": case,
-            "policy": policy,
-            "zone": one.zone,
-            "nodes": one.nodes,
-            "waiting_containers": one.waiting,
-            CPU: one.cpu_fraction,
-            MEMORY: one.memory_fraction,
-            "breaks_measure": one.broken and one.broken.measure,
-            "breaks_value": one.broken and one.broken.value,
-            "breaks_allowed": one.broken and one.broken.allowed,
-        }
-        for one in zones
-    ]
-    return pl.DataFrame(rows, schema=dict(SCHEMA))
+    """A row for each zone: case, policy, and the fields of ``LostZone``."""
+    texts = dict.fromkeys(("case", "policy", "breaks_measure"), pl.String)
+    numbers = dict.fromkeys(("breaks_value", "breaks_allowed"), pl.Float64)
+    rows = [{"case": case, "policy": policy, **asdict(one)} for one in zones]
+    return pl.DataFrame(rows, schema_overrides={**texts, **numbers})
+
+
+def zones_on(
+    frames: Mapping[str, pl.DataFrame], policy: str, *, as_production: bool
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The zones of a study today, and on the nodes that stay under a policy; empty if not known."""
+    every = frames.get("zones", pl.DataFrame(schema={"case": pl.String, "policy": pl.String}))
+    kept = frames.get("zones_as_production", every.clear()) if as_production else every
+    return every.filter(case=TODAY), kept.filter(case=KEPT, policy=policy)
