@@ -150,6 +150,16 @@ def zone_facts(study: Study, count: Count | None) -> Iterator[Fact]:
     zoneless = study.about["workload"].get("nodes_without_zone")
     if zoneless and (today.height or kept.height):
         yield Fact(kind="zone_loss", value=zoneless, unit="nodes", because="no_zone")
+    for zone, bound in study.about["workload"].get("bound_to_zones", {}).items():
+        yield Fact(
+            kind="zone_loss",
+            subject=zone,
+            value=bound["containers"],
+            unit="containers",
+            verdict="does_not_hold",
+            because="bound",
+            about={"service": bound["service"]},
+        )
     for measure in FULLEST.values() if kept.height else ():
         row = kept.sort(measure, descending=True, maintain_order=True).row(0, named=True)
         yield Fact(

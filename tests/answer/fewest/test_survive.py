@@ -21,10 +21,13 @@ from shrink_support import limits, shrunk, varying
 from tracekit.answer.fewest.few_nodes import Here
 from tracekit.answer.fewest.found import Found, TooFewError
 from tracekit.answer.fewest.search import fewest_nodes
+from tracekit.answer.fewest.zones import Bound, bound_to_zones
 from tracekit.answer.nodes import answer_of_nodes
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.seeds import order_seed
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.domains import domains_of
 from tracekit.cluster.losses import losing_zone
 from tracekit.cluster.workload import Workload
@@ -168,6 +171,22 @@ def test_a_node_without_a_zone_is_never_lost() -> None:
     study = shrunk(load, survive=True)
     assert study.frames["policies"]["nodes"][0] == 3
     assert study.about["workload"]["nodes_without_zone"] == 3
+
+
+def test_who_may_run_in_one_zone_alone_waits_without_it_and_does_not_count() -> None:
+    """Of ten containers of a quarter node two are bound to zone a."""
+    only_a = np.array([[zone == "a" for zone in "aaaabbbb"]])
+    rows = [(0, 9000, 25, 10, at % 8) for at in range(10)]
+    load = in_zones(workload([(100, 1000)] * 8, rows, used_share=0.5), [*"aaaabbbb"])
+    selector = Allowed(label="selector", of=np.array([0, 0, *[-1] * 8]), mask=only_a)
+    load = dataclasses.replace(load, constraints=Constraints(parts=(selector,)))
+    assert bound_to_zones(load) == {"a": Bound(containers=2, container_steps=6, service="s0")}
+    study = shrunk(load, survive=True)
+    assert zones_frame(study, "today") == {"a": (4, 2, "pending"), "b": (4, 0, None)}
+    # eight run without zone a, and all ten without zone b
+    assert zones_frame(study, "kept") == {"a": (3, 2, None), "b": (2, 0, None)}
+    told = [one for one in answer_of_nodes(study).facts if one.because == "bound"]
+    assert [(one.subject, one.value) for one in told] == [("a", 2)]
 
 
 def test_zones_are_of_the_count_that_is_acted_on() -> None:

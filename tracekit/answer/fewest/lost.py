@@ -26,7 +26,8 @@ class LostZone:
     nodes : int
         So many are lost with it.
     waiting_containers : int
-        Containers that find no node then, beyond those that find none with nothing lost.
+        Containers that find no node then, beyond those that find none with nothing lost; also
+        those that may run in this zone alone.
     cpu_p99_over_time_fraction, memory_max_fraction : float
         Of the fullest node.
     breaks_measure, breaks_value, breaks_allowed : optional
@@ -53,7 +54,7 @@ def lost_zones(tried: Trials, kept: IntArray) -> tuple[LostZone, ...]:
 def _lost(tried: Trials, kept: IntArray, zone: str, nodes: int) -> LostZone:
     usual = tried.each(lambda order: tried.came(order, kept).row)
     after = tried.each(lambda order: tried.after(order, kept, zone))
-    rows, broken = [one.row for one in after], worst(after)
+    rows, broken = tried.each(lambda order: tried.came(order, kept, zone).row), worst(after)
     more = [row[PENDING] - before[PENDING] for row, before in zip(rows, usual, strict=True)]
     return LostZone(
         zone=zone,

@@ -50,6 +50,7 @@ def enough_more(
             tried.orders,
             tried.beside,
             tried.survive,
+            tried.bound,
         )
         now = worst(more.on_all_nodes())
         if now is None:

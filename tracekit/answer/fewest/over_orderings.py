@@ -63,7 +63,7 @@ class Search:
         zone = tried.zone
         self.nodes = nodes_of(load, tried.asked(every), tried.fullest(every), rank, zone)
         self.bound = least_nodes(load, self.policy, tried.limits)
-        if self.bound is not None and zone is not None:
+        if self.bound is not None and zone is not None and not tried.bound:
             self.bound = least_beside_a_zone(self.bound, zone)
         self.low = max(self.bound or 1, int(fixed.sum()), 1)
 

@@ -26,6 +26,7 @@ from tracekit.answer.fewest.orderings import dearest, least_requested, smallest
 from tracekit.answer.fewest.over_orderings import Search
 from tracekit.answer.fewest.special import left_nodes
 from tracekit.answer.fewest.trials import Trials, worst
+from tracekit.answer.fewest.zones import bound_to_zones
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Entrant
@@ -60,7 +61,8 @@ def fewest_nodes(
     further : bool
         Whether more nodes are searched for where all there are are too few.
     survive : bool
-        Whether the limits have to hold, too, once any one zone is lost.
+        Whether the limits have to hold, too, once any one zone is lost. Who may run there alone
+        may wait then.
 
     Raises
     ------
@@ -69,7 +71,8 @@ def fewest_nodes(
     TracekitError
         Where a limit on what fewer nodes bring down breaks on the fewest that the others allow.
     """
-    tried = Trials(load, str(policy), limits, asks(load), range(repeats), beside, survive)
+    bound = bound_to_zones(load) if survive else {}
+    tried = Trials(load, str(policy), limits, asks(load), range(repeats), beside, survive, bound)
     broken, waits = worst(tried.on_all_nodes()), None
     if broken and may_wait and not broken.lost and tried.limits.of_waiting(broken):
         waits = int(max(one.row[WAITING[0]] for one in tried.on_all_nodes()))

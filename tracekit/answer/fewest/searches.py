@@ -1,6 +1,7 @@
 """The searches of a study of the fewest nodes: one for each policy, side by side or one by one."""
 
 import contextlib
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from tracekit.answer.fewest.lost import LostZone, lost_zones
 from tracekit.answer.fewest.search import fewest_nodes
 from tracekit.answer.fewest.special import left_nodes, special_nodes, where_special_stay
 from tracekit.answer.fewest.trials import Trials
-from tracekit.answer.fewest.zones import zones_of
+from tracekit.answer.fewest.zones import bound_to_zones
 from tracekit.base.crew.crew import Crew, OnProgress
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import Task
@@ -143,8 +144,7 @@ class Known:
         be lost and there are not two.
         """
         load, given = _scaled(self.source, self.scale), _loaded(self.source)
-        if self.survive:
-            zones_of(load)
+        bound = bound_to_zones(load) if self.survive else {}
         names = tuple(of_workload(given))
         check_limits(self.limits, self.policies, measures=names, recorded=given.recorded)
         production = parse_entrant(OBSERVED)
@@ -162,7 +162,8 @@ class Known:
             special=special_nodes(load, self.may_remove),
             ceiling=load.ceiling,
         )
-        return cluster, facts_of(load, given), observed
+        of_zones = {zone: dataclasses.asdict(one) for zone, one in bound.items()}
+        return cluster, {**facts_of(load, given), "bound_to_zones": of_zones}, observed
 
 
 def forget() -> None:

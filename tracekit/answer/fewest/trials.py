@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from tracekit.answer.admissible import WAITING
 from tracekit.answer.fewest.few_nodes import Ask, Came
 from tracekit.answer.fewest.limits import Limits, Margin
-from tracekit.answer.fewest.zones import zones_among, zones_of
+from tracekit.answer.fewest.zones import Bound, zones_among, zones_of
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.cluster.workload import Workload
 
@@ -56,6 +57,8 @@ class Trials:
         How many replays may be under way at a time; what is found does not depend on it.
     survive : bool
         Whether all limits have to hold, too, once any one zone is lost.
+    bound : mapping of str to Bound
+        Who may wait when a zone is lost, as nobody else can take them.
     """
 
     load: Workload
@@ -65,6 +68,7 @@ class Trials:
     orders: Sequence[int]
     beside: int = 1
     survive: bool = False
+    bound: Mapping[str, Bound] = field(default_factory=dict)
     _came: dict[tuple[int, bytes, str], Came] = field(default_factory=dict)
     _seen: dict[tuple[int, bytes], None] = field(default_factory=dict)
 
@@ -98,6 +102,9 @@ class Trials:
     def after(self, order: int, kept: IntArray, lost: str = "") -> Trial:
         """The replay of which a zone is lost, held to the limits by itself."""
         base, row = self.base(order), self.came(order, kept, lost).row
+        if lost in self.bound:  # nobody else can take them
+            less = self.bound[lost].containers, self.bound[lost].container_steps
+            row = row | {one: row[one] - many for one, many in zip(WAITING, less, strict=True)}
         broken = tuple(self.limits.broken(self.policy, base, row))
         tightest = self.limits.tightest(self.policy, base, row)
         if lost:

@@ -1,9 +1,13 @@
 """The zones of nodes, where any one of them may be lost."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.errors import TracekitError
+from tracekit.cluster.constraints.allowed import Allowed
+from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 
 #: What ``--survive`` may name: the kind of domain that is lost.
@@ -40,6 +44,52 @@ def zones_among(load: Workload, kept: IntArray) -> list[tuple[str, int]]:
     assert load.domains is not None  # noqa: S101 - as it has zones
     names = load.domains.names
     return [(names[each[at]], int(many[at])) for at in np.argsort(-many, kind="stable").tolist()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """Containers that may run in one zone alone, by rules or by their size.
+
+    Parameters
+    ----------
+    containers, container_steps : int
+        How many, and at how many judged steps they exist, added up.
+    service : str
+        That of the first.
+    """
+
+    containers: int
+    container_steps: int
+    service: str
+
+
+def bound_to_zones(load: Workload) -> dict[str, Bound]:
+    """Who is bound to each zone, by its name: no number of nodes in others helps them."""
+    zone, found = zones_of(load), np.full(load.containers, -1)
+    rules = [] if load.constraints is None else load.constraints.parts
+    masks = [one for one in rules if isinstance(one, Allowed)]
+    kinds = np.column_stack([load.request, *(one.of for one in masks)])
+    each, first, of = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+    for kind, at in enumerate(first.tolist() if len(each) else ()):
+        open_ = (load.allocatable >= load.request[at]).all(axis=1)
+        for one in masks:
+            open_ &= one.mask[one.of[at]] | (one.of[at] < 0)
+        among = np.unique(zone[open_])
+        if len(among) == 1:
+            found[of.reshape(-1) == kind] = among[0]
+    if load.daemon is not None:
+        found[load.daemon] = -1
+    steps = settled_steps(load.times_ms, load.settled_ms).tolist()
+    there = np.sum([load.present(step) for step in steps], axis=0)
+    assert load.domains is not None  # noqa: S101 - as it has zones
+    return {
+        load.domains.names[one]: Bound(
+            containers=int((found == one).sum()),
+            container_steps=int(there[found == one].sum()),
+            service=load.services[int(np.argmax(found == one))],
+        )
+        for one in np.unique(found[found >= 0]).tolist()
+    }
 
 
 def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
