@@ -271,6 +271,10 @@ def test_a_plan_keeps_budgets_and_moves_nobody_twice(tmp_path: Path) -> None:
     lines = [shlex.split(one) for one in (tmp_path / "drain.sh").read_text().splitlines()[4:]]
     assert [one[-1] for one in lines] == [*plan.nodes, *plan.nodes]
     assert answer.facts[0].about["twice"] == 0
+    # without recorded use the request stands for it: half a core of eight a pod
+    stay = [f"n{at % 4}" for at in range(16) if f"n{at % 4}" not in plan.nodes]
+    fullest = max(Counter([*stay, *(str(one.to_node) for one in plan.moves)]).values())
+    assert answer.of("fullest_node")[0].value == pytest.approx(fullest * 0.5 / 8)
 
 
 def test_names_stay_names(tmp_path: Path) -> None:

@@ -1,24 +1,27 @@
 """A plan of moves: pods that leave the nodes that can go, or what a rebalancer moved, in order."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from tracekit.answer.counts import FULLEST, Fullest, fullest_fact
+from tracekit.answer.nodes import case_of
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact
 from tracekit.base.study import Study
-from tracekit.cluster.changed.on_nodes import barred_by
+from tracekit.cluster.changed.on_nodes import barred_by, on_nodes
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.losses import without
 from tracekit.cluster.workload import Workload
 from tracekit.live.export._format import Asked
 from tracekit.live.export._left import FEWEST, Left, source_of_study
-from tracekit.policy.entrant import halves
-from tracekit.replay.runs.one import replay_one
+from tracekit.policy.entrant import halves, parse_entrant
+from tracekit.replay.runs.one import replay_nodes, replay_one
+from tracekit.replay.runs.run import OBSERVED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +53,14 @@ class Plan:
     ----------
     held : mapping of str to str
         Nodes that can go, but whose pods a budget holds; with the budgets' names.
+    about : tuple of Fact
+        What holds after it, and before it may begin.
     """
 
     moves: Sequence[Move]
-    nodes: Sequence[str]
-    held: dict[str, str]
+    nodes: Sequence[str] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
+    about: tuple[Fact, ...] = ()
 
     def facts(self) -> Iterator[Fact]:
         """How much moves, how often, and what does not."""
@@ -75,6 +81,7 @@ class Plan:
                 unit="nodes",
                 about={"of": len(self.held) + len(self.nodes), "budgets": ", ".join(budgets)},
             )
+        yield from self.about
 
 
 def moves_of(left: Left, asked: Asked) -> Plan:
@@ -103,7 +110,7 @@ def _moved(left: Left, policy: str) -> Plan:
         _move(load, at[row["container"]], waves[row["time_ms"]], row["from_node"], row["to_node"])
         for row in rows
     ]
-    return Plan(moves=moves, nodes=(), held={})
+    return Plan(moves=moves)
 
 
 def drain_of(left: Left, asked: Asked) -> Plan:
@@ -130,7 +137,10 @@ def drain_of(left: Left, asked: Asked) -> Plan:
         for wave, some in enumerate(waves, 1)
         for at in some
     ]
-    return Plan(moves=moves, nodes=nodes, held=held)
+    about = [replace(one, rank=1) for one in _after(load, moves, [place[n] for n in nodes])]
+    if case_of(study) == "recommended":
+        about.append(Fact(kind="exported", because="requests_first", rank=1))
+    return Plan(moves=moves, nodes=nodes, held=held, about=tuple(about))
 
 
 def _going(left: Left, asked: Asked) -> tuple[Study, list[str], str]:
@@ -210,6 +220,23 @@ def _placed_anew(
     kept = {name: place for place, name in enumerate(lost.container_ids)}
     found = {at: node[kept[load.container_ids[at]]] for at in leaving}
     return {at: load.node_ids[on] for at, on in found.items() if on is not None}
+
+
+def _after(load: Workload, moves: Sequence[Move], gone: Sequence[int]) -> Iterator[Fact]:
+    """The fullest nodes by the recorded use of what runs at the end, where the plan has it."""
+    runs = np.flatnonzero(load.present(len(load.times_ms) - 1) & (load.recorded_node >= 0))
+    place = {name: at for at, name in enumerate(load.node_ids)}
+    to_node = {one.container: place.get(one.to_node or "", -1) for one in moves}
+    where = load.recorded_node.copy()
+    for at in runs.tolist():
+        where[at] = to_node.get(load.container_ids[at], where[at])
+    stands = in_order_of(replace(load, recorded_node=where), runs, load.arrival_ms)
+    there = on_nodes(stands, np.setdiff1d(np.arange(load.nodes), gone))
+    _, use = replay_nodes(there, parse_entrant(OBSERVED), 0)
+    for measure, values in zip(FULLEST.values(), (use.cpu_p99, use.highest[1]), strict=True):
+        at = int(values.argmax())
+        full = Fullest(node=there.node_ids[at], measure=measure, value=float(values[at]))
+        yield fullest_fact(full, "plan", "recorded")
 
 
 def _waves(load: Workload, leaving: Sequence[int]) -> Iterator[list[int]]:
