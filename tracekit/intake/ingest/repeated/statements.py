@@ -52,7 +52,9 @@ WITH known AS (
 ), own AS (
     SELECT * FROM known WHERE NOT "foreign" UNION ALL BY NAME SELECT * FROM staged
 ), firsts AS (
-    SELECT *, first_value(file) OVER statement AS first_file, {firsts}
+    SELECT *, {firsts}, CASE WHEN first_value(nth) OVER statement = {last}
+        THEN 'line ' || first_value(line) OVER statement
+        ELSE first_value(file) OVER statement END AS first_file
     FROM own WINDOW statement AS (PARTITION BY {partition} ORDER BY nth, line)
 ), others AS (
     SELECT DISTINCT ON ({about}) * FROM known WHERE "foreign" ORDER BY {about}, time_ms DESC
@@ -205,7 +207,7 @@ def _staged_rows(staged: Staged, table: Table) -> pl.DataFrame:
             found[one.name] = pl.Series(values)
     return pl.DataFrame(found).with_columns(
         pl.Series(LINE, columns.read(LINE, 0, staged.rows)),
-        file=pl.lit("a line before"),
+        file=pl.lit(""),
         foreign=pl.lit(value=False),
         nth=pl.lit(_NTH_STAGED),
     )
