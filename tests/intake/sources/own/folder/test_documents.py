@@ -15,7 +15,7 @@ from tracekit.store.folder import open_store
 from tracekit.store.query import Database
 
 ALTERNATIVES = (
-    "a list of alternatives, each a list of requirements, as"
+    "a JSON list of alternatives, each a list of requirements, as"
     ' [[{"key":"shape","operator":"In","values":["t"]}]]'
 )
 NODES = "node,cpu_milli,memory_bytes\nn0,8000,17179869184\n"
@@ -49,7 +49,7 @@ def _replayed(store: Path) -> tuple[str, ...]:
         ("apart_most", "0", "a number, 1 or more"),
         ("numa_cells", "-1", "a number, 1 or more"),
         ("daemon", "maybe", "a number, 0 or more"),
-        ("selector", "nonsense", "a JSON list"),
+        ("selector", "nonsense", ALTERNATIVES),
         ("selector", '"[{""matchExpressions"": [{""key"": ""shape""}]}]"', ALTERNATIVES),
         ("selector", '"[[{""values"": [""t""]}]]"', ALTERNATIVES),
         ("tolerations", '"{""key"": 1}"', "a JSON list"),

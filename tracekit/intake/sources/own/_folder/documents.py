@@ -1,23 +1,38 @@
 """Columns of a folder's tables that have a form: numbers within bounds, and JSON documents."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+import msgspec
 import polars as pl
 
 from tracekit.intake.sources._cluster import Broken
 from tracekit.intake.sources._rows import Rule, emptied
 from tracekit.store.tables import all_tables
 
-#: Columns that hold documents, by table, and what each is.
-_DOCUMENTS: Mapping[str, Mapping[str, type]] = {
-    "container": {"labels": dict, "rules": list, "selector": list, "tolerations": list},
-    "node": {"taints": list},
+
+class _Asked(msgspec.Struct):
+    """A requirement of a selector; what it says beside its key is looked at in a replay."""
+
+    key: str
+
+
+_LIST = "a JSON list"
+_REQUIREMENTS = 'requirements, as [[{"key":"shape","operator":"In","values":["t"]}]]'
+#: Columns that hold JSON, by table: the type of each, and what that is in words.
+_DOCUMENTS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
+    "container": {
+        "labels": (dict, "a JSON object"),
+        "rules": (list, _LIST),
+        "selector": (
+            list[list[_Asked]],
+            f"{_LIST} of alternatives, each a list of {_REQUIREMENTS}",
+        ),
+        "tolerations": (list, _LIST),
+    },
+    "node": {"taints": (list, _LIST)},
 }
-_SAID: Mapping[type, str] = {dict: "a JSON object", list: "a JSON list"}
-_SELECTOR = "selector"
-_EXAMPLE = '[[{"key":"shape","operator":"In","values":["t"]}]]'
 
 
 def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
@@ -54,35 +69,18 @@ def _numbers(frame: pl.DataFrame, table: str) -> list[Rule]:
 
 def _documents(frame: pl.DataFrame, table: str) -> list[Rule]:
     found = []
-    for name, kind in _DOCUMENTS.get(table, {}).items():
+    for name, (kind, said) in _DOCUMENTS.get(table, {}).items():
         if name in frame.columns and frame.schema[name] == pl.String:
             texts = frame[name].drop_nulls().unique()
-            bad = [one for one in texts if not _is(one, kind)]
-            found.append(_none_of(name, bad, _SAID[kind]))
-            if name == _SELECTOR:
-                flat = [one for one in texts if one not in bad and not _has_alternatives(one)]
-                said = f"a list of alternatives, each a list of requirements, as {_EXAMPLE}"
-                found.append(_none_of(name, flat, said))
+            wrong = pl.Series([one for one in texts if not _is(one, kind)], dtype=pl.String)
+            broken = pl.col(name).is_in(wrong.implode())
+            found.append(Rule(column=name, broken=broken, expected=said))
     return found
 
 
-def _none_of(name: str, wrong: Sequence[str], expected: str) -> Rule:
-    broken = pl.col(name).is_in(pl.Series(wrong, dtype=pl.String).implode())
-    return Rule(column=name, broken=broken, expected=expected)
-
-
-def _has_alternatives(text: str) -> bool:
-    """Whether a list holds lists of requirements, each with a key; an empty text says nothing."""
-    return not text.strip() or all(
-        isinstance(one, list)
-        and all(isinstance(asked, dict) and isinstance(asked.get("key"), str) for asked in one)
-        for one in json.loads(text)
-    )
-
-
-def _is(text: str, kind: type) -> bool:
-    """Whether a text is a document of that kind; an empty one says nothing."""
+def _is(text: str, kind: Any) -> bool:
+    """Whether a text is a document of that type; an empty one says nothing."""
     try:
-        return not text.strip() or isinstance(json.loads(text), kind)
+        return not text.strip() or msgspec.json.decode(text, type=kind) is not None
     except (ValueError, RecursionError):
         return False
