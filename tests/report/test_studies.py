@@ -10,8 +10,7 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import Study, write_study
-from tracekit.report.data import Data
-from tracekit.report.studies import folders_of_studies, of_load, read_studies
+from tracekit.report.data import Data, folders_of_studies, of_load, read_studies
 
 
 def made(folder: Path, name: str, **about: Any) -> Path:

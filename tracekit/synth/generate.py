@@ -1,21 +1,22 @@
 """Writing a made-up trace: archives in the layout of the release, and the truth beside them."""
 
+import functools
 import os
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Collection, Container, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from tracekit.base.constants import TRUTH
-from tracekit.base.crew.crew import Crew, Workers
+from tracekit.base.crew.crew import Crew, LostWorkerError, OnProgress, Workers, each_done
 from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.progress import Task as Shown
 from tracekit.synth import layout
 from tracekit.synth.calls.records import trace_starts
 from tracekit.synth.container_usage import noise_states
-from tracekit.synth.crew import run_all
 from tracekit.synth.decision import decision_tables
 from tracekit.synth.files import FOLDER as SIZES
 from tracekit.synth.files import join_pieces, write_nodes, write_rows, write_sizes, write_truth
@@ -33,6 +34,7 @@ from tracekit.synth.seeds import Seeds
 from tracekit.synth.table_file import Receipt
 from tracekit.synth.tasks import (
     CallTask,
+    Done,
     FileRows,
     RateTask,
     Task,
@@ -42,6 +44,52 @@ from tracekit.synth.tasks import (
 )
 from tracekit.synth.truth import ContainerSums, HourSums, defect_table, node_rows, service_table
 from tracekit.synth.world import World, make_world
+
+
+@dataclass(frozen=True)
+class SentTask:
+    """A task with what its process needs to draw the same world for itself."""
+
+    task: Task
+    folder: Path
+    preset: Preset
+    seeds: Seeds
+
+    def run(self, _: OnProgress) -> Done:
+        """Do the task in the world that the last task here had, if it is the same."""
+        return self.task.run(self.folder, _world(self.preset, self.seeds))
+
+
+@functools.lru_cache(maxsize=1)
+def _world(preset: Preset, seeds: Seeds) -> World:
+    return make_world(preset, seeds)
+
+
+def run_all(
+    tasks: Sequence[Task], folder: Path, world: World, crew: Crew | None
+) -> Iterator[tuple[Task, Done]]:
+    """Run every task: in this process in order, or by a crew, as they come to an end.
+
+    A crew is closed when a task fails: no process writes any more when the error is raised.
+    """
+    if crew is None:
+        for task in tasks:
+            yield task, task.run(folder, world)
+        return
+    try:
+        sent = ((task, SentTask(task, folder, world.preset, world.seeds)) for task in tasks)
+        for task, future in each_done(crew, sent):
+            yield task, future.result()
+    except LostWorkerError as error:
+        crew.close()
+        raise TracekitError(
+            "a process that made up a part of the trace ended while at work",
+            hint="it may have run out of memory: try --jobs 1",
+        ) from error
+    except BaseException:
+        crew.close()
+        raise
+
 
 #: Fewer container rows are not worth other processes: they are written before these have begun.
 FEW_ROWS = 500_000

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests_support import CALL_HEADER, TraceFolder, call_lines, csv_text
 
-from tracekit.analysis.callgraph.pieces import Folder
+from tracekit.analysis.callgraph.run import Folder
 from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 

@@ -24,9 +24,11 @@ from tracekit.policy.search.flock import (
 from tracekit.policy.search.functions import all_functions, get_function
 from tracekit.policy.search.problem import Problem
 from tracekit.policy.search.ranking import problem as problem_of
-from tracekit.policy.search.searches._eagle_steps import (
+from tracekit.policy.search.searches._eagles import (
     ACROSS,
     ALONG,
+    Mutated,
+    hunt,
     mean,
     search,
     select,
@@ -34,7 +36,6 @@ from tracekit.policy.search.searches._eagle_steps import (
     swoop,
     wide_spiral,
 )
-from tracekit.policy.search.searches._eagles import Mutated, hunt
 from tracekit.policy.search.searches.tbesk import TbeskSearch
 from tracekit.policy.search.searches.tpso import steered
 from tracekit.policy.search.searches.tsbo import attraction, built, chosen

@@ -16,8 +16,7 @@ from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.apart import apart_bounds
-from tracekit.replay.bounds.measures import bound_steps
+from tracekit.replay.bounds.measures import apart_bounds, bound_steps
 
 
 def _ruled(load: Workload, part: Constraint) -> Workload:

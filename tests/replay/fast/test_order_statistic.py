@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 
-from tracekit.replay.fast.order_statistic import PARTS, order_statistic
+from tracekit.replay.fast.sampling import PARTS, order_statistic
 
 NO_NUMBERS = some.sampled_from([np.nan, np.inf, -np.inf])
 VALUES = (

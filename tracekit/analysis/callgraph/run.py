@@ -1,5 +1,6 @@
 """Rebuilds all call graphs of a store, a few hundred thousand rows at a time."""
 
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -9,22 +10,108 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tracekit._version import VERSION
+from tracekit.analysis.callgraph import frames
 from tracekit.analysis.callgraph.declared import MODE, MODES, Mode
+from tracekit.analysis.callgraph.graph import rebuild
 from tracekit.analysis.callgraph.ledger import UNITS
 from tracekit.analysis.callgraph.names import StoreNames
-from tracekit.analysis.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges
-from tracekit.analysis.callgraph.pieces import Folder, Piece, PieceTask
+from tracekit.analysis.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges, read
 from tracekit.analysis.callgraph.totals import Totals
-from tracekit.base.crew.crew import Alone, Crew, Workers
+from tracekit.base.crew.crew import Alone, Crew, OnProgress, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
 from tracekit.store.folder import Store
+
+#: calls, traces and ledger of a piece.
+Piece = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class PieceTask:
+    """Rebuild the traces with keys from ``first`` to ``last``."""
+
+    parts: list[Part]
+    first: int
+    last: int
+    mode: Mode
+    move: bool
+
+    def run(self, on_progress: OnProgress) -> Piece | None:
+        """The frames of the piece; None where no call has such a key."""
+        del on_progress  # a piece is short
+        rows = read(self.parts, self.first, self.last)
+        if not rows.height:
+            return None
+        graph = rebuild(rows, mode=self.mode, move=self.move)
+        return (
+            frames.calls_frame(graph),
+            frames.traces_frame(graph, rows),
+            frames.ledger_frame(graph),
+        )
+
+
+#: A dictionary of ids may grow to this before a column falls back to plain text.
+_DICTIONARY_BYTES = 2**25
+
+
+class Folder:
+    """A folder of results, written as they come; use as a context manager.
+
+    Parameters
+    ----------
+    path : where to write; None: nothing is written
+    """
+
+    def __init__(self, path: Path | None, names: StoreNames) -> None:
+        self._path, self._names = path, names
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for writer in self._writers.values():
+            if kind is None:
+                writer.close()
+            else:
+                with contextlib.suppress(OSError, pa.ArrowException):
+                    writer.close()
+
+    def append(self, name: str, frame: pl.DataFrame) -> None:
+        """Add rows that carry ``trace_key`` to ``<name>.parquet``."""
+        if self._path is not None:
+            self._write(name, self._names.table(frame))
+
+    def whole(self, name: str, frame: pl.DataFrame) -> None:
+        """Write a result, with ids for keys, to ``<name>.parquet``."""
+        if self._path is not None:
+            self._write(name, self._names.named(frame).to_arrow())
+
+    def files(self) -> Iterator[str]:
+        """Names of what was written."""
+        yield from (f"{name}.parquet" for name in self._writers)
+
+    def _write(self, name: str, table: pa.Table) -> None:
+        if name not in self._writers:
+            assert self._path is not None  # noqa: S101 - as the callers saw
+            self._writers[name] = pq.ParquetWriter(
+                self._path / f"{name}.parquet",
+                table.schema,
+                compression="zstd",
+                store_schema=False,
+                dictionary_pagesize_limit=_DICTIONARY_BYTES,
+            )
+        self._writers[name].write_table(table)
+
 
 _PARALLEL_FROM_PIECES = 4
 

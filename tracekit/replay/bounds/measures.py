@@ -36,7 +36,6 @@ from tracekit.base.words import RESOURCES
 from tracekit.cluster.changed.on_nodes import room_beside_daemons
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
-from tracekit.replay.bounds.apart import apart_bounds
 from tracekit.replay.bounds.movable import MovableShare
 from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
 from tracekit.replay.bounds.placeable import placeable
@@ -44,6 +43,33 @@ from tracekit.replay.bounds.pools import pool_bounds, pool_costs
 from tracekit.replay.bounds.requests import further_bounds, least_cost, requested_at
 from tracekit.replay.measures import COST_PER_HOUR, measures_in, part_column
 from tracekit.replay.measures.use import rank_of
+
+
+def apart_bounds(load: Workload) -> IntArray:
+    """The nodes that rules alone ask for, shape (steps,): the largest of what each group needs.
+
+    Of containers of which no node takes more than ``most``, ``n`` need ``n / most`` nodes. Daemons
+    are on their node whatever a rule says; where others stay where production ran them, rules may
+    be broken there, and nothing is proven.
+    """
+    found = np.zeros(len(load.times_ms), dtype=np.int64)
+    counted = np.ones(load.containers, np.bool_) if load.daemon is None else ~load.daemon
+    stays = load.pinned is not None and bool((counted & (load.pinned >= 0)).any())
+    if load.constraints is None or stays:
+        return found
+    for part in load.constraints.parts:
+        for members, most in part.apart():
+            those = members[counted[members]]
+            if len(those) > most * int(found.min(initial=len(those))):
+                np.maximum(found, -(-_there(load, those) // most), out=found)
+    return np.minimum(found, load.nodes)
+
+
+def _there(load: Workload, some: IntArray) -> IntArray:
+    """How many of some containers are there at each step."""
+    come = np.searchsorted(np.sort(load.arrival_ms[some]), load.times_ms, side="right")
+    return come - np.searchsorted(np.sort(load.departure_ms[some]), load.times_ms, side="right")
+
 
 # Bounds are floats: what proves nothing through rounding is given away.
 _ROUNDING = 1e-9

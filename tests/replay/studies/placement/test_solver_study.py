@@ -13,9 +13,13 @@ from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.batch import Batch
 from tracekit.policy.placement._parts.searching import BatchFitness
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.studies.placement.batch_solvers import best_possible, greedy, local_search
 from tracekit.replay.studies.placement.declared import SolverStudy
-from tracekit.replay.studies.placement.solver_study import study_solvers
+from tracekit.replay.studies.placement.solver_study import (
+    best_possible,
+    greedy,
+    local_search,
+    study_solvers,
+)
 
 
 def task(seed: int, size: int = 4, nodes: int = 3) -> tuple[Any, Any, Batch]:
