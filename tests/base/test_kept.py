@@ -59,6 +59,6 @@ def test_all_that_is_compiled_lies_in_a_room_of_the_digest() -> None:
                 homes += [imported[one][9:].replace(".", "/") for one in named if one in imported]
         seen |= set(homes)
         outside += [home for home in homes if not home.startswith(kept._ROOMS)]
-    assert "analysis/metrics/debris_rate" in seen
+    assert "analysis/metrics/load" in seen
     assert "intake/read/scan" in seen
     assert outside == []

@@ -6,8 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracekit.analysis.metrics.debris_rate import debris_rate
-from tracekit.analysis.metrics.utilization_difference import utilization_difference
+from tracekit.analysis.metrics.load import debris_rate, utilization_difference
 from tracekit.sizing.world.simulation import Simulation
 
 

@@ -28,7 +28,7 @@ from tracekit.store.node_states import (
     without_size,
 )
 from tracekit.store.quantities import absent_use
-from tracekit.store.tables.container import PREFERRED
+from tracekit.store.tables.objects import PREFERRED
 from tracekit.store.unreadable import (
     PARTIAL_DEFECT,
     UNREADABLE_DEFECT,

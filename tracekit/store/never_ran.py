@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.base.facts import Fact, remark
 from tracekit.base.units import EPOCH_FROM_MS, MS_PER_S
 from tracekit.store.folder import Store
-from tracekit.store.tables.container import GATES
+from tracekit.store.tables.objects import GATES
 from tracekit.store.views import read
 
 #: The source whose lists say of every pod whether it has a node.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.analysis.metrics.growth import growth
-from tracekit.analysis.metrics.theil_sen_slope import theil_sen_slope
+from tracekit.analysis.metrics.trends import growth, theil_sen_slope
 
 
 def _alike(rng: np.random.Generator, series: int, days: int, share: float) -> np.ndarray:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracekit.analysis.metrics.debris_rate import debris_rate
-from tracekit.analysis.metrics.imbalance import imbalance
-from tracekit.analysis.metrics.overload import overload
-from tracekit.analysis.metrics.pearson_r import pearson_r
-from tracekit.analysis.metrics.spread import spread
-from tracekit.analysis.metrics.strength import strength
-from tracekit.analysis.metrics.utilization_difference import utilization_difference
-from tracekit.analysis.metrics.zone import zone
+from tracekit.analysis.metrics.correlation import pearson_r, strength, zone
+from tracekit.analysis.metrics.load import (
+    debris_rate,
+    imbalance,
+    overload,
+    spread,
+    utilization_difference,
+)
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "metrics.json").read_text())["cases"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracekit.analysis.metrics import CONSTANT_VARIANCE
-from tracekit.analysis.metrics.strength import strength
+from tracekit.analysis.metrics.correlation import strength
 from tracekit.base.constants import ZONE_LIMIT
 from tracekit.store.sqlfiles import all_queries, default_of
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import theilslopes
 
-from tracekit.analysis.metrics.ccdf_slope import ccdf_slope
-from tracekit.analysis.metrics.hill_index import hill_index
-from tracekit.analysis.metrics.theil_sen_slope import theil_sen_slope
+from tracekit.analysis.metrics.trends import ccdf_slope, hill_index, theil_sen_slope
 
 
 def generator(seed: int) -> np.random.Generator:

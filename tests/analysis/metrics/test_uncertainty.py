@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.analysis.metrics.bootstrap_interval import (
+from tracekit.analysis.metrics.correlation import (
     FEWEST,
     MANY,
     bootstrap_interval,
+    correlation_error,
+    effective_samples,
     resampling_matrix,
+    zone,
+    zone_doubt,
 )
-from tracekit.analysis.metrics.correlation_error import correlation_error
-from tracekit.analysis.metrics.effective_samples import effective_samples
-from tracekit.analysis.metrics.zone import zone
-from tracekit.analysis.metrics.zone_doubt import zone_doubt
 from tracekit.base.arrays import FloatArray
 
 

@@ -22,7 +22,7 @@ from plain_requests import (
 
 import tracekit
 from tracekit import ingest
-from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import read_study
 from tracekit.cluster.source import source_of

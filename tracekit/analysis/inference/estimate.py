@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.inference.sums import NodeSums, Sums
-from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.arrays import BoolArray, FloatArray
 
 REPLICATES = 500

@@ -1,4 +1,4 @@
-"""Metrics of arrays: one file each, a documented numpy function inside; what SQL gives agrees."""
+"""Metrics of arrays: a few in a file, a documented numpy function inside; what SQL gives agrees."""
 
 import functools
 import sys
@@ -16,7 +16,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric; its name is its file's name.
+    """A metric; its name is that of the object in its file.
 
     Parameters
     ----------
@@ -40,4 +40,4 @@ class Metric:
 @functools.cache
 def all_metrics() -> dict[str, Metric]:
     """Every metric, by name."""
-    return registry.instances(sys.modules[__name__], Metric)
+    return registry.named(sys.modules[__name__], Metric)

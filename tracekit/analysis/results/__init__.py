@@ -1,4 +1,4 @@
-"""Results that SQL alone does not give: one file each, computed from the rows of queries."""
+"""Results that SQL alone does not give: a few in a file, computed from the rows of queries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A result; its name is its file's name.
+    """A result; its name is that of the object in its file.
 
     Parameters
     ----------
@@ -70,4 +70,4 @@ class Result:
 @functools.cache
 def all_results() -> dict[str, Result]:
     """Every computed result, by name."""
-    return registry.instances(sys.modules[__name__], Result)
+    return registry.named(sys.modules[__name__], Result)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.analysis.results import Inputs
 from tracekit.base.arrays import FloatArray
 from tracekit.base.units import MS_PER_HOUR

@@ -53,7 +53,7 @@ from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
 from tracekit.store.folder import Store
 from tracekit.store.never_ran import gated, waits
-from tracekit.store.tables.container import PREFERRED
+from tracekit.store.tables.objects import PREFERRED
 from tracekit.store.views import read
 
 #: Fields of a workload that are those of its lives.

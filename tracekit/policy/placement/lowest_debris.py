@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracekit.analysis.metrics.debris_rate import idle_share
+from tracekit.analysis.metrics.load import idle_share
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.placement import Formula, PlacementPolicy, Reads
 from tracekit.policy.view.snapshot import Container, Snapshot

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracekit.analysis.metrics.overload import overload
+from tracekit.analysis.metrics.load import overload
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.policy.view.sampled import Sampled
 from tracekit.replay.measures import Measure, Step

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracekit.analysis.metrics.debris_rate import debris_rate
+from tracekit.analysis.metrics.load import debris_rate
 from tracekit.base.arrays import FloatArray
 from tracekit.policy.view.sampled import Held
 from tracekit.replay.measures import Measure, Step

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from tracekit.analysis.metrics.imbalance import imbalance
-from tracekit.analysis.metrics.spread import spread
-from tracekit.analysis.metrics.utilization_difference import utilization_difference
+from tracekit.analysis.metrics.load import imbalance, spread, utilization_difference
 from tracekit.base.arrays import FloatArray
 from tracekit.policy.view.sampled import Sampled
 from tracekit.replay.measures import Measure, Step

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracekit.analysis.metrics.growth import LEAST_DAYS, growth
+from tracekit.analysis.metrics.trends import LEAST_DAYS, growth
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.facts import Fact
 from tracekit.base.units import MS_PER_DAY, covered_ms

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.analysis.metrics import LEVEL
-from tracekit.analysis.metrics.growth import LEAST_DAYS, WEEK, growth
+from tracekit.analysis.metrics.trends import LEAST_DAYS, WEEK, growth
 from tracekit.base.arrays import BoolArray, FloatArray
 from tracekit.base.study import Study
 from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR

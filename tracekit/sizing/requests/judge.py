@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.analysis.metrics.correlation import bootstrap_interval, resampling_matrix
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.sizing.use import RESOURCES, RecordedUse
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracekit.analysis.metrics.debris_rate import idle_share
+from tracekit.analysis.metrics.load import idle_share
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.jit import compiled
 from tracekit.sizing.world.kernels import State, World

@@ -1,4 +1,4 @@
-"""Base tables of the store: one file per table, columns with types, units and rules."""
+"""Base tables of the store: a few in a file, columns with types, units and rules."""
 
 import functools
 import sys
@@ -96,7 +96,7 @@ class Table:
 @functools.cache
 def all_tables() -> dict[str, Table]:
     """Every base table, by name."""
-    return registry.instances(sys.modules[__name__], Table)
+    return registry.named(sys.modules[__name__], Table)
 
 
 def all_entities() -> list[str]:

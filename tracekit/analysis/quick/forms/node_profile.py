@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.analysis.metrics import CONSTANT_VARIANCE
-from tracekit.analysis.metrics.strength import strength
-from tracekit.analysis.metrics.zone import zone
+from tracekit.analysis.metrics.correlation import strength, zone
 from tracekit.analysis.quick.forms import Quick, Sorted
 from tracekit.analysis.quick.forms._named import by_node
 from tracekit.store.sqlfiles import default_of

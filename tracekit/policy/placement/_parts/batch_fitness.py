@@ -68,7 +68,7 @@ def _suits(
 
 
 def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
-    """As ``tracekit.analysis.metrics.imbalance``, of one node whose use is added up here."""
+    """As ``tracekit.analysis.metrics.load``, of one node whose use is added up here."""
     count = ground.shape[2]
     mean, squares = 0.0, 0.0
     for column in range(count):

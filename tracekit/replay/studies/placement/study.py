@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from tracekit.analysis.metrics.imbalance import imbalance
+from tracekit.analysis.metrics.load import imbalance
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.crew.crew import Alone, Crew, OnProgress
 from tracekit.base.errors import TracekitError

@@ -1,0 +1,231 @@
+"""Intervals of what the queries give as single numbers."""
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from tracekit.analysis.metrics.correlation import correlation_error, effective_samples, zone_doubt
+from tracekit.analysis.results import Inputs, Result
+from tracekit.analysis.results._blocks import blocks, means_with_intervals
+
+MEASURES = ("cpu_change_mean", "memory_change_mean", "cpu_move_mean", "memory_move_mean")
+
+
+def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
+    """One row per cause and measure of ``usage/change_causes``, bootstrapped over the nodes.
+
+    A node is drawn with all its steps, so their dependence does no harm. Columns: cause, measure,
+    mean, low, high (95 %), standard_error, nodes.
+    """
+    causes = inputs.frames["usage/node_causes"]
+    parts = causes.unpivot(
+        MEASURES, index=["cause", "node", "events"], variable_name="measure", value_name="mean"
+    ).select(
+        "cause",
+        "measure",
+        "node",
+        (pl.col("events") * pl.col("mean")).alias("total"),
+        pl.col("events").cast(pl.Float64).alias("weight"),
+    )
+    return means_with_intervals(inputs, parts, ["cause"])
+
+
+change_causes_confidence_ = Result(
+    title="Intervals for the table of causes of utilization change",
+    queries=("usage/node_causes", "usage/change_causes"),
+    function=change_causes_confidence,
+)
+
+
+def node_cohorts_confidence(inputs: Inputs) -> pl.DataFrame:
+    """One row per cohort and measure of ``usage/node_cohorts``, bootstrapped over the nodes.
+
+    Who belongs to a cohort is taken as given. Columns: cohort, measure, mean, low, high (95 %),
+    standard_error, nodes.
+    """
+    members = inputs.frames["usage/cohort_members"].join(
+        inputs.frames["usage/node_containers"], on="node", how="left"
+    )
+    one, stays = pl.lit(1.0), pl.col("stays").fill_null(0).cast(pl.Float64)
+    parts = [
+        _part(members, "containers_per_node", pl.col("containers").fill_null(0), one),
+        _part(members, "container_cpu_mean", stays * pl.col("container_cpu_mean"), stays),
+        _part(members, "container_cpu_std", stays * pl.col("container_cpu_std"), stays),
+        _part(members, "cpu_mean", pl.col("cpu_mean"), one),
+        _part(members, "memory_mean", pl.col("memory_mean"), one),
+    ]
+    return means_with_intervals(inputs, pl.concat(parts), ["cohort"])
+
+
+def _part(members: pl.DataFrame, measure: str, total: pl.Expr, weight: pl.Expr) -> pl.DataFrame:
+    return members.select(
+        "cohort",
+        pl.lit(measure).alias("measure"),
+        "node",
+        total.cast(pl.Float64).alias("total"),
+        weight.alias("weight"),
+    )
+
+
+node_cohorts_confidence_ = Result(
+    title="Intervals for the table of busy, idle and memory-skewed nodes",
+    queries=("usage/cohort_members", "usage/node_containers", "usage/node_cohorts"),
+    function=node_cohorts_confidence,
+)
+
+
+#: Columns of each measure of the table: of the entity's own mean, maximum and deviation.
+LEVEL_MEASURES = {"mean": "mean", "peak": "max", "std": "std"}
+
+
+def node_vs_container_confidence(inputs: Inputs) -> pl.DataFrame:
+    """One row per level, resource and measure of ``usage/node_vs_container``.
+
+    Nodes are drawn, and containers with their node: what shares a node is not independent.
+    Columns: level, resource, measure, mean, low, high (95 %), standard_error, nodes.
+    """
+    nodes = inputs.frames["usage/node_profile"].with_columns(pl.lit(1).alias("stays"))
+    hosts = inputs.frames["usage/node_containers"]
+    parts = [
+        _node_vs_container_confidence_part(
+            frame, level, resource, measure, f"{prefix}{resource}_{column}"
+        )
+        for frame, level, prefix in ((nodes, "node", ""), (hosts, "container", "container_"))
+        for resource in ("cpu", "memory")
+        for measure, column in LEVEL_MEASURES.items()
+    ]
+    return means_with_intervals(inputs, pl.concat(parts), ["level", "resource"])
+
+
+def _node_vs_container_confidence_part(
+    frame: pl.DataFrame, level: str, resource: str, measure: str, column: str
+) -> pl.DataFrame:
+    return frame.select(
+        pl.lit(level).alias("level"),
+        pl.lit(resource).alias("resource"),
+        pl.lit(measure).alias("measure"),
+        "node",
+        (pl.col("stays") * pl.col(column)).alias("total"),
+        pl.col("stays").cast(pl.Float64).alias("weight"),
+    )
+
+
+node_vs_container_confidence_ = Result(
+    title="Intervals for the table of nodes against containers",
+    queries=("usage/node_profile", "usage/node_containers", "usage/node_vs_container"),
+    function=node_vs_container_confidence,
+)
+
+
+_ZONE_SUMMARY_CONFIDENCEMEASURES = (
+    "cpu_mean",
+    "cpu_median",
+    "cpu_std",
+    "cpu_max",
+    "memory_mean",
+    "memory_median",
+    "memory_std",
+    "memory_max",
+    "util_diff",
+    "debris",
+)
+
+
+def zone_summary_confidence(inputs: Inputs) -> pl.DataFrame:
+    """One row per zone and measure of ``usage/zone_summary``, bootstrapped over the nodes.
+
+    Columns: zone, measure (``node_share`` or a column of that query), mean, low, high (95 %),
+    standard_error, nodes.
+    """
+    profile = inputs.frames["usage/node_profile"]
+    values = (
+        profile.unpivot(
+            _ZONE_SUMMARY_CONFIDENCEMEASURES,
+            index=["zone", "node"],
+            variable_name="measure",
+            value_name="total",
+        )
+        .with_columns(pl.lit(1.0).alias("weight"))
+        .select("zone", "node", "measure", "total", "weight")
+    )
+    return means_with_intervals(inputs, pl.concat([values, _membership(profile)]), ["zone"])
+
+
+def _membership(profile: pl.DataFrame) -> pl.DataFrame:
+    """Every node against every zone: 1 where it is in it; the mean is the zone's share."""
+    return (
+        profile.select("node", pl.col("zone").alias("own"))
+        .join(profile.select("zone").unique(), how="cross")
+        .select(
+            "zone",
+            "node",
+            pl.lit("node_share").alias("measure"),
+            (pl.col("own") == pl.col("zone")).cast(pl.Float64).alias("total"),
+            pl.lit(1.0).alias("weight"),
+        )
+    )
+
+
+zone_summary_confidence_ = Result(
+    title="Intervals for the table of correlation zones",
+    queries=("usage/node_profile", "usage/zone_summary"),
+    function=zone_summary_confidence,
+)
+
+
+def zones_confidence(inputs: Inputs) -> pl.DataFrame:
+    """One row per node: its zone, and the probability that it is another one.
+
+    Columns: node, zone, pearson_r, r_low, r_high (95 % interval of the true correlation),
+    other_zone_probability (0..1), blocks, samples, cpu_effective_samples,
+    memory_effective_samples (for the means), r_effective_samples (for the correlation). NULL
+    where the correlation is undefined or there are fewer than four blocks of time.
+    """
+    cut = inputs.once(blocks)
+    error = correlation_error(
+        cut.samples,
+        (cut.cpu_mean, cut.memory_mean),
+        (cut.cpu_var, cut.memory_var),
+        cut.cpu_memory_cov,
+    )
+    measured = pl.DataFrame(
+        {
+            "node": cut.node,
+            "error": error,
+            "blocks": (cut.samples > 0).sum(axis=1),
+            "cpu_effective_samples": effective_samples(cut.cpu_mean, cut.cpu_var, cut.samples),
+            "memory_effective_samples": effective_samples(
+                cut.memory_mean, cut.memory_var, cut.samples
+            ),
+        }
+    )
+    profile = inputs.frames["usage/node_profile"].select("node", "zone", "pearson_r", "samples")
+    return _with_doubt(profile.join(measured, on="node", how="left", maintain_order="left"))
+
+
+def _with_doubt(frame: pl.DataFrame) -> pl.DataFrame:
+    r = frame["pearson_r"].cast(pl.Float64).to_numpy()
+    error = frame["error"].to_numpy()
+    freedom = np.maximum(frame["blocks"].to_numpy() - 1, 1)
+    z, reach = np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)), stdtrit(freedom, 0.975) * error
+    positive = np.where(error > 0, error, np.nan)
+    effective = np.minimum(3 + positive**-2, frame["samples"].to_numpy())
+    columns = {
+        "r_low": np.tanh(z - reach),
+        "r_high": np.tanh(z + reach),
+        "other_zone_probability": zone_doubt(r, error, freedom),
+        "r_effective_samples": effective,
+    }
+    made = [pl.Series(name, np.where(np.isnan(r), np.nan, v)) for name, v in columns.items()]
+    order = ["node", "zone", "pearson_r", "r_low", "r_high", "other_zone_probability", "blocks"]
+    rest = ["cpu_effective_samples", "memory_effective_samples", "r_effective_samples"]
+    whole = frame.with_columns(made).select(*order, "samples", *rest)
+    floats = pl.selectors.float()
+    return whole.with_columns(floats.fill_nan(None).round(9))
+
+
+zones_confidence_ = Result(
+    title="How sure the correlation zone of each node is",
+    queries=("usage/node_profile", "usage/node_blocks"),
+    function=zones_confidence,
+)

@@ -1,0 +1,124 @@
+"""Sizes of containers and services, inferred from use in amounts."""
+
+import numpy as np
+import polars as pl
+
+from tracekit.analysis.inference.estimate import Estimate
+from tracekit.analysis.inference.sizes import inferred_sizes
+from tracekit.analysis.inference.sums import Sums
+from tracekit.analysis.results import Inputs, Result
+
+
+def sizes(inputs: Inputs) -> dict[str, tuple[Sums, Estimate]]:
+    """Sums and estimate of each resource; empty when no node has both kinds of samples."""
+    return inferred_sizes(inputs.database, inputs.rng)
+
+
+TOLD, UNTOLD = "told", "cannot tell"
+
+
+def service_sizes(inputs: Inputs) -> pl.DataFrame:
+    """One row per service and resource: its size, where the changes of nodes determine it.
+
+    Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``),
+    node_share (share of a node, of the commonest size where sizes are recorded, that one full
+    container takes, 0..1), relative_size (the same
+    / the common size of all services), node_share_low and node_share_high (95 % interval). The
+    size is NULL where they do not determine it; the interval says what they rule out.
+    """
+    parts = [_frame(name, *found) for name, found in inputs.once(sizes).items()]
+    if not parts:
+        return pl.DataFrame(schema=_SCHEMA)
+    names = inputs.database.frame("SELECT service_key, service FROM service_id")
+    frame = pl.concat(parts).join(names, on="service_key").select(*_SCHEMA)
+    return frame.sort("service", "resource").with_columns(
+        pl.selectors.float().fill_nan(None).round(9)
+    )
+
+
+_SCHEMA = {
+    "service": pl.String,
+    "resource": pl.String,
+    "containers": pl.Int64,
+    "nodes": pl.Int64,
+    "verdict": pl.String,
+    "node_share": pl.Float64,
+    "relative_size": pl.Float64,
+    "node_share_low": pl.Float64,
+    "node_share_high": pl.Float64,
+}
+
+
+def _frame(resource: str, sums: Sums, found: Estimate) -> pl.DataFrame:
+    size = np.where(found.told, found.size, np.nan)
+    return pl.DataFrame(
+        {
+            "service_key": sums.services.astype(np.int32),
+            "resource": [resource] * len(size),
+            "containers": sums.containers,
+            "nodes": sums.hosts(),
+            "verdict": np.where(found.told, TOLD, UNTOLD),
+            "node_share": size,
+            "relative_size": size / found.common,
+            "node_share_low": found.low,
+            "node_share_high": found.high,
+        }
+    )
+
+
+service_sizes_ = Result(
+    title="How much of its node a container of each service takes",
+    queries=(),
+    tables=("node_usage", "container_usage"),
+    function=service_sizes,
+)
+
+
+def service_sizes_fit(inputs: Inputs) -> pl.DataFrame:
+    """One row per resource: the common size of all services, and how well sizes can be estimated.
+
+    Columns: resource, verdict (on the common size), node_share (common size: share of its node
+    that one full container takes, 0..1; NULL when it cannot be told), node_share_low,
+    node_share_high (95 % interval), services, services_told, condition_number,
+    variance_explained_share (of the nodes' changes, 0..1), nodes, steps (changes used).
+    """
+    rows = [
+        {
+            "resource": resource,
+            "verdict": TOLD if found.common_told else UNTOLD,
+            "node_share": found.common if found.common_told else None,
+            "node_share_low": found.common_low,
+            "node_share_high": found.common_high,
+            "services": len(found.size),
+            "services_told": int(found.told.sum()),
+            "condition_number": found.condition_number,
+            "variance_explained_share": found.variance_explained_share,
+            "nodes": len(sums.nodes),
+            "steps": sum(node.steps for node in sums.nodes),
+        }
+        for resource, (sums, found) in inputs.once(sizes).items()
+    ]
+    frame = pl.DataFrame(rows, schema=_SERVICE_SIZES_FIT_SCHEMA, orient="row")
+    return frame.with_columns(pl.selectors.float().fill_nan(None).round(9))
+
+
+_SERVICE_SIZES_FIT_SCHEMA = {
+    "resource": pl.String,
+    "verdict": pl.String,
+    "node_share": pl.Float64,
+    "node_share_low": pl.Float64,
+    "node_share_high": pl.Float64,
+    "services": pl.Int64,
+    "services_told": pl.Int64,
+    "condition_number": pl.Float64,
+    "variance_explained_share": pl.Float64,
+    "nodes": pl.Int64,
+    "steps": pl.Int64,
+}
+
+service_sizes_fit_ = Result(
+    title="Whether the trace can tell the sizes of containers",
+    queries=(),
+    tables=("node_usage", "container_usage"),
+    function=service_sizes_fit,
+)

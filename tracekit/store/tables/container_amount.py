@@ -1,5 +1,0 @@
-"""What containers use, in amounts."""
-
-from tracekit.store.tables._columns import amounts_of
-
-TABLE = amounts_of("container", "containers")
