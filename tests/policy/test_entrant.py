@@ -73,6 +73,7 @@ def test_each_policy_is_there_alone_and_with_each_rebalancer() -> None:
 def test_a_run_has_a_row_with_moves_and_what_they_cost(name: str) -> None:
     entrant = parse_entrant(f"first_fit+{name}[interval_ms=1000]")
     assert isinstance(entrant, Accompanied)
+    assert entrant.rebalance is not None
     run = replay(LOAD, [entrant], seed=0)
     row = run.summary.row(0, named=True)
     assert row["policy"] == f"first_fit+{name}[interval_ms=1000]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ import pytest
 from cluster_support import stored
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from replay_support import Row, workload
+from replay_support import workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.workload import Workload
@@ -36,8 +37,15 @@ nodes_of = some.lists(some.sampled_from([(100, 100), (60, 160)]), min_size=1, ma
 
 
 def replayed(load: Workload, name: str, schedulers: Schedulers | None) -> Outcome:
-    more = {} if schedulers is None else {"placer": partial(StalePlacer, schedulers=schedulers)}
+    more: Any = (
+        {} if schedulers is None else {"placer": partial(StalePlacer, schedulers=schedulers)}
+    )
     return Engine(load, parse_policy(name), np.random.default_rng(0), **more).run()
+
+
+def lives_of(rows: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Containers as the builder takes them: from, to, CPU, memory."""
+    return [(came, came + stays, cpu, memory) for came, stays, cpu, memory in rows]
 
 
 class Plain:
@@ -49,7 +57,8 @@ class Plain:
         self.of_ms = [-(10**9)] * schedulers.number
         self.seen: list[list[int]] = [[] for _ in self.of_ms]
         arrival, departure = load.arrival_ms.tolist(), load.departure_ms.tolist()
-        self.departure, waiting = departure, []
+        self.departure = departure
+        waiting: list[int] = []
         end = int(load.times_ms[-1]) + load.step_ms - 1
         for now in sorted({*arrival, *departure}):
             if now > end:
@@ -104,10 +113,9 @@ class Plain:
 @settings(max_examples=60)
 @given(rows_of, nodes_of, some.integers(2, 3), some.sampled_from([0, 1, 300, 1000, 2500]))
 def test_it_does_as_a_plain_reading_of_the_rules(
-    rows: list[Row], nodes: list[tuple[int, int]], number: int, age_ms: int
+    rows: list[tuple[int, int, int, int]], nodes: list[tuple[int, int]], number: int, age_ms: int
 ) -> None:
-    lives = [(came, came + stays, *size) for came, stays, *size in rows]
-    load = workload(nodes, lives, steps=6)
+    load = workload(nodes, lives_of(rows), steps=6)
     schedulers = Schedulers(number=number, cache_age_ms=age_ms)
     told, plain = replayed(load, "first_fit", schedulers), Plain(load, schedulers)
     assert told.conflicts == plain.conflicts
@@ -118,9 +126,9 @@ def test_it_does_as_a_plain_reading_of_the_rules(
 @settings(max_examples=20)
 @given(rows_of, nodes_of, some.sampled_from(["best_fit", "least_allocated", "default_scheduler"]))
 def test_with_a_new_view_at_each_decision_several_place_as_one(
-    rows: list[Row], nodes: list[tuple[int, int]], name: str
+    rows: list[tuple[int, int, int, int]], nodes: list[tuple[int, int]], name: str
 ) -> None:
-    load = workload(nodes, [(came, came + stays, *size) for came, stays, *size in rows], steps=6)
+    load = workload(nodes, lives_of(rows), steps=6)
     alone = replayed(load, name, None)
     several = replayed(load, name, Schedulers(number=3, cache_age_ms=0))
     assert several.node.tolist() == alone.node.tolist()
