@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from cluster_support import workload, written
-from facts_support import causes
+from cluster_support import written
 
 from tracekit.intake.ingest import ingest
 from tracekit.store.folder import Store, open_store
@@ -50,44 +49,6 @@ def test_a_mended_file_is_not_counted_on_top(tmp_path: Path) -> None:
     assert store.manifest.parts("container")[1].duplicates_dropped == 2
     # the reject of the file before is what it was: a new store is without it
     assert len(_rejects(store, "containers.csv")) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "lines", "rejects"),
-    [
-        (
-            "nodes_2.csv",
-            [NODES, f"n0,16000,{32 * GIB},9.0,r1", f"n1,8000,{32 * GIB},1,r7", "n2,8000,1e9,1,r1"],
-            [(2, "price_per_hour")],
-        ),
-        # of later on, a node may be another one
-        ("nodes_2.csv", ["time_ms," + NODES, f"60000,n0,16000,{32 * GIB},9.0,r1"], []),
-        (
-            "containers_2.csv",
-            [CONTAINERS, f"a,s,n0,60000,2000,{GIB}", f"c,t,n1,0,1000,{GIB}", "d,s,n0,0,5,1e9"],
-            [(2, "time_ms"), (3, "service")],
-        ),
-    ],
-    ids=["nodes", "nodes later", "containers"],
-)
-def test_what_the_store_has_otherwise_is_a_reject(
-    tmp_path: Path, name: str, lines: Sequence[str], rejects: list[tuple[int, str]]
-) -> None:
-    beside = {} if name.startswith("nodes") else {"nodes.csv": CLUSTER["nodes.csv"]}
-    store, again = _twice(tmp_path, beside | {name: lines})
-    assert again == []
-    assert _rejects(store, name) == rejects
-
-
-def test_a_replay_has_nodes_of_one_ingest(tmp_path: Path) -> None:
-    other = [NODES, *(f"n{at},16000,{32 * GIB},9.0,r1" for at in range(2))]
-    store, again = _twice(tmp_path, {"nodes.csv": other})
-    assert again == ["nodes.csv"]
-    load = workload(store)
-    assert load.capacity[:, 0].tolist() == [8000, 8000]
-    assert load.price_per_hour is not None
-    assert load.price_per_hour.tolist() == [1.0, 1.0]
-    assert not {"node_resized", "node_repriced"} & {*causes(load.remarks)}
 
 
 USE = "container,time_ms,cpu_milli,memory_bytes"

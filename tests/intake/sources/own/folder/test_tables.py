@@ -79,14 +79,6 @@ def test_a_request_of_a_later_time_is_a_change(tmp_path: Path) -> None:
     assert (cpu["requested_in_all"], workload(store).request[0, 0]) == (1.4, 500)
 
 
-@pytest.mark.parametrize("later", [False, True])
-def test_sizes_of_nodes_are_held_against_nodes(tmp_path: Path, *, later: bool) -> None:
-    lines = ["node,resource,amount,unit", "n1,cpu,16,cores", "n2,cpu,8000,m", "n2,memory,64,GiB"]
-    store = _stored(tmp_path, {"node_resource.csv": lines}, later=later)
-    assert [one[1:3] for one in _rejects(store)] == [(2, "amount"), (4, "amount")]
-    assert read(store, "node_resource").height == 4
-
-
 def test_use_of_a_node_that_nobody_lists_is_a_doubt(tmp_path: Path) -> None:
     use = ["time_ms,node,resource,amount,unit", "0,n1,cpu,1,cores", "0,n9,cpu,1,cores"]
     folder = folder_of(tmp_path / "traces", {**CLUSTER, "node_amount.csv": use})
@@ -129,10 +121,3 @@ def test_a_reject_shows_the_line_as_it_stands(tmp_path: Path) -> None:
     columns = {(name, line): column for name, line, column, _ in found}
     assert columns["usage.csv", 2] == "time_ms"
     assert columns["containers.csv", 5] == "departure_ms"
-
-
-@pytest.mark.slow
-def test_a_reject_of_a_later_folder_has_no_columns_of_ours(tmp_path: Path) -> None:
-    line = f"a,api,n1,0,500,{GIB}"
-    store = _stored(tmp_path, {"containers.csv": [CLUSTER["containers.csv"][0], line]}, later=True)
-    assert _rejects(store) == [("containers.csv", 2, "service", line)]

@@ -8,11 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from cluster_support import store_of, workload
+from cluster_support import written as folder_of
 from facts_support import causes
 
+from tracekit.intake.ingest import ingest
 from tracekit.intake.ingest.repeated.once import STATED_TWICE
 from tracekit.store.checksums import damaged_parts
-from tracekit.store.folder import Store
+from tracekit.store.folder import Store, open_store
 from tracekit.store.query import Database, run
 from tracekit.store.views import read
 
@@ -58,6 +60,20 @@ def _rejects(store: Store) -> list[tuple[str, int, str]]:
             {"node.csv": ["node,price_per_hour", "n0,0.3", "n1,0.3"]},
             [("node.csv", 2, "price_per_hour")],
         ),
+        (
+            {
+                "node_resource.csv": [
+                    "node,resource,amount,unit",
+                    "n0,cpu,16,cores",
+                    "n0,gpu,1,count",
+                ]
+            },
+            [("node_resource.csv", 2, "amount")],
+        ),
+        (
+            {"containers_10.csv": [CONTAINERS, f"c0,s,n0,60,500,{GIB}", f"c1,t,n1,0,500,{GIB}"]},
+            [("containers_10.csv", 2, "time_ms"), ("containers_10.csv", 3, "service")],
+        ),
         ({"nodes_10.csv": ["time_ms," + NODES, f"60000,n0,16000,{32 * GIB},0.9"]}, []),
         (
             {"containers_10.csv": [CONTAINERS, f"c0,s,n0,0,-1,{GIB}"]},
@@ -69,16 +85,25 @@ def _rejects(store: Store) -> list[tuple[str, int, str]]:
         "a node",
         "more of a container",
         "prices beside",
+        "a size beside",
+        "a life",
         "a node later",
         "broken itself",
     ],
 )
+@pytest.mark.parametrize("later", [False, True])
 def test_the_first_file_counts(
     tmp_path: Path,
     more: Mapping[str, Sequence[str]],
     rejects: list[tuple[str, int, str]],
+    *,
+    later: bool,
 ) -> None:
-    assert _rejects(store_of(tmp_path, {**CLUSTER, **more})) == rejects
+    """Whether the second file comes with the first, or in an ingest of its own."""
+    store = store_of(tmp_path, CLUSTER if later else {**CLUSTER, **more})
+    if later:
+        ingest(folder_of(tmp_path / "later", more), store.path)
+    assert _rejects(open_store(store.path)) == rejects
 
 
 def test_a_replay_has_what_the_first_file_states(tmp_path: Path) -> None:
