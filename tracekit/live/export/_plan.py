@@ -74,12 +74,12 @@ class Plan:
         }
         yield Fact(kind="exported", value=len(self.moves), because="plan", about=about)
         if self.held:
-            budgets = sorted({one for some in self.held.values() for one in some.split(", ")})
+            budgets = ", ".join(sorted(set(self.held.values())))
             yield Fact(
                 kind="drain_barred",
                 value=len(self.held),
                 unit="nodes",
-                about={"of": len(self.held) + len(self.nodes), "budgets": ", ".join(budgets)},
+                about={"of": len(self.held) + len(self.nodes), "budgets": budgets},
             )
         yield from self.about
 

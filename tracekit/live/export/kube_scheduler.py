@@ -7,6 +7,7 @@ A policy that is a plugin of kube-scheduler is enabled as one; any other is an e
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from tracekit.live.export._plugins import SCORING, not_carried
 from tracekit.live.export._text import yaml_text
 from tracekit.live.extender import check_served
 from tracekit.policy.entrant import halves
+from tracekit.policy.own_files import address
 from tracekit.policy.placement import PlacementPolicy
+from tracekit.policy.placement._extender import ExtenderPolicy
 from tracekit.policy.placement.default_scheduler import DefaultScheduler, plugins
 from tracekit.policy.profile import Part, Profile
 
@@ -57,7 +60,7 @@ def _write(left: Left, asked: Asked) -> Written:
     facts += _of_ties(policy)
     text = yaml_text(_document(policy, plugged, extenders))
     steps = [
-        Followup(question="serve", command="serve", arguments={"policy": str(one)})
+        Followup(question="serve", command="serve", arguments={"policy": address(one)})
         for one in served
     ]
     return Written(files={"": text.encode()}, facts=tuple(facts), next=tuple(steps[:1]))
@@ -70,6 +73,10 @@ def _parts(policy: PlacementPolicy) -> Sequence[Part]:
         weights = (policy.least_allocated_weight, policy.balanced_allocation_weight)
         scored = zip(weights, plugins(policy.balanced_allocation_form), strict=True)
         return [Part(float(weight), one) for weight, one in scored if weight]
+    if isinstance(policy, ExtenderPolicy):
+        own = Part(float(policy.weight), replace(policy, builtin="none", weight=1))
+        around = plugins("v1_22") if policy.builtin == "default" else ()
+        return [*(Part(1.0, one) for one in around), own]
     return [Part(1.0, policy)]
 
 

@@ -20,10 +20,10 @@ def _object(one: Sized) -> dict[str, Any]:
         {
             "containerName": name,
             "controlledValues": "RequestsOnly",
-            "minAllowed": quantities(one.low[name]),
-            "maxAllowed": quantities(one.high[name]),
+            "minAllowed": quantities(one.low.get(name, amounts)),
+            "maxAllowed": quantities(one.high.get(name, amounts)),
         }
-        for name in one.containers
+        for name, amounts in one.containers.items()
     ]
     target = {"apiVersion": _API.get(one.kind, "apps/v1"), "kind": one.kind, "name": one.name}
     return {

@@ -138,6 +138,7 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
     found = _of_profile(chosen, chosen.whole("percentageOfNodesToScore", percentage))
     extra, told, found.lacks_extender = extender_parts(top.rows("extenders"))
     found.parts = [*found.parts, *extra]
+    found.scores = found.scores or bool(extra)
     top.check_spelling()
     mine = {*_paths(top.unread(), chosen.where)}
     if mine:
