@@ -1,15 +1,16 @@
-"""``make claims``: the experiments that claims are judged by, and their verdicts as recorded.
+"""``make claims``: the experiments that claims are judged by, and their readings as recorded.
 
 An experiment whose folder is there is not run again; ``demo`` is that of ``make demo``.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from pathlib import Path
 
-from tracekit.answer.claims.every import RECORDED, claim_facts
+from tracekit.answer.claims.every import RECORDED, readings
 from tracekit.answer.claims.table import TRACE, all_claims
 from tracekit.base.assets import asset_dir
 from tracekit.base.facts import Followup
@@ -25,15 +26,16 @@ def experiments() -> dict[str, Followup]:
 
 
 def record() -> None:
-    """Run what was not run yet, and write the verdicts."""
+    """Run what was not run yet, and write the readings."""
     made = experiments()
     for one in made.values():
         if not Path(str(one.arguments["out"])).is_dir() and run(shlex.split(command(one))[1:]):
             raise SystemExit(1)
     with opened(Path("demo/store")) as data:
-        facts = claim_facts(data.frame, made)
-    text = json.dumps([one.document() for one in facts], indent=1)
-    (asset_dir("reports") / RECORDED).write_text(f"{text}\n", encoding="utf-8")
+        read = readings(data.frame, made)
+    lines = [f' "{name}": {json.dumps(dataclasses.asdict(one))}' for name, one in read.items()]
+    text = ",\n".join(lines)
+    (asset_dir("reports") / RECORDED).write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from tracekit.answer.claims.judge import judged
 from tracekit.answer.claims.reading import Reading
 from tracekit.answer.claims.table import Claim, all_claims
 from tracekit.base.assets import asset_dir
-from tracekit.base.facts import Answer, Fact, fact_of
+from tracekit.base.facts import Answer, Fact
 
 #: Gives a frame by its name: a query, or ``<folder of results>/<frame>``; empty where absent.
 Frame = Callable[[str], pl.DataFrame]
@@ -24,29 +24,29 @@ _EXPERIMENTS = {
     "sizing": sizing.readings,
     "binding": binding.readings,
 }
-#: Verdicts of the experiments as they were run with tracekit's defaults.
+#: Readings of the experiments as they were run with tracekit's defaults.
 RECORDED = "claims.json"
+
+
+def readings(frame: Frame, experiments: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[str, Reading]:
+    """What the claims of the experiments come to, by claim; those that can be read."""
+    return dict(itertools.chain(*(_EXPERIMENTS[name](frame) for name in experiments)))
 
 
 def claim_facts(frame: Frame, experiments: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
     """Every claim of the experiments that has a reading, judged, in the order of the table."""
-    read: dict[str, Reading] = {}
-    for name in experiments:
-        read |= dict(_EXPERIMENTS[name](frame))
+    read = readings(frame, experiments)
     return [judged(claim, read[name]) for name, claim in all_claims().items() if name in read]
 
 
-def recorded_facts() -> list[Fact]:
-    """The verdicts of the experiments that come with tracekit."""
-    path = asset_dir("reports") / RECORDED
-    return [fact_of(one) for one in json.loads(path.read_text(encoding="utf-8"))]
-
-
 def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """Every claim: the verdict given, else the recorded one, else that nothing was run for it."""
-    known = {one.subject: one for one in (*recorded_facts(), *facts)}
+    """Every claim: the fact given, else one of the recorded reading, else that nothing was run."""
+    path = asset_dir("reports") / RECORDED
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    known = {one.subject: one for one in facts}
     for name, claim in all_claims().items():
-        yield known[name] if name in known else judged(claim, None)
+        read = Reading(**recorded[name]) if name in recorded else None
+        yield known[name] if name in known else judged(claim, read)
 
 
 def answer_of_claims(facts: Iterable[Fact]) -> Answer:

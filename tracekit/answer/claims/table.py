@@ -68,19 +68,29 @@ class Claim:
 
 @functools.cache
 def all_claims() -> Mapping[str, Claim]:
-    """Every claim, by name."""
+    """Every claim, by name: what its experiment says of all its claims, and its own."""
     path = asset_dir("reports") / "claims.toml"
     document = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {name: _claim(name, one, document) for name, one in document["claims"].items()}
+    return {
+        name: _claim(name, experiment, {**made, **own}, document["sources"])
+        for experiment, made in document["experiments"].items()
+        for name, own in made["claims"].items()
+    }
 
 
-def _claim(name: str, one: Mapping[str, Any], document: Mapping[str, Any]) -> Claim:
-    given = {key: value for key, value in one.items() if key not in ("query", "source")}
-    made = document["experiments"][one["experiment"]]
-    arguments = {**made["arguments"], **({"NAME": one["query"]} if "query" in one else {})}
+def _claim(
+    name: str, experiment: str, given: Mapping[str, Any], sources: Mapping[str, str]
+) -> Claim:
+    query = {"NAME": given["query"]} if "query" in given else {}
+    apart = ("claims", "command", "arguments", "query", "source")
     return Claim(
         name=name,
-        source=document["sources"][one["source"]],
-        followup=Followup(question="claim", command=made["command"], arguments=arguments),
-        **given,
+        experiment=experiment,
+        source=sources[given["source"]],
+        followup=Followup(
+            question="claim",
+            command=given["command"],
+            arguments={**given["arguments"], **query},
+        ),
+        **{key: value for key, value in given.items() if key not in apart},
     )

@@ -50,7 +50,7 @@ def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Readin
         if not frame(CONTAINERS).is_empty():
             yield from _containers(nodes, frame)
     rates = frame(EQUAL_RATE)
-    if not rates.is_empty():
+    if rates.columns:
         apart = rates["cpu_apart"].to_numpy()
         yield "equal_rate_cpu", _largest(np.abs(apart))
         yield "equal_rate_response", correlation_of(apart, rates["response_apart"].to_numpy())
@@ -86,12 +86,13 @@ def _zones(
         for zone in ("A", "B", "C")
         if not (part := nodes.filter(zone=zone)).is_empty()
     ]
-    if steadier:
-        yield "memory_steadier", min(steadier, key=lambda one: (one.samples > 1, one.value or 0.0))
+    least = min(steadier, key=lambda one: (one.samples > 1, one.value or 0.0), default=Reading())
+    yield "memory_steadier", least
     deployed = {row["zone"]: row for row in frame(DEPLOYED).iter_rows(named=True)}
-    if {"B", "C"} <= set(deployed):
-        c, b = ((deployed[zone]["deployed_nodes"], deployed[zone]["nodes"]) for zone in ("C", "B"))
-        yield "zone_c_deploys", difference_of_shares(c, b)
+    none = {"deployed_nodes": 0, "nodes": 0}
+    c, b = (deployed.get(zone, none) for zone in ("C", "B"))
+    shares = [(one["deployed_nodes"], one["nodes"]) for one in (c, b)]
+    yield "zone_c_deploys", difference_of_shares(*shares)
     blocks = frame(BLOCKS)
     if blocks.columns:
         there = nodes.filter(zone="A").select("node")

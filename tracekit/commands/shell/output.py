@@ -77,15 +77,15 @@ def print_table(
 
 
 def print_claims(facts: Sequence[Fact]) -> None:
-    """Print claims, each with its number, and the command of each experiment."""
+    """Print claims, each with its number, and the command of each experiment that has one."""
     from tracekit.answer.claims.every import by_experiment
+    from tracekit.answer.claims.table import TRACE
     from tracekit.report.sentences import command
     from tracekit.report.terminal import facts_in_full, paragraph, typed
 
     for claim, those in by_experiment(facts):
-        print_lines(
-            [*paragraph(claim.source), *facts_in_full(those), *typed(command(claim.followup)), ""]
-        )
+        made = [] if claim.experiment == TRACE else typed(command(claim.followup))
+        print_lines([*paragraph(claim.source), *facts_in_full(those), *made, ""])
 
 
 def _cell_text(value: Any, unit: str = "") -> str:
