@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.base.arrays import FloatArray
-from tracekit.interference.vcpu.pressure import Bound, pressure, service_profile
+from tracekit.interference.vcpu.pressure import Bound, other_sockets, pressure, service_profile
 from tracekit.interference.vcpu.room import Room, make_room
 from tracekit.interference.vcpu.topology import linux_numbering
 
@@ -56,6 +56,7 @@ def planted(
             "cpu": cpu,
             "cpu_sc": core,
             "cpu_ss": socket,
+            "cpu_os": other_sockets(room, bound, service_profile(service, cpu, services)[service]),
             "load": pl.Series([None] * bound.instances, dtype=pl.Float64),
         }
     )

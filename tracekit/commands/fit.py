@@ -12,7 +12,7 @@ from tracekit.commands.shell.asked import Asked, JsonOption
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_sentence, print_table
 from tracekit.interference.fit.how import Loss, Nonneg, Ridge
-from tracekit.interference.fit.options import Load, Options, Resolved
+from tracekit.interference.fit.options import Load, Options, OtherSockets, Resolved
 from tracekit.interference.vcpu.declared import (
     SOCKETS,
     THREADS_PER_CORE,
@@ -44,6 +44,7 @@ def fit(
     loss: Loss = Options.loss,
     ridge: Ridge = Options.ridge,
     load: Load = Options.load,
+    other_sockets: OtherSockets = Options.other_sockets,
     resolved: Resolved = Options.resolved,
     shrink: Annotated[
         bool,
@@ -85,6 +86,7 @@ def fit(
         loss=loss,
         ridge=ridge,
         load=load,
+        other_sockets=other_sockets,
         resolved=resolved,
         shrink=shrink,
         **further,
@@ -161,6 +163,8 @@ def _print(found: Fit) -> None:
 
 
 def _print_coefficients(found: Fit) -> None:
+    from tracekit.interference.fit.table import COEFFICIENTS
+
     pooled = found.fitted.pooled.row(0, named=True)
     models = [
         ("all services pooled", pooled),
@@ -168,7 +172,7 @@ def _print_coefficients(found: Fit) -> None:
     ]
     rows = []
     for label, model in models:
-        for name in ("k1", "k2", "k_load"):
+        for name in COEFFICIENTS.values():
             if model.get(name) is not None:
                 values = [
                     round(model[f"{name}{end}"], 5) for end in ("", "_error", "_low", "_high")

@@ -55,6 +55,16 @@ def test_the_pooled_interval_holds_what_all_services_share() -> None:
     assert low <= inside <= high
 
 
+def test_the_other_socket_counts_where_it_is_asked_for() -> None:
+    rng = np.random.default_rng(8)
+    rows, _ = planted(rng, services=2, hosts=60)
+    rows = rows.with_columns(cpu=pl.col("cpu") + 0.2 * pl.col("cpu_os"))
+    asked = fit_rows(rows, "bound", Options(other_sockets=True)).fitted.pooled.row(0, named=True)
+    assert asked["k3_low"] <= 0.2 <= asked["k3_high"]
+    assert asked["k3_high"] - asked["k3_low"] < 0.1
+    assert fit_rows(rows, "bound", Options()).fitted.pooled["k3"].null_count() == 1
+
+
 @pytest.fixture(scope="module")
 def rows() -> pl.DataFrame:
     return planted(np.random.default_rng(3))[0]

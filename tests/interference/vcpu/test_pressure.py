@@ -8,7 +8,7 @@ from plain_vcpus import neighbours, plain_pressure
 from vcpu_support import GOLDEN, TOPOLOGIES, bound_hosts, placed_on_hosts
 
 from tracekit.interference.vcpu.declared import Aggregation
-from tracekit.interference.vcpu.pressure import pressure, service_profile
+from tracekit.interference.vcpu.pressure import other_sockets, pressure, service_profile
 from tracekit.interference.vcpu.topology import Topology, linux_numbering
 
 EVERY: tuple[Aggregation, ...] = ("mean", "occupancy", "sum")
@@ -78,6 +78,22 @@ def test_half_empty_neighbourhoods_press_less_by_occupancy() -> None:
     assert pressure(room, bound, cpu, "occupancy")[0][0] == pytest.approx(0.3)
     assert pressure(room, bound, cpu, "sum")[0][0] == pytest.approx(0.6)
     assert pressure(room, bound, cpu, "occupancy")[1][0] == pytest.approx(0.1)
+
+
+def test_the_other_socket_of_the_host_presses_apart() -> None:
+    """Two hosts of two sockets of eight vCPUs; the second has nobody on its other socket."""
+    topology = TOPOLOGIES["usual"]
+    here, other = topology.vcpus_of(0).tolist(), topology.vcpus_of(1).tolist()
+    room, bound = placed_on_hosts(
+        [(topology, [here[:2], other[:1], other[1:4]]), (topology, [here[:2]])]
+    )
+    cpu = np.array([0.5, 0.2, 0.6, 0.9])
+    busy = [0.2 + 3 * 0.6, 2 * 0.5, 2 * 0.5, 0.0]
+    assert other_sockets(room, bound, cpu, "sum") == pytest.approx(busy)
+    assert other_sockets(room, bound, cpu, "mean") == pytest.approx([0.5, 0.5, 0.5, 0.0])
+    assert other_sockets(room, bound, cpu, "occupancy") == pytest.approx(
+        np.array(busy) / len(other)
+    )
 
 
 def test_an_instance_without_vcpus_neither_presses_nor_is_pressed() -> None:

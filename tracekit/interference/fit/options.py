@@ -12,6 +12,9 @@ from tracekit.interference.fit.how import How, Loss, Nonneg, Ridge
 from tracekit.interference.vcpu.declared import AGGREGATION, Aggregation
 
 Load = Annotated[bool, About("Call rate as a further regressor.")]
+OtherSockets = Annotated[
+    bool, About("Neighbours on the host's other sockets as a further regressor.")
+]
 Resolved = Annotated[bool, About("A row per time instead of averages.")]
 
 
@@ -25,6 +28,8 @@ class Options:
         How neighbours are put together: see ``vcpu.pressure``.
     load : bool
         Whether an instance's call rate is a regressor too.
+    other_sockets : bool
+        Whether neighbours on other sockets of the host are.
     resolved : bool
         One row per instance and time (a window of ``window_ms`` where a store is read), with errors
         clustered by instance; else one row per instance.
@@ -39,6 +44,7 @@ class Options:
     loss: Loss = How.loss
     ridge: Ridge = How.ridge
     load: Load = False
+    other_sockets: OtherSockets = False
     resolved: Resolved = False
     window_ms: int = MS_PER_HOUR
     level: float = How.level

@@ -1,8 +1,8 @@
 """The rows of the regression: an instance's CPU beside the pressure of its neighbours.
 
 Every frame here has the columns ``service, instance, host, socket, vcpus, window_ms, cpu, cpu_sc,
-cpu_ss, load``: one row per instance and binding, or per instance and time when resolved. ``cpu_sc``
-is NULL where nobody knows who shares cores (a proxy).
+cpu_ss, cpu_os, load``: one row per instance and binding, or per instance and time when resolved.
+``cpu_sc`` and ``cpu_os`` are NULL where nobody knows who shares cores and sockets (a proxy).
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.interference.fit.binding import Binding
 from tracekit.interference.fit.recorded_sizes import RecordedSizes
 from tracekit.interference.vcpu.declared import Aggregation
-from tracekit.interference.vcpu.pressure import Bound, pressure, service_profile
+from tracekit.interference.vcpu.pressure import Bound, other_sockets, pressure, service_profile
 
 
 class NothingToFitError(TracekitError):
@@ -30,6 +30,7 @@ SCHEMA = {
     "cpu": pl.Float64,
     "cpu_sc": pl.Float64,
     "cpu_ss": pl.Float64,
+    "cpu_os": pl.Float64,
     "load": pl.Float64,
 }
 
@@ -81,7 +82,8 @@ def _at_one_time(
     place = binding.place[first[owner] + within]
     known = _profile(piece, services) if profile is None else profile
     cpu = known[piece["service"].to_numpy()]
-    core, socket = pressure(binding.room, Bound(owner, place, piece.height), cpu, agg)
+    bound = Bound(owner, place, piece.height)
+    core, socket = pressure(binding.room, bound, cpu, agg)
     its_socket = binding.room.socket[binding.place[first]]
     return piece.select(
         "service",
@@ -94,13 +96,15 @@ def _at_one_time(
         pl.Series("socket", its_socket),
         pl.Series("cpu_sc", core),
         pl.Series("cpu_ss", socket),
+        pl.Series("cpu_os", other_sockets(binding.room, bound, cpu, agg)),
     )
 
 
 def _one_per_binding(rows: pl.DataFrame) -> pl.DataFrame:
     """Means over time; an instance that moved has a row for each socket it was on."""
     return rows.group_by("service", "instance", "host", "socket", maintain_order=True).agg(
-        pl.col("window_ms").min(), pl.col("vcpus", "cpu", "load", "cpu_sc", "cpu_ss").mean()
+        pl.col("window_ms").min(),
+        pl.col("vcpus", "cpu", "load", "cpu_sc", "cpu_ss", "cpu_os").mean(),
     )
 
 
@@ -136,6 +140,7 @@ def proxy_rows(
         pl.col("cpu_mean").alias("cpu"),
         pl.lit(None, dtype=pl.Float64).alias("cpu_sc"),
         _pressed(agg).alias("cpu_ss"),
+        pl.lit(None, dtype=pl.Float64).alias("cpu_os"),
     )
     return _with_load(found, load).sort("service", "instance", "window_ms", "socket")
 

@@ -139,7 +139,7 @@ def fit_rows(
             "no instance has a call rate, so load cannot be a regressor",
             hint="ingest rates of calls (MSRTQps), give a column 'load', or leave --load out",
         )
-    table = make_table(rows, load=options.load)
+    table = make_table(rows, load=options.load, other_sockets=options.other_sockets)
     kept = _kept(rows, options)
     rng, how, proxy = np.random.default_rng([seed, 7]), options.how(), mode == "proxy"
     levels: tuple[Level, ...] = ("node",) if proxy else ("socket", "node")
@@ -197,7 +197,7 @@ def _remarks(mode: Mode, table: Table, options: Options, services: pl.DataFrame)
         yield remark("fit_bounded")
     if table.left_out:
         yield remark("fit_without_rate", table.left_out, "rows")
-    if set(PRESSURES) - set(table.names) and mode == "bound":
+    if set(PRESSURES[:2]) - set(table.names) and mode == "bound":
         yield remark("fit_no_neighbour")
     if few := services.filter(pl.col("reason").str.ends_with(DEPENDENT)).height:
         of, least = services.height, LEAST_INSTANCES

@@ -8,10 +8,11 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 
-PRESSURES = ("cpu_sc", "cpu_ss")
+#: The last counts only where it is asked for: the patent looks at one socket.
+PRESSURES = ("cpu_sc", "cpu_ss", "cpu_os")
 LOAD = "load"
 #: What a coefficient is called, by its regressor.
-COEFFICIENTS = {"cpu_sc": "k1", "cpu_ss": "k2", "load": "k_load"}
+COEFFICIENTS = {"cpu_sc": "k1", "cpu_ss": "k2", "cpu_os": "k3", "load": "k_load"}
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Table:
     Parameters
     ----------
     names : tuple of str
-        The regressors: of ``cpu_sc, cpu_ss, load``.
+        The regressors: of ``cpu_sc, cpu_ss, cpu_os, load``.
     regressors : float64, shape (rows, regressors)
     target : float64, shape (rows,)
     service, instance : int64, shape (rows,)
@@ -55,13 +56,14 @@ class Table:
             yield at, slice(int(starts[at]), int(starts[at + 1]))
 
 
-def make_table(rows: pl.DataFrame, *, load: bool = False) -> Table:
+def make_table(rows: pl.DataFrame, *, load: bool = False, other_sockets: bool = False) -> Table:
     """The table of rows; without ``cpu_sc`` anywhere that regressor is left out.
 
     Load is relative to the service's mean load: its coefficient is the CPU of a doubling, so that
     services can be pooled.
     """
-    names: Sequence[str] = [name for name in PRESSURES if rows[name].is_not_null().any()]
+    asked = PRESSURES if other_sockets else PRESSURES[:2]
+    names: Sequence[str] = [name for name in asked if rows[name].is_not_null().any()]
     whole = rows.height
     if load:
         names = [*names, LOAD]

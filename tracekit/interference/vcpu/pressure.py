@@ -82,6 +82,32 @@ def pressure(
     return _over(core, core_weight), _over(rest, rest_weight)
 
 
+def other_sockets(
+    room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
+) -> FloatArray:
+    """What presses from other sockets of the host on instances that each have a vCPU.
+
+    Parameters and result are those of ``pressure``; shape (instances,).
+    """
+    size = np.bincount(bound.owner, minlength=bound.instances).astype(np.float64)
+    first = np.unique(bound.owner, return_index=True)[1]
+    socket = room.socket[bound.place[first]]
+    host = room.socket_host[socket]
+
+    def beyond(amounts: FloatArray) -> FloatArray:
+        """Sums over the host less those over the socket."""
+        by_socket = sums(socket, amounts, len(room.socket_vcpus))
+        return sums(host, amounts, len(room.hosts))[host] - by_socket[socket]
+
+    busy = beyond(size * cpu)
+    busy[np.abs(busy) < NOTHING] = 0.0
+    if agg == "sum":
+        return busy
+    whole = sums(room.socket_host, room.socket_vcpus.astype(np.float64), len(room.hosts))
+    rest = whole[host] - room.socket_vcpus[socket] if agg == "occupancy" else beyond(size)
+    return _over(busy, rest)
+
+
 def _mates(room: Room, bound: Bound, holder: IntArray) -> tuple[IntArray, IntArray]:
     """Instances and the places beside theirs on the same cores, each once, own places never."""
     beside = room.mates[bound.place]
