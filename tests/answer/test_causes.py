@@ -62,7 +62,7 @@ def _counts() -> Iterator[str]:
     """The names of what is counted while a workload is built."""
     starts = r"(containers?|nodes|rows|gangs|steps|usage_samples|anti_affinity|constraint)_"
     for path, tree in TREES.items():
-        if path.is_relative_to(HOME / "replay" / "workload"):
+        if path.is_relative_to(HOME / "cluster"):
             for one in ast.walk(tree):
                 if isinstance(one, ast.Dict | ast.DictComp):
                     keys = one.keys if isinstance(one, ast.Dict) else [one.key]
