@@ -19,7 +19,8 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray
 from tracekit.base.seeds import stream
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.batch import Batch
@@ -51,9 +52,8 @@ def main() -> None:
 
 def _load(nodes: int, containers: int) -> Workload:
     target = max(0.75 * min(containers / (58 * nodes), 1.0), 0.01)
-    return Paper000(
-        nodes=nodes, containers=containers, target_alloc_fraction=target, arrival_span_ms=0
-    ).drawn(stream(0, "workload"))
+    drawn = Paper000(nodes=nodes, containers=containers, target_alloc_fraction=target)
+    return drawn_workload(drawn, stream(0, "workload"), "arrival_span_ms=0")
 
 
 def _replay(load: Workload) -> float:

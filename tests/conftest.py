@@ -81,6 +81,15 @@ def _libraries_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.import_module("tracekit.report.render"), "_packed", packed)
 
 
+@pytest.fixture(autouse=True)
+def _workloads_are_kept_for_a_session(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The stores of named workloads lie where they are removed with the session's files."""
+    named = importlib.import_module("tracekit.cluster.named")
+    monkeypatch.setattr(named, "kept_folder", tmp_path_factory.getbasetemp)
+
+
 @functools.cache
 def _packed_once() -> Callable[[str], str]:
     packed: Callable[[str], str] = importlib.import_module("tracekit.report.render")._packed

@@ -10,9 +10,7 @@ import polars as pl
 import pytest
 from facts_support import the
 
-from tracekit.base.errors import TracekitError
 from tracekit.base.facts import fact_of
-from tracekit.cluster.parquet.workload import workload_from_parquet
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run
@@ -122,18 +120,6 @@ def test_a_store_and_a_folder_measure_what_plain_sums_say(tmp_path: Path) -> Non
     assert summary(tmp_path / "a")[measured].equals(summary(tmp_path / "b")[measured])
 
 
-def test_a_store_and_a_folder_have_the_same_use(tmp_path: Path) -> None:
-    one, other = stored(tmp_path), workload_from_parquet(tmp_path / "cluster")
-    assert one.resources == other.resources
-    assert one.further_used == other.further_used == (2, 3)
-    found = []
-    for load in (one, other):
-        assert load.further_usage is not None
-        order = np.argsort(load.container_ids)
-        found.append(load.further_usage[:, :, load.columns_of(order)])
-    assert np.array_equal(found[0], found[1], equal_nan=True)
-
-
 def test_a_limit_on_network_is_on_what_is_used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,41 +146,3 @@ def test_containers_without_cpu_or_memory_keep_their_network(tmp_path: Path) -> 
         its = load.columns_of(np.array([load.container_ids.index(name)]))[0]
         expected = [network(int(name[1:]), step) for step in range(STEPS)]
         assert load.further_usage[1, :, its].tolist() == pytest.approx(expected)
-
-
-def test_columns_that_nobody_reads_are_named(tmp_path: Path) -> None:
-    path = folder(tmp_path / "cluster", min_member=[4] * CONTAINERS)
-    used = pl.read_parquet(path / "usage.parquet").with_columns(gpu=pl.lit(0.5))
-    used.write_parquet(path / "usage.parquet")
-    unread = workload_from_parquet(path).remarks[-2:]
-    assert [(one.because, one.about["names"], one.about["file"]) for one in unread] == [
-        ("columns_unread", "min_member", "containers.parquet"),
-        ("columns_unread", "gpu", "usage.parquet"),
-    ]
-    ingest(path, tmp_path / "store")
-    load = source_of(tmp_path / "store", None, assume=(), seed=0).load()
-    assert the(load.remarks, "further_without_size").about["resources"] == "gpu"
-
-
-def test_a_folder_has_priorities_and_gangs(tmp_path: Path) -> None:
-    asked = {"priority": [100, *[0] * 8], "gang": ["g"] * 3 + [""] * 6, "gang_minimum": [2] * 9}
-    path = folder(tmp_path / "cluster", **asked)  # type: ignore[arg-type]
-    rows = pl.read_parquet(path / "containers.parquet")
-    rows = rows.with_columns(gang=pl.when(pl.col("gang") != "").then("gang"))
-    rows.write_parquet(path / "containers.parquet")
-    load = workload_from_parquet(path)
-    assert load.priority is not None
-    assert load.gang is not None
-    assert load.gang_minimum is not None
-    assert load.priority.tolist() == [100] + [0] * 8
-    assert load.gang.tolist() == [0] * 3 + [-1] * 6
-    assert load.gang_minimum.tolist() == [2] * 3 + [0] * 6
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("priority", "expected Int64"), ("gang_minimum", "expected Int64")]
-)
-def test_a_rule_of_another_type_is_refused(name: str, said: str, tmp_path: Path) -> None:
-    path = folder(tmp_path / "cluster", **{name: ["high"] * CONTAINERS})
-    with pytest.raises(TracekitError, match=f"column {name} is String, {said}"):
-        workload_from_parquet(path)

@@ -113,17 +113,17 @@ def test_a_folder_makes_gangs_of_who_was_there_whatever_the_span(
     names, no_node = ["a0", "a1", "a2"], pl.Series([None] * 3, dtype=pl.String)
     folder = parquet_folder(
         tmp_path / "load",
-        nodes={"node": ["n0"], "cpu_milli": [4000], "memory_bytes": [1000]},
+        nodes={"node": ["n0"], "cpu_milli": [4000], "memory_bytes": [2**34]},
         containers={
             "container": names, "service": ["a"] * 3,
             "node": no_node,  # type: ignore[dict-item]
             "arrival_ms": [-1000] * 3,
             "departure_ms": [900_000, None, None], "cpu_milli": [2000] * 3,
-            "memory_bytes": [1] * 3,
+            "memory_bytes": [2**24] * 3,
         },
         usage={
             "container": ["a1"] * 61, "time_ms": list(range(0, 3_600_001, 60_000)),
-            "cpu_milli": [500.0] * 61, "memory_bytes": [1.0] * 61,
+            "cpu_milli": [500.0] * 61, "memory_bytes": [2.0**24] * 61,
         },
         background=None,
     )  # fmt: skip

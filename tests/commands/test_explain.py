@@ -13,8 +13,8 @@ from tracekit.commands.shell import run
 @pytest.mark.parametrize(
     ("policy", "shown"),
     [
-        ("best_fit", "-1,900 millicores and MiB"),
-        ("worst_fit", "1,900 millicores and MiB"),
+        ("best_fit", "-3,340 millicores and MiB"),
+        ("worst_fit", "3,020 millicores and MiB"),
         ("best_fit_cell", "-1.9 cores"),
     ],
 )

@@ -24,10 +24,6 @@ _LINES: dict[str, tuple[tuple[str, ...], str]] = {
     "policy-code": ((*_REPLAY, "./mine.py"), "mine.py"),
     "rebalancer": ((*_REPLAY, "first_fit", "--rebalance", "mine.yaml"), "mine.yaml"),
     "workload-csv": ((*_REPLAY, "first_fit", "--workload", "mine.csv"), "mine.csv"),
-    "workload": (
-        (*_REPLAY, "first_fit", "--workload", "wl"),
-        "wl/containers.parquet",
-    ),
     "cases": (("score", "case.json"), "case.json"),
     "store": (("info", "store"), "store/manifest.json"),
     "stored": (("check", "store", "--verify"), "store/manifest.json"),

@@ -30,7 +30,7 @@ CASES = [
      "error: run/manifest.json is a file, neither a store nor a run folder"),
     (["info", "study"], "error: study is the folder of a study, not a store"),
     (["replay", "--workload", "study", "--out", "x"],
-     "error: 'study' holds no workload that is known"),
+     "error: no trace tables in study"),
     (["run", "whole", "--out", "x"], "error: whole is what tracekit run made of a trace"),
     (["compare", "whole", "run"], "error: whole is not a run folder, but has one"),
     (["compare", "nosuch", "run"], "error: no such run folder: nosuch"),
@@ -70,9 +70,8 @@ def test_what_is_no_store_yet_is_told_how_to_become_one(
 ) -> None:
     (tmp_path / "my traces").mkdir()
     source = str(tmp_path / "my traces")
-    for asked in (["info", source], ["replay", "--workload", source, "--out", f"{source}/x"]):
-        assert run(asked) == 2
-        assert f"tracekit ingest '{source}' STORE" in capsys.readouterr().err
+    assert run(["info", source]) == 2
+    assert f"tracekit ingest '{source}' STORE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from replay_support import workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.calls import call_weights
-from tracekit.cluster.parquet.workload import workload_from_parquet
 from tracekit.cluster.workload import Workload
 from tracekit.policy.nearness import near_kind, to_hundred
 from tracekit.policy.parse import get_policy, parse_policy
@@ -123,31 +122,9 @@ def test_a_workload_without_calls_says_so(tmp_path: Path) -> None:
     from tracekit.cluster.source import WorkloadSource  # noqa: PLC0415 - as the command uses it
 
     source = WorkloadSource(None, "paper000[containers=3,nodes=1]", calls=True)
-    with pytest.raises(TracekitError, match="does not tell who calls whom"):
+    with pytest.raises(TracekitError, match="near_weight"):
         source.load()
     assert not list(tmp_path.iterdir())
-
-
-def test_calls_beside_a_parquet_workload(tmp_path: Path) -> None:
-    nodes = {"node": ["n"], "cpu_milli": [100], "memory_bytes": [100]}
-    pl.DataFrame(nodes).write_parquet(tmp_path / "nodes.parquet")
-    pl.DataFrame(
-        {
-            "container": ["x", "y"], "service": ["a", "b"], "node": ["n", None],
-            "arrival_ms": [0, 0], "departure_ms": [None, None], "cpu_milli": [1, 1],
-            "memory_bytes": [1, 1],
-        },
-        schema_overrides={"departure_ms": pl.Int64},
-    ).write_parquet(tmp_path / "containers.parquet")  # fmt: skip
-    pl.DataFrame(
-        {"container": ["x", "y"], "time_ms": [0, 0], "cpu_milli": [1.0, 1.0],
-         "memory_bytes": [1.0, 1.0]}
-    ).write_parquet(tmp_path / "usage.parquet")  # fmt: skip
-    assert workload_from_parquet(tmp_path).calls is None
-    EDGES.drop_nulls().write_parquet(tmp_path / "calls.parquet")
-    calls = workload_from_parquet(tmp_path).calls
-    assert calls is not None
-    assert calls.shares(0).tolist() == [0.0, 1.0]
 
 
 def test_equal_scores_are_all_full() -> None:

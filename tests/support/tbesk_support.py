@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.fitness import FitnessPolicy
 from tracekit.policy.view.cluster import Cluster
@@ -47,7 +48,7 @@ def golden() -> Snapshot:
     return cluster([row[0] for row in GOLDEN.values()], [row[1] for row in GOLDEN.values()])
 
 
-def small(**given: Any) -> Any:
+def small(*assume: str, **given: Any) -> Any:
     """Sixty containers for six nodes, always the same."""
-    load = Paper000(containers=60, nodes=6, target_alloc_fraction=0.4, **given)
-    return load.drawn(np.random.default_rng(1))
+    drawn = Paper000(containers=60, nodes=6, target_alloc_fraction=0.4, **given)
+    return drawn_workload(drawn, np.random.default_rng(1), *assume)

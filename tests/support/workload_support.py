@@ -47,24 +47,26 @@ TIANCHI = {
     "app_interference.csv": ["app_1,app_1,1", "app_1,app_2,0"],
 }
 
+_UNIT = 1 << 24
 #: A workload folder: a node that a container was recorded on, one without usage, one that leaves.
 PARQUET: dict[str, dict[str, list[Any]]] = {
     "nodes": {
-        "node": ["n0", "n1"], "cpu_milli": [1000, 2000], "memory_bytes": [100, 100],
+        "node": ["n0", "n1"], "cpu_milli": [1000, 2000], "memory_bytes": [100 * _UNIT] * 2,
         "pods": [5, None], "gpu": [0, 2],
     },
     "containers": {
         "container": ["late", "early", "silent"], "service": ["s", None, "s"],
         "node": ["n1", "n0", None], "arrival_ms": [1000, 0, 0], "departure_ms": [None, 2000, 3000],
-        "cpu_milli": [100, None, 0], "memory_bytes": [10, 20, 0], "gpu": [1, 0, 0],
-        "cpu_limit_milli": [200, None, None],
+        "cpu_milli": [100, None, 0], "memory_bytes": [10 * _UNIT, 20 * _UNIT, 0],
+        "gpu": [1, 0, 0], "cpu_limit_milli": [200, None, None],
     },
     "usage": {
         "container": ["early", "early", "late", "late"], "time_ms": [0, 1000, 1000, 3000],
-        "cpu_milli": [50.0, 60.0, 70.0, 90.0], "memory_bytes": [1.0, 2.0, 3.0, 4.0],
+        "cpu_milli": [50.0, 60.0, 70.0, 90.0],
+        "memory_bytes": [1.0 * _UNIT, 2.0 * _UNIT, 3.0 * _UNIT, 4.0 * _UNIT],
     },
     "background": {
-        "node": ["n1"], "time_ms": [1000], "cpu_milli": [500.0], "memory_bytes": [7.0],
+        "node": ["n1"], "time_ms": [1000], "cpu_milli": [500.0], "memory_bytes": [7.0 * _UNIT],
     },
 }  # fmt: skip
 

@@ -13,10 +13,17 @@ from tracekit.base.files.places import place
 from tracekit.base.parameters import names, unknown_name
 from tracekit.base.seeds import stream
 from tracekit.cluster.assumptions import Assumptions, parse_assumptions
-from tracekit.cluster.calls import CallWeights
+from tracekit.cluster.calls import CallWeights, calls_of_folder
 from tracekit.cluster.circumstances import taken_apart, under
 from tracekit.cluster.gangs import with_gangs
-from tracekit.cluster.loaders import load_workload, resolved
+from tracekit.cluster.named import (
+    ingested,
+    parse_workload,
+    resolved,
+    settings_of,
+    store_of_drawn,
+)
+from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, unpriced_remark
 from tracekit.cluster.request_choice import absolute
 from tracekit.cluster.requests.given import with_requests
@@ -26,7 +33,7 @@ from tracekit.cluster.sized.times import between_samples
 from tracekit.cluster.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.cluster.trace.workload import calls_of_store, workload_from_store
 from tracekit.cluster.workload import Workload
-from tracekit.store.folder import open_store
+from tracekit.store.folder import Store, open_store
 
 
 class Source(Protocol):
@@ -54,7 +61,7 @@ def check_assumed(settings: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class WorkloadSource:
-    """A store, or a workload as ``tracekit.cluster.loaders.load_workload`` understands it.
+    """A store, or a workload as ``tracekit.cluster.named`` understands it.
 
     With ``gangs`` the containers of a service are admitted together: ``workload.gangs``.
     With ``calls`` it is known who calls whom: ``policy.nearness``.
@@ -94,22 +101,33 @@ class WorkloadSource:
         return _with_counts(load)
 
     def _calls(self, load: Workload) -> CallWeights:
-        if self.store is None:
-            raise TracekitError(
-                f"workload '{load.name}' does not tell who calls whom, near_weight needs it",
-                hint="replay a store with calls, or add calls.parquet to the workload's folder",
-            )
-        return calls_of_store(open_store(str(self.store)), load.services)
+        path = None if self.workload is None else parse_workload(self.workload).path
+        if path is not None and (path / "calls.parquet").is_file():
+            return calls_of_folder(path, load.services)
+        store = self.store or ingested(str(self.workload), taken_apart(self.assume)[1]).store
+        return calls_of_store(open_store(str(store)), load.services)
 
     def _read(self, rng: np.random.Generator) -> Workload:
         _, assume = taken_apart(self.assume)
-        if self.workload is not None:
-            return load_workload(self.workload, rng, assume=assume)
-        store = open_store(str(self.store))
-        if is_sized(store) and not used_by_others(store):
-            assumptions = sized_assumptions(assume)
-            return with_requests(workload_from_sizes(store, assumptions, rng), store, assumptions)
-        return workload_from_store(store, parse_assumptions(assume), rng)
+        if self.workload is None:
+            return _of_store(open_store(str(self.store)), assume, rng)
+        found = ingested(self.workload, assume)
+        load = _of_store(open_store(found.store), found.assume, rng)
+        return load if found.drawn is None else found.drawn.labelled(load)
+
+
+def drawn_workload(drawn: Paper000, rng: np.random.Generator, *assume: str) -> Workload:
+    """The workload of drawn tables; they arrive in an order drawn from ``rng``."""
+    store = open_store(store_of_drawn(drawn))
+    assumed = [f"{name}={value}" for name, value in settings_of("paper000", assume).items()]
+    return drawn.labelled(_of_store(store, assumed, rng))
+
+
+def _of_store(store: Store, assume: Sequence[str], rng: np.random.Generator) -> Workload:
+    if is_sized(store) and not used_by_others(store):
+        assumptions = sized_assumptions(assume)
+        return with_requests(workload_from_sizes(store, assumptions, rng), store, assumptions)
+    return workload_from_store(store, parse_assumptions(assume), rng)
 
 
 def _with_counts(load: Workload) -> Workload:

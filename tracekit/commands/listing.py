@@ -191,17 +191,24 @@ def _searches() -> list[Entry]:
 
 
 def _workloads() -> list[Entry]:
-    from tracekit.cluster.loaders import all_loaders
+    from tracekit.cluster.named import NAMED
+    from tracekit.cluster.paper000 import Paper000
+    from tracekit.cluster.sized.assumptions import SizedAssumptions
 
+    every = {one["name"]: one for one in _params(SizedAssumptions)}
+    drawn = {"paper000": _params(Paper000)}
     return [
         {
             "name": name,
-            "title": loader.title,
-            "source": loader.source,
-            "files": loader.files,
-            "params": _params(loader),
+            "title": one.title,
+            "source": one.source,
+            "files": one.files,
+            "params": [
+                *drawn.get(name, ()),
+                *({**every[key], "default": value} for key, value in one.assumed.items()),
+            ],
         }
-        for name, loader in all_loaders().items()
+        for name, one in NAMED.items()
     ]
 
 

@@ -108,7 +108,7 @@ def replay(
     Parameters
     ----------
     workload : path or str, optional
-        What ``tracekit.cluster.loaders.load_workload`` understands.
+        What ``tracekit.cluster.named`` understands.
     repeats_up_to : int, optional
         Where the orders leave open which policy is best, those that met them meet more, up to so
         many. It is then looked twice, so each look has half of what may go wrong.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit.cluster.loaders import spelled
+from tracekit.cluster.named import Given
 from tracekit.policy.own_files import as_given, by_name
 
 
@@ -78,9 +78,5 @@ def paths(
 
 
 def _workload(loader: str, run: Path, named: Callable[[Path], str]) -> str:
-    """A workload as ``--workload`` takes it; a bare path where the loader is chosen by it."""
-    name, given, path = spelled(loader)
-    if not path:
-        return loader
-    settings = ",".join(f"{key}={value}" for key, value in given.items())
-    return f"{name}{f'[{settings}]' if settings else ''}:{named(run / path)}"
+    """A workload as ``--workload`` takes it."""
+    return Given.of(loader).spelled(lambda path: named(run / path))

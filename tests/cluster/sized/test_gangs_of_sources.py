@@ -38,7 +38,7 @@ def from_parquet(tmp_path: Path, pods: Sequence[Pod], stated: Sequence[int | Non
         None,
         parquet_folder(
             tmp_path / "load",
-            nodes={"node": ["n0", "n1"], "cpu_milli": [8000] * 2, "memory_bytes": [1000] * 2},
+            nodes={"node": ["n0", "n1"], "cpu_milli": [8000] * 2, "memory_bytes": [2**34] * 2},
             containers={
                 "container": names,
                 "service": names,
@@ -46,7 +46,7 @@ def from_parquet(tmp_path: Path, pods: Sequence[Pod], stated: Sequence[int | Non
                 "arrival_ms": [0, *(1000 * at for _, at, _ in pods)],
                 "departure_ms": [None, *(None if end is None else 1000 * end for *_, end in pods)],
                 "cpu_milli": [1000] * len(names),
-                "memory_bytes": [1] * len(names),
+                "memory_bytes": [2**24] * len(names),
                 "gang": [None, *["g"] * len(pods)],
                 "gang_minimum": pl.Series([None, *stated], dtype=pl.Int64),  # type: ignore[dict-item]
             },
@@ -54,7 +54,7 @@ def from_parquet(tmp_path: Path, pods: Sequence[Pod], stated: Sequence[int | Non
                 "container": ["x"] * (END_S // 60 + 1),
                 "time_ms": list(range(0, END_S * 1000 + 1, 60_000)),
                 "cpu_milli": [500.0] * (END_S // 60 + 1),
-                "memory_bytes": [1.0] * (END_S // 60 + 1),
+                "memory_bytes": [2.0**24] * (END_S // 60 + 1),
             },
             background=None,
         ),

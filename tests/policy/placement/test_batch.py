@@ -14,7 +14,7 @@ from tracekit.replay.engine.engine import Engine
 
 
 def test_batches_end_with_the_sampling_step_and_hold_no_more_than_asked() -> None:
-    load = small(arrival_span_ms=60_000, step_ms=10_000)
+    load = small("arrival_span_ms=60000", "step_ms=10000")
     policy: Any = parse_policy("tbesk[batch_size=7,iterations=1]")
     sizes: list[tuple[int, int]] = []
     plain = type(policy).select

@@ -14,7 +14,8 @@ from replay_support import waiting
 from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.batch import Batch, BatchPolicy
 from tracekit.policy.placement._parts.fitness import FitnessPolicy
@@ -181,7 +182,7 @@ def test_a_search_of_one_container_with_time_finds_the_exact_node() -> None:
 
 
 def test_the_exact_policy_is_no_worse_than_the_search_per_container() -> None:
-    load = small(arrival_span_ms=0)
+    load = small("arrival_span_ms=0")
     exact = parse_policy("tbesk_exact[basis=requests]")
     search = parse_policy("tbesk[basis=requests,batch_size=1,iterations=3]")
 
@@ -201,9 +202,8 @@ def test_the_exact_policy_is_no_worse_than_the_search_per_container() -> None:
 @pytest.mark.parametrize("name", ["tbesk", "tbesk_exact"])
 def test_with_nothing_feasible_all_wait(name: str) -> None:
     load = small()
-    huge = Paper000(containers=5, nodes=1, target_alloc_fraction=1.0).drawn(
-        np.random.default_rng(0)
-    )
+    drawn = Paper000(containers=5, nodes=1, target_alloc_fraction=1.0)
+    huge = drawn_workload(drawn, np.random.default_rng(0))
     tight = parse_policy(f"{name}[tcrit=0,tcrit_mode=hard]")
     assert (Engine(load, tight, np.random.default_rng(0)).run().node == -1).all()
     one = Engine(huge, parse_policy(name), np.random.default_rng(0)).run()

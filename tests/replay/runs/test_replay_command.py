@@ -87,7 +87,7 @@ WRONG = [
         ["--workload", "paper000[seed=39223372036854775807]"],
         "parameter seed must be at most 9,007,199,254,740,992, got 39223372036854775807",
     ),
-    (["--workload", "EMPTY"], "empty' holds no workload that is known"),
+    (["--workload", "EMPTY"], "is an empty folder"),
 ]
 
 
@@ -113,7 +113,7 @@ def test_what_fits_no_node_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["replay", "--workload", made.format(5, 4), *arguments]) == 0
     answer = read_answer(Path(out))
     assert answer is not None
-    assert [one.value for one in answer.of("too_large")] == [2]
+    assert [one.value for one in answer.of("remark") if one.because == "too_large"] == [2]
     assert run(["replay", "--workload", made.format(5, 6), *arguments]) == 2
     assert "no container of workload 'paper000' fits on any node" in capsys.readouterr().err
 

@@ -19,11 +19,11 @@ _FILES = {
     "rebalancers": "policy/rebalance",
     "sizing_policies": "sizing/policies",
     "searches": "policy/search/searches",
-    "workloads": "cluster/loaders",
 }
 #: Kinds of which several stand in one file: as keys of a dictionary, or as objects of a class.
 _KEYS = {
     "presets": ("synth/presets.py", "_PRESETS"),
+    "workloads": ("cluster/named.py", "NAMED"),
     "functions": ("policy/search/functions.py", "_FUNCTIONS"),
 }
 _OBJECTS = {"measures": "replay/measures", "models": "interference/fit/models"}

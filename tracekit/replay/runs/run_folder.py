@@ -14,11 +14,12 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import found_from, named_from
 from tracekit.base.files.result_folder import ResultFolder
 from tracekit.base.units import duration
+from tracekit.base.values import spell
 from tracekit.cluster.assumptions import Assumptions
 from tracekit.cluster.changed.pinned import pinned_over_capacity
 from tracekit.cluster.circumstances import NAMES
-from tracekit.cluster.loaders import all_loaders, respelled
-from tracekit.cluster.loaders import spelled as spelled_loader
+from tracekit.cluster.named import Given, parse_workload, settings_of
+from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.resources import lacking
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.sized.assumptions import SizedAssumptions
@@ -97,7 +98,7 @@ def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
         raise TracekitError(f"{folder} does not say which store it replayed", hint="replay anew")
     return source_of(
         None if loader is not None else found_from(folder, load["store"]),
-        None if loader is None else respelled(str(loader), lambda path: str(folder / path)),
+        None if loader is None else Given.of(loader).spelled(lambda path: str(folder / path)),
         assume=assumed_of(load),
         seed=manifest["seed"],
         gangs=load.get("admitted") == "gangs",
@@ -106,21 +107,18 @@ def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
 
 def assumed_of(load: Mapping[str, Any]) -> list[str]:
     """What a run's workload assumes other than by default, and says with nothing else already."""
-    defaults = {one.name: one.default for one in dataclasses.fields(_assumptions_of(load))}
-    _, given, _ = spelled_loader(str(load.get("loader") or ""))
+    given = Given.of(load.get("loader") or "")
+    sized = "full_cpu_cores" in load.get("assumptions", {})
+    kinds: list[type[Any]] = [SizedAssumptions if sized else Assumptions]
+    kinds += [Paper000] if given.name == "paper000" else []
+    defaults = {one.name: spell(one.default) for kind in kinds for one in dataclasses.fields(kind)}
+    defaults |= settings_of(given.name)
     return [
         f"{name}={value}"
         for name, value in load.get("assumptions", {}).items()
-        if name not in given and (name in NAMES or (name in defaults and defaults[name] != value))
+        if name not in dict(given.settings)
+        and (name in NAMES or (name in defaults and defaults[name] != spell(value)))
     ]
-
-
-def _assumptions_of(load: Mapping[str, Any]) -> type[Any]:
-    """The class whose fields are what a workload may assume: a loader's, or a store's."""
-    kind = all_loaders().get(spelled_loader(str(load.get("loader") or ""))[0])
-    if kind is not None:
-        return kind
-    return SizedAssumptions if "full_cpu_cores" in load.get("assumptions", {}) else Assumptions
 
 
 def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
@@ -219,7 +217,9 @@ def write_run(
     if store is not None:
         document["workload"]["store"] = named_from(folder, store)
     if loader is not None:
-        document["workload"]["loader"] = respelled(loader, lambda path: named_from(folder, path))
+        document["workload"]["loader"] = parse_workload(loader).spelled(
+            lambda path: named_from(folder, path)
+        )
     if gangs:
         document["workload"]["admitted"] = "gangs"
     frames = {name: getattr(run, name) for name in FRAMES}

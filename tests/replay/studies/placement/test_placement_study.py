@@ -10,7 +10,8 @@ import pytest
 
 from tracekit.base.errors import TracekitError
 from tracekit.base.study import Study
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.studies.placement.declared import PlacementStudy
@@ -86,7 +87,7 @@ def test_who_scores_by_cpu_and_memory_alone_overfills_the_others_unless_told() -
     ],
 )
 def test_a_policy_sees_what_it_scores_by(policy: str, unseen: set[str]) -> None:
-    load = Paper000(containers=20, nodes=2).drawn(np.random.default_rng(0))
+    load = drawn_workload(Paper000(containers=20, nodes=2), np.random.default_rng(0))
     shown = seen_by(parse_policy(policy), load)
     for column, name in enumerate(load.resources):
         expected = 0 * load.request if name in unseen else load.request
@@ -111,7 +112,7 @@ def test_intervals_do_not_hang_on_who_else_takes_part(small: Study) -> None:
 
 
 def test_imbalance_is_recounted_from_the_containers() -> None:
-    load = Paper000(containers=150, nodes=4).drawn(np.random.default_rng(0))
+    load = drawn_workload(Paper000(containers=150, nodes=4), np.random.default_rng(0))
     node = Engine(load, parse_policy("lra"), np.random.default_rng(0)).run().node
     for upto, found in zip(counts(150), imbalance_by_count(load, node), strict=True):
         uneven = []

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement._parts.batch import Batch
 from tracekit.policy.placement._parts.searching import BatchFitness
@@ -23,12 +24,11 @@ from tracekit.replay.studies.placement.solver_study import (
 
 
 def task(seed: int, size: int = 4, nodes: int = 3) -> tuple[Any, Any, Batch]:
-    load = Paper000(containers=size, nodes=nodes, target_alloc_fraction=0.9).drawn(
-        np.random.default_rng(seed)
-    )
+    drawn = Paper000(containers=size, nodes=nodes, target_alloc_fraction=0.9)
+    load = drawn_workload(drawn, np.random.default_rng(seed))
     policy: Any = parse_policy("tbesk_exact[basis=requests]")
     state = ReplayState(load, policy)
-    batch = Batch(containers=tuple(state.container(at) for at in range(size)))
+    batch = Batch(containers=tuple(state.container(at) for at in range(load.containers)))
     return policy, state.snapshot(0), batch
 
 
@@ -48,7 +48,7 @@ def test_the_integer_program_equals_trying_all(seed: int) -> None:
 def test_local_search_is_between_greedy_and_the_best(seed: int) -> None:
     policy, snapshot, batch = task(seed, size=6, nodes=5)
     judged = BatchFitness(policy, snapshot, batch)
-    first = greedy(judged, 6, 5)
+    first = greedy(judged, len(batch.containers), 5)
     better = local_search(judged, first, 5, rounds=100)
     chosen, _ = best_possible(policy, snapshot, batch)
     low, middle = (float(judged.fitness(one[None, :])[0][0]) for one in (first, better))

@@ -22,7 +22,8 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.view.cluster import Cluster
@@ -169,7 +170,7 @@ def study_extender(
             task.advance(1)
     loads = pl.concat(rows)
     times = decision_times(
-        Paper000().drawn(stream(study.seed, "workload")),
+        drawn_workload(Paper000(), stream(study.seed, "workload")),
         stream(study.seed, NAME),
         decisions=study.decisions,
         clock=clock,
@@ -187,12 +188,15 @@ def study_extender(
 
 
 def _loads(study: ExtenderStudy, order: int) -> Iterator[pl.DataFrame]:
-    drawn = Paper000(
-        seed=study.seed,
-        nodes=study.nodes,
-        containers=study.containers,
-        target_alloc_fraction=study.target_alloc_fraction,
-    ).drawn(stream(study.seed, f"order {order}"))
+    drawn = drawn_workload(
+        Paper000(
+            seed=study.seed,
+            nodes=study.nodes,
+            containers=study.containers,
+            target_alloc_fraction=study.target_alloc_fraction,
+        ),
+        stream(study.seed, f"order {order}"),
+    )
     for name in POLICIES:
         policy = parse_policy(name)
         outcome = Engine(

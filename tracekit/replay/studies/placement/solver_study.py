@@ -21,7 +21,8 @@ from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
+from tracekit.cluster.source import drawn_workload
 from tracekit.policy.parse import get_policy, parse_policy
 from tracekit.policy.placement._parts.batch import Batch
 from tracekit.policy.placement._parts.batch_fitness import NO_ROOM
@@ -281,9 +282,11 @@ def _quality(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tasks(study: SolverStudy) -> list[_Task]:
-    load = Paper000(
-        seed=study.seed, nodes=study.nodes, containers=study.containers, arrival_span_ms=0
-    ).drawn(stream(study.seed, "workload"))
+    load = drawn_workload(
+        Paper000(seed=study.seed, nodes=study.nodes, containers=study.containers),
+        stream(study.seed, "workload"),
+        "arrival_span_ms=0",
+    )
     policy: Any = parse_policy("tbesk_exact[basis=requests]")
     state = ReplayState(load, policy)
     placer = PlainPlacer(state, stream(study.seed, NAME), time.perf_counter)

@@ -17,8 +17,9 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.seeds import stream
 from tracekit.base.study import Study
-from tracekit.cluster.loaders.paper000 import Paper000
+from tracekit.cluster.paper000 import Paper000
 from tracekit.cluster.resources import CPU, MEMORY, full_name
+from tracekit.cluster.source import drawn_workload
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.placement import PlacementPolicy, all_policies
@@ -53,12 +54,13 @@ class _Replay:
 
     def run(self, on_progress: OnProgress) -> Placed:
         study = self.study
-        load = Paper000(
+        drawn = Paper000(
             seed=study.seed + self.draw,
             nodes=study.nodes,
             containers=study.containers,
             target_alloc_fraction=study.target_alloc_fraction,
-        ).drawn(stream(study.seed + self.draw, "workload"))
+        )
+        load = drawn_workload(drawn, stream(study.seed + self.draw, "workload"))
         policy = parse_policy(self.policy)
         rng = stream(study.seed + self.draw, policy.name())
         shown = load if study.room == "all" else seen_by(policy, load)

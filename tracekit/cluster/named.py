@@ -1,0 +1,297 @@
+"""A workload that ``--workload`` names: its files become a store, which is replayed as any other.
+
+It is spelled ``NAME[assumption=value,...]:PATH``, ``NAME:PATH``, ``NAME`` for one that is made up,
+or as a path alone. The store is kept under a key of the files' places, sizes and times of change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
+
+from tracekit._version import VERSION
+from tracekit.base import parameters, registry
+from tracekit.base.errors import TracekitError
+from tracekit.base.kept import kept_folder
+from tracekit.base.units import size
+from tracekit.cluster.paper000 import Paper000
+from tracekit.intake.read.discover import Discovery, discover
+from tracekit.intake.sources import all_sources
+from tracekit.store.broken_rows import broken_rows
+from tracekit.store.folder import open_store
+from tracekit.store.manifest import is_store
+
+#: The name of files of more than one source.
+AUTO = "auto"
+#: More than this is a trace, whose store is better kept where its user knows of it.
+_MOST_BYTES = 1 << 30
+#: A store that is not replayed for thirty days is removed.
+_KEPT_S = 30 * 86_400
+_SPELLED = re.compile(r"(?P<name>[a-z]\w*)(?P<given>\[[^\]]*\])?(?::(?P<path>.*))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """What a name stands for.
+
+    Parameters
+    ----------
+    title, source : str
+        What the workload is, in a line, and where it is from.
+    files : str
+        What a path must hold; empty for a workload that is made up.
+    assumed : mapping of str to str
+        What its replay assumes otherwise than that of a store.
+    """
+
+    title: str
+    source: str
+    files: str = ""
+    assumed: Mapping[str, str] = field(default_factory=dict)
+
+
+NAMED = {
+    "folder": Named(
+        title="your own tables, as CSV or Parquet",
+        source="written by the user; columns: docs/sources/folder.md",
+        files="tables nodes, containers and usage",
+    ),
+    "openb": Named(
+        title="openb: 8,152 pods with creation and deletion, 1,523 nodes",
+        source="github.com/alibaba/clusterdata cluster-trace-gpu-v2023; Weng et al., USENIX ATC"
+        " 2023",
+        files="openb_node_list_*.csv and openb_pod_list_*.csv",
+        assumed={
+            "departures": "none",
+            "resources": "cpu+memory",
+            "selectors": "none",
+            "step_ms": "10800000",
+        },
+    ),
+    "paper000": Named(
+        title="31 nodes, 1,800 containers, four resources: the size of paper 000",
+        source="substitute for the lost tables 3 and 4 of Geng & Wang, C.S.A. 2023 32(4) 187-196;"
+        " rule: tracekit's own",
+        assumed={"order": "seeded"},
+    ),
+    "tianchi18": Named(
+        title="Tianchi 2018 (B): 68,224 containers with demand curves, 6,000 nodes",
+        source="Alibaba Tianchi scheduling contest 2018, preliminary round, data B",
+        files="app_resources, instance_deploy, machine_resources and app_interference as CSVs or a"
+        " zip",
+    ),
+}
+#: Earlier names, and settings by what they are now.
+_RENAMED = {"parquet": "folder"}
+_SETTINGS = {
+    "gpu=ignore": "resources=cpu+memory",
+    "gpu=count": "resources=cpu+memory+gpu",
+    "anti_affinity=keep": "groups=keep",
+    "anti_affinity=none": "groups=none",
+    "arrival=start": "arrival_span_ms=0",
+    "containers=placed": "waiting=leave_out",
+    "containers=all": "waiting=place",
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A workload as it is spelled: a source's name, settings, and the path of its files."""
+
+    name: str
+    settings: tuple[tuple[str, str], ...]
+    path: Path | None
+
+    @classmethod
+    def of(cls, text: str) -> Given:
+        """The workload of a text that ``spelled`` gave; nothing is read."""
+        found = _SPELLED.fullmatch(text)
+        if found is None:
+            return cls("", (), Path(text))
+        _, given = parameters.split(found["name"] + (found["given"] or ""))
+        return cls(
+            found["name"], tuple(given.items()), Path(found["path"]) if found["path"] else None
+        )
+
+    def spelled(self, spell: Callable[[Path], str]) -> str:
+        """The text that gives it again, with its path as ``spell`` writes it."""
+        settings = ",".join(f"{name}={value}" for name, value in self.settings)
+        path = "" if self.path is None else f":{spell(self.path)}"
+        return f"{self.name}{f'[{settings}]' if settings else ''}{path}"
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """The store of a workload, what its replay assumes, and what drew it if it is made up."""
+
+    store: Path
+    assume: tuple[str, ...]
+    drawn: Paper000 | None
+
+
+def ingested(text: str, assume: Sequence[str] = ()) -> Ingested:
+    """The store of the workload that ``--workload`` and ``--assume`` spell, made if it is new.
+
+    Raises
+    ------
+    TracekitError
+        For an unknown name or parameter, a path that is not there, and files that no source reads
+        or with a row that is broken.
+    """
+    given = parse_workload(text)
+    spelled = [f"{name}={value}" for name, value in given.settings]
+    settings = settings_of(given.name, [*spelled, *assume])
+    if given.path is not None:
+        return Ingested(_store_of_files(given.name, given.path), _texts(settings), None)
+    own = {name: settings.pop(name) for name in parameters.names(Paper000) if name in settings}
+    drawn: Paper000 = parameters.build(Paper000, "workload paper000", own)
+    return Ingested(store_of_drawn(drawn), _texts(settings), drawn)
+
+
+def settings_of(name: str, settings: Sequence[str] = ()) -> dict[str, str]:
+    """What the replay of a workload of that name assumes, by these settings or by itself."""
+    assumed = {**NAMED[name].assumed} if name in NAMED else {}
+    for setting in settings:
+        key, equals, value = _SETTINGS.get(setting.replace(" ", ""), setting).partition("=")
+        if not equals:
+            raise TracekitError(f"assumption '{setting}' is not name=value")
+        assumed[key.strip()] = value.strip()
+    return assumed
+
+
+def _texts(settings: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in settings.items())
+
+
+def parse_workload(text: str) -> Given:
+    """The workload that a text spells; raises TracekitError for a name or path that is none."""
+    found = _SPELLED.fullmatch(text)
+    if found is None or Path(text).exists() or _is_path(found):
+        return _at(Path(text), text)
+    name = _RENAMED.get(found["name"], found["name"])
+    registry.pick(_names(), name, "workload", listing="tracekit list workloads")
+    _, given = parameters.split(f"{name}{found['given'] or ''}")
+    files = NAMED[name].files if name in NAMED else "its files"
+    if bool(found["path"]) != bool(files):
+        raise TracekitError(
+            f"workload '{text}': " + ("a path is missing" if files else "it takes no path"),
+            hint=f"write {name}:PATH, PATH with {files}" if files else NAMED[name].title,
+        )
+    path = Path(found["path"]) if files else None
+    if path is not None and not path.exists():
+        raise TracekitError(f"no such file or folder: {path}", hint=f"PATH holds {files}")
+    return Given(name, tuple(given.items()), path)
+
+
+def resolved(text: str) -> str:
+    """The same workload, spelled so that it is the same from any folder."""
+    return parse_workload(text).spelled(lambda path: str(path.resolve()))
+
+
+@functools.cache
+def _names() -> Mapping[str, str]:
+    """Every name with its title."""
+    sources = {name: one.title for name, one in all_sources().items()}
+    return {AUTO: "", **sources, **{name: one.title for name, one in NAMED.items()}}
+
+
+def _is_path(found: re.Match[str]) -> bool:
+    """A bare word that is no name is taken for a path."""
+    name = _RENAMED.get(found["name"], found["name"])
+    return found["path"] is None and not found["given"] and name not in _names()
+
+
+def _at(path: Path, text: str) -> Given:
+    """The workload that lies at a path, by the source whose files these are."""
+    if not path.exists():
+        raise TracekitError(
+            f"no such workload: {text}", hint=f"give a path, or one of: {', '.join(NAMED)}"
+        )
+    sources = {one.match.source.name for one in _files(AUTO, path).files}
+    return Given(sources.pop() if len(sources) == 1 else AUTO, (), path)
+
+
+def _files(release: str, path: Path) -> Discovery:
+    if is_store(path):
+        raise TracekitError(
+            f"'{path}' is a store, expected the files of a workload",
+            hint=f"replay it without --workload: tracekit replay {quote(str(path))} --out RUN",
+        )
+    found = discover(path, release=release)
+    if found.size_bytes > _MOST_BYTES:
+        raise TracekitError(
+            f"'{path}' holds {size(found.size_bytes)}, expected at most {size(_MOST_BYTES)}",
+            hint=f"a trace goes into a store first: tracekit ingest {quote(str(path))} STORE",
+        )
+    return found
+
+
+def _store_of_files(release: str, path: Path) -> Path:
+    """The store of the files at a path, called after their source, or after the path."""
+    told = [VERSION, release]
+    for one in _files(release, path).files:
+        state = one.path.stat()
+        told.append(f"{one.path.resolve()} {state.st_size} {state.st_mtime_ns}")
+    name = release if release in NAMED and release != "folder" else path.resolve().stem
+    return _kept("\n".join(told), name, lambda store: _ingest(path, store, release))
+
+
+def store_of_drawn(drawn: Paper000) -> Path:
+    """The store of a workload that is made up."""
+
+    def make(store: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            drawn.write(Path(folder))
+            _ingest(Path(folder), store, "folder")
+
+    return _kept(f"{VERSION} {drawn}", "paper000", make)
+
+
+def _kept(told: str, name: str, make: Callable[[Path], None]) -> Path:
+    """The store under a key; ``make`` writes it where it is not there, whole or not at all."""
+    rooms = kept_folder() / "workloads"
+    room = rooms / hashlib.sha256(told.encode()).hexdigest()[:24]
+    if room.exists():
+        room.touch()
+    else:
+        rooms.mkdir(exist_ok=True)
+        _forget(rooms)
+        made = Path(tempfile.mkdtemp(prefix=".", dir=rooms))
+        try:
+            make(made / name)
+            # another process may have made it meanwhile; its store is the same
+            with contextlib.suppress(OSError):
+                made.rename(room)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return room / name
+
+
+def _forget(rooms: Path) -> None:
+    """Remove the stores that nobody replayed for long."""
+    for room in rooms.iterdir():
+        if time.time() - room.stat().st_mtime > _KEPT_S:
+            shutil.rmtree(room, ignore_errors=True)
+
+
+def _ingest(path: Path, store: Path, release: str) -> None:
+    """Ingest the files; raises TracekitError for a row that is broken."""
+    from tracekit.intake.ingest import ingest  # noqa: PLC0415 - duckdb is slow to import
+
+    ingest(path, store, release=release)
+    broken = broken_rows(open_store(store).manifest.sources)
+    if broken:
+        first = broken[0]
+        raise TracekitError(
+            f"{first.subject}: {first.value} broken rows, the first {first.about['example']}",
+            hint=f"mend them, or replay what is good: tracekit ingest {quote(str(path))} STORE",
+        )

@@ -1,1 +1,0 @@
-"""A workload from a folder of Parquet files that people write by hand."""
