@@ -60,7 +60,7 @@ def _given() -> Iterator[tuple[str, str]]:
 
 def _counts() -> Iterator[str]:
     """The names of what is counted while a workload is built."""
-    starts = r"(containers?|nodes|rows|gangs|steps|usage_samples|anti_affinity|constraint)_"
+    starts = r"(containers?|nodes|rows|gangs|steps|constraint)_"
     for path, tree in TREES.items():
         if path.is_relative_to(HOME / "cluster"):
             for one in ast.walk(tree):

@@ -7,12 +7,13 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
+from constraint_support import broken_rules
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing, broken_rules
+from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
 from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import all_policies
 from tracekit.replay.runs.run import choose_policies, replay

@@ -11,7 +11,7 @@ from replay_support import container, snapshot, workload
 
 from tracekit.cluster.calls import call_weights
 from tracekit.cluster.changed.on_nodes import on_nodes
-from tracekit.cluster.domains import domains_of
+from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.shared import shared
 from tracekit.policy.nearness import kept
 from tracekit.policy.view.snapshot import Snapshot

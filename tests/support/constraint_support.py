@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.relation import Related, Relation
-from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing, broken_rules
+from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
 from tracekit.cluster.workload import Workload
 
 
@@ -104,3 +104,25 @@ def broken(part: Constraint, node: IntArray, there: list[int]) -> bool:
         running[there] = node[there]
         return broken_rules(part.limits, part.service, running) > 0
     return False
+
+
+def broken_rules(limits: AntiAffinity, service: IntArray, node: IntArray) -> int:
+    """How many (node, rule) pairs a placement breaks; containers without node (-1) count nowhere.
+
+    Parameters
+    ----------
+    service, node : int64, shape (containers,)
+    """
+    there: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for one, where in zip(service.tolist(), node.tolist(), strict=True):
+        if where >= 0:
+            there[where][one] += 1
+    guests: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for holder, guest, most in limits.rules.tolist():
+        guests[holder].append((guest, most + (holder == guest)))
+    return sum(
+        count[guest] > allowed
+        for count in there.values()
+        for holder in list(count)
+        for guest, allowed in guests[holder]
+    )

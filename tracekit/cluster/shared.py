@@ -31,9 +31,8 @@ from tracekit.cluster.constraints.relation import Related, Relation
 from tracekit.cluster.constraints.sharing import AntiAffinity, Sharing
 from tracekit.cluster.constraints.written import Written
 from tracekit.cluster.declared import Ceiling
-from tracekit.cluster.domains import NodeDomains
 from tracekit.cluster.doubt import SizeDoubt
-from tracekit.cluster.node_times import Losses
+from tracekit.cluster.nodes import Losses, NodeDomains
 from tracekit.cluster.workload import Workload
 
 _DOCUMENT = "workload.json"

@@ -23,9 +23,8 @@ from tracekit.cluster.checks import (
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.written import Written
 from tracekit.cluster.declared import Ceiling
-from tracekit.cluster.domains import NodeDomains
 from tracekit.cluster.doubt import SizeDoubt
-from tracekit.cluster.node_times import Losses
+from tracekit.cluster.nodes import Losses, NodeDomains
 from tracekit.cluster.resources import BASE, NONZERO_DEFAULT
 
 #: The service of a container of which none is known.

@@ -165,7 +165,7 @@ Policies = Annotated[
 Repeats = Annotated[int | None, Option("Orders of arrival.", minimum=1, names="--repeat")]
 OtherWorkload = Annotated[
     Path | str | None,
-    Option("Replay this instead of a store.", metavar="NAME[:PATH]|PATH", takes=str),
+    Option("Ingest and replay this instead of a store.", metavar="NAME[:PATH]|PATH", takes=str),
 ]
 Engine = Annotated[
     str | None,

@@ -57,7 +57,7 @@ def explain(
     ----------
     case : path or str
         Recorded cases; with ``container`` a store, or what
-        ``tracekit.cluster.loaders.load_workload`` understands.
+        ``tracekit.cluster.named`` understands.
     policy : str, optional
         Needed with ``container``.
     container : str, optional

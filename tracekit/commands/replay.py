@@ -54,8 +54,8 @@ def replay(
     workload: Annotated[
         OtherWorkload,
         Option(
-            "Replay this instead of a store: paper000, openb:PATH, tianchi18:PATH, or a"
-            " folder in tracekit's own schema.",
+            "Ingest and replay this instead of a store: paper000, openb:PATH, tianchi18:PATH, or a"
+            " path of any files that ingest takes.",
             completes="workloads",
         ),
     ] = None,

@@ -24,6 +24,13 @@ class Store:
     path: Path
     manifest: Manifest
 
+    @property
+    def name(self) -> str:
+        """The folder's name; ``tracekit run`` calls a store 'store', so there its parent's."""
+        folder = self.path.resolve()
+        # a bucket has no name above it
+        return (folder.parent.name if folder.name == "store" else "") or folder.name
+
     def table_files(self, table: str) -> list[Path]:
         """The Parquet files of a base table that are committed."""
         return [self.path / part_path(table, e.part) for e in self.manifest.parts(table)]

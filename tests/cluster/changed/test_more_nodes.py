@@ -14,7 +14,7 @@ from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.by_domain import Apart
 from tracekit.cluster.constraints.constraint import domains_on
 from tracekit.cluster.constraints.constraints import Constraints
-from tracekit.cluster.node_times import Losses
+from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import replay_one

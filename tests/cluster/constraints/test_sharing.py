@@ -13,7 +13,6 @@ from tracekit.cluster.constraints.sharing import (
     AntiAffinity,
     Sharing,
     SharingKeeper,
-    broken_rules,
 )
 
 NODES, SERVICES = 3, 3
@@ -61,22 +60,6 @@ def test_closed_is_where_one_more_breaks_a_rule(
             assert (
                 sharing.open(asked).tolist() == (~breaks(together.rules, more).any(axis=1)).tolist()
             )
-
-
-@given(
-    some.lists(rule, max_size=5),
-    some.lists(some.tuples(position, some.integers(-1, NODES - 1)), max_size=9),
-)
-def test_broken_rules_are_counted(
-    rules: list[tuple[int, int, int]], placed: list[tuple[int, int]]
-) -> None:
-    counts = np.zeros((NODES, SERVICES), np.int64)
-    for guest, at in placed:
-        if at >= 0:
-            counts[at, guest] += 1
-    service, node = np.array(placed, np.int64).reshape(-1, 2).T
-    together = limits(rules)
-    assert broken_rules(together, service, node) == breaks(together.rules, counts).sum()
 
 
 def test_the_same_service_is_limited_besides_the_one() -> None:

@@ -46,7 +46,7 @@ def test_a_run_says_what_requests_rest_on(
 
 
 def _services(store: Path) -> list[str]:
-    from tracekit import query# noqa: PLC0415 - the verb hides the package
+    from tracekit import query  # noqa: PLC0415 - the verb hides the package
 
     found = query(store, "services/profile")
     return [str(name) for name in found["service"]]

@@ -11,7 +11,7 @@ import pytest
 from replay_support import workload
 
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.domains import domains_of
+from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.engine import Engine

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.cluster.node_times import Losses
+from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.measures import bounds_of

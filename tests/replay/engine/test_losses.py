@@ -17,7 +17,7 @@ from tracekit.answer.caveats import counted
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.circumstances import taken_apart, under
-from tracekit.cluster.domains import domains_of
+from tracekit.cluster.nodes import domains_of
 from tracekit.cluster.source import source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import halves, parse_entrant

@@ -7,7 +7,7 @@ A rule (holder, guest, most) reads: a node that runs a container of ``holder`` r
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -202,26 +202,4 @@ def _about(
     guests, as_holder = np.array(hosting, dtype=np.int64).reshape(-1, 2).T
     return _About(
         alone=alone, holders=holders, as_guest=as_guest, guests=guests, as_holder=as_holder
-    )
-
-
-def broken_rules(limits: AntiAffinity, service: IntArray, node: IntArray) -> int:
-    """How many (node, rule) pairs a placement breaks; containers without node (-1) count nowhere.
-
-    Parameters
-    ----------
-    service, node : int64, shape (containers,)
-    """
-    there: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for one, where in zip(service.tolist(), node.tolist(), strict=True):
-        if where >= 0:
-            there[where][one] += 1
-    guests: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for holder, guest, most in limits.rules.tolist():
-        guests[holder].append((guest, most + (holder == guest)))
-    return sum(
-        count[guest] > allowed
-        for count in there.values()
-        for holder in list(count)
-        for guest, allowed in guests[holder]
     )

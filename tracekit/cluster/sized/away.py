@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.gangs import in_order_of
-from tracekit.cluster.node_times import Losses
+from tracekit.cluster.nodes import Losses
 from tracekit.cluster.workload import Workload
 from tracekit.store.folder import Store
 from tracekit.store.node_states import absences

@@ -11,7 +11,7 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, remark
 from tracekit.cluster.losses import without
-from tracekit.cluster.node_times import Losses
+from tracekit.cluster.nodes import Losses
 from tracekit.cluster.sized.amounts import Amounts, amounts_of
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.away import with_absences

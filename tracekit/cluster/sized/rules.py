@@ -12,7 +12,7 @@ from tracekit.cluster.constraints.among import NEVER_EVICTED, NEVER_PREEMPTS
 from tracekit.cluster.constraints.build import constraints_of
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.domains import KINDS, NodeDomains, domains_of
+from tracekit.cluster.nodes import KINDS, NodeDomains, domains_of
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.tables import Sizes
 from tracekit.intake.sources.own._kubernetes.rules import STAYS

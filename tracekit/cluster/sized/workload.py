@@ -48,7 +48,6 @@ from tracekit.cluster.sized.set_aside import (
     too_large_remark,
 )
 from tracekit.cluster.sized.used import Used, used_of
-from tracekit.cluster.store_name import name_of
 from tracekit.cluster.workload import UNKNOWN, Workload, nonzero
 from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
 from tracekit.store.folder import Store
@@ -80,7 +79,7 @@ def workload_from_sizes(
     pinned = _pinned(who, rules, assumptions)
     shut_out = _shut_out(who, rules, pinned)
     load = Workload(
-        name=name_of(store),
+        name=store.name,
         node_ids=tuple(who.nodes),
         capacity=amounts.capacity,
         container_ids=tuple(rows["container"]),

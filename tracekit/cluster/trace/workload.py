@@ -22,7 +22,6 @@ from tracekit.cluster.reserved import held_at_most, reserved_of
 from tracekit.cluster.resources import BASE
 from tracekit.cluster.sized.assumptions import SizedAssumptions
 from tracekit.cluster.sized.rules import Rules, rules_of
-from tracekit.cluster.store_name import name_of
 from tracekit.cluster.trace.amounts import Amounts, call_rates, with_network_and_disk
 from tracekit.cluster.trace.sizing import Sizing, sizing_of
 from tracekit.cluster.trace.tables import Trace, trace_of
@@ -68,7 +67,7 @@ def _assembled(
         assumptions.reserved, background=background, capacity=capacity, held=placed
     )
     return Workload(
-        name=name_of(store),
+        name=store.name,
         step_ms=trace.axis.step_ms,
         times_ms=trace.axis.times_ms,
         node_ids=trace.node_ids,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.calls import CallWeights
-from tracekit.cluster.domains import NodeDomains
+from tracekit.cluster.nodes import NodeDomains
 from tracekit.cluster.resources import column_of
 from tracekit.policy.view.usage import NodeUsage
 

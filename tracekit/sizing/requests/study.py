@@ -18,7 +18,6 @@ from tracekit.base.study import Study, write_study
 from tracekit.cluster.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
 from tracekit.cluster.requests.use_over_requested import use_over_requested
 from tracekit.cluster.source import source_of
-from tracekit.cluster.store_name import name_of
 from tracekit.cluster.workload import Workload
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policy import Advice, SizingPolicy
@@ -92,7 +91,7 @@ def recommend_requests(
     _chosen(policies)  # before anything takes long
     progress.stage("recorded use")
     workload = {
-        "name": name_of(store),
+        "name": store.name,
         "store": called or str(store.path),
         "made_up": store.manifest.made_up,
         "never_ran": never_ran(store).height,
